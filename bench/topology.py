@@ -101,11 +101,11 @@ def sheet(side: int, degree: int, sigma: float, seed: int, rows: int = 4096) -> 
 
 def whole_sheet(side: int, degree: int, sigma: float, seed: int, shuffled: bool) -> Topology:
     """The same in memory; `shuffled`: with ids at random."""
-    pieces = list(sheet(side, degree, sigma, seed))
-    sources = np.repeat(np.arange(side * side), np.concatenate([np.diff(piece[0]) for piece in pieces]))
-    out = np.concatenate([piece[3] for piece in pieces]) == OUTGOING
-    sources, targets = sources[out], np.concatenate([piece[1] for piece in pieces])[out]
-    weights = np.concatenate([piece[2] for piece in pieces])[out]
+    chunks = list(sheet(side, degree, sigma, seed))
+    sources = np.repeat(np.arange(side * side), np.concatenate([np.diff(piece[0]) for piece in chunks]))
+    out = np.concatenate([piece[3] for piece in chunks]) == OUTGOING
+    sources, targets = sources[out], np.concatenate([piece[1] for piece in chunks])[out]
+    weights = np.concatenate([piece[2] for piece in chunks])[out]
     if shuffled:
         ids = np.random.default_rng(seed).permutation(side * side)
         sources, targets = ids[sources], ids[targets]
@@ -207,10 +207,10 @@ def phase(work: str, path: Path, side: int, degree: int) -> dict[str, float]:
     generate = 0.0
     if work == "write":
         with ArchiveWriter(path, "directed", np.ones(side * side, np.int64)) as archive:
-            pieces = sheet(side, degree, 6.0, 1)
+            chunks = sheet(side, degree, 6.0, 1)
             while True:
                 started = time.process_time()
-                piece = next(pieces, None)
+                piece = next(chunks, None)
                 generate += time.process_time() - started
                 if piece is None:
                     break

@@ -1,8 +1,8 @@
-"""Runs of networks on several chips: values, and who works when as one input follows another."""
+"""Runs of networks on several chips: values, and the schedule of the chips for a stream of inputs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,23 +11,23 @@ from .functional.engine import run_functional
 from .machine.mapped_work import MappedWork
 from .machine.memory import Array
 from .reports.stats import collect
-from .timing.engine import TimingResult, depends_on_values, run_timing
+from .timing.engine import HostCopy, TimingResult, depends_on_values, run_timing
 
 
 @dataclass(frozen=True)
 class PipelineValues:
-    """What a run leaves behind."""
+    """The result of a run."""
 
     outputs: dict[str, Array]
     mapped: tuple[MappedWork | None, ...]
-    """Of each chip, where its cycles depend on values."""
+    """Work that depends on values, of each chip that has some."""
 
 
 def run_chip_pipeline(pipeline: ChipPipeline, inputs: Mapping[str, Array], check: bool = False) -> PipelineValues:
     """
     Run the chips one after the other on `inputs` (by name) and give the network's outputs.
 
-    `check` also looks for reads of unwritten memory and for races. Raises as `run_functional` does.
+    `check` also detects reads of unwritten memory and races. Raises as `run_functional` does.
     """
     given: list[dict[str, Array]] = []
     mapped: list[MappedWork | None] = []
@@ -44,7 +44,7 @@ def run_chip_pipeline(pipeline: ChipPipeline, inputs: Mapping[str, Array], check
 
 
 def time_chip_pipeline(pipeline: ChipPipeline, mapped: Sequence[MappedWork | None] = ()) -> list[TimingResult]:
-    """One run of each chip by itself; `mapped` as `run_chip_pipeline` gives it."""
+    """The timing of one run of each chip in isolation; `mapped` as from `run_chip_pipeline`."""
     work = mapped or [None] * len(pipeline.chips)
     return [run_timing(exe, mapped=one) for exe, one in zip(pipeline.chips, work, strict=True)]
 
@@ -52,20 +52,28 @@ def time_chip_pipeline(pipeline: ChipPipeline, mapped: Sequence[MappedWork | Non
 @dataclass(frozen=True)
 class PipelineSchedule:
     """
-    When the chips work, if an input enters every `interval` cycles: chip c works on input n from
-    `n * interval + start[c]` for `cycles[c]` cycles, its copies from and to the host included.
+    The schedule of the chips if an input enters every `interval` cycles: chip c works on input n from `n * interval +
+    start[c]` for `cycles[c]` cycles, its copies from and to the host included.
 
-    No chip gets its next input while it works on the one before, so this goes on for ever; no schedule in which chips
-    take one input after the other has a shorter interval.
+    No chip gets its next input while it works on the one before, or before others have copied what stays in its memory,
+    so this goes on for ever; where nothing stays, no schedule in which chips take one input after the other has a
+    shorter interval.
     """
 
     cycles: tuple[int, ...]
     start: tuple[int, ...]
+    fetched: tuple[Mapping[int, int], ...] = ()
+    """
+    Of each chip, by the chip in whose memory something stays that it reads: cycles from its start until it has copied
+    that.
+    """
 
     @property
     def interval(self) -> int:
         """Cycles between two inputs, and between two results."""
-        return max(self.cycles)
+        begun = enumerate(self.fetched)
+        held = (self.start[one] + until - self.start[of] for one, copies in begun for of, until in copies.items())
+        return max([*self.cycles, *held])
 
     @property
     def latency(self) -> int:
@@ -77,48 +85,84 @@ class PipelineSchedule:
         return self.latency + (inputs - 1) * self.interval if inputs else 0
 
 
-def schedule(feeds: Sequence[Mapping[str, Feed]], cycles: Sequence[int]) -> PipelineSchedule:
+def pipeline_schedule(pipeline: ChipPipeline, timings: Sequence[TimingResult]) -> PipelineSchedule:
+    """The schedule of a pipeline, from a run of each chip."""
+    cycles = [timing.total_cycles for timing in timings]
+    return schedule(pipeline.feeds, cycles, [fetched_by(pipeline, *one) for one in enumerate(timings)])
+
+
+def fetched_by(pipeline: ChipPipeline, chip: int, timing: TimingResult) -> dict[int, int]:
+    """By chip in whose memory something stays that another one reads: cycles until that has copied it all."""
+    found: dict[int, int] = {}
+    for source, copy in _fetches(pipeline, chip, timing):
+        found[source] = max(found.get(source, 0), copy.end)
+    return found
+
+
+def _fetches(pipeline: ChipPipeline, chip: int, timing: TimingResult) -> Iterator[tuple[int, HostCopy]]:
+    """The copies of a chip's run from the memories of other chips, each with the chip that it is from."""
+    for info in pipeline.chips[chip].inputs:
+        feed = pipeline.feeds[chip][info.name]
+        if pipeline.stays(feed):
+            first, last = info.host_address, info.host_address + info.nbytes
+            for copy in timing.copies:
+                if copy.to_device and first <= copy.host < last:
+                    yield feed.chip, copy
+
+
+def schedule(
+    feeds: Sequence[Mapping[str, Feed]], cycles: Sequence[int], fetched: Sequence[Mapping[int, int]] = ()
+) -> PipelineSchedule:
     """
     The schedule, from what feeds the inputs of each chip and the cycles of its run: each begins as soon as all that it
-    reads is there.
+    reads is there. `fetched`: see `PipelineSchedule`.
     """
     start: list[int] = []
     for inputs in feeds:
         sources = {feed.chip for feed in inputs.values() if feed.chip != NETWORK}
         start.append(max((start[chip] + cycles[chip] for chip in sources), default=0))
-    return PipelineSchedule(tuple(cycles), tuple(start))
+    return PipelineSchedule(tuple(cycles), tuple(start), tuple(fetched))
 
 
-def stream_cycles(pipeline: ChipPipeline, cycles: Sequence[Sequence[int]]) -> int:
+def stream_cycles(
+    pipeline: ChipPipeline, cycles: Sequence[Sequence[int]], fetched: Sequence[Sequence[Mapping[int, int]]] = ()
+) -> int:
     """
     Cycles from the first input to the results of the last: each chip takes one input after the other, as soon as it is
-    free and all that it reads is there. `cycles`: of each input's runs, one a chip.
+    free, others have copied what stayed in its memory, and all that it reads is there. `cycles`: of each input's runs,
+    one a chip; `fetched`: of each input, see `PipelineSchedule`.
     """
     free = [0] * len(pipeline.chips)
-    for runs in cycles:
+    for number, runs in enumerate(cycles):
+        ends = [0] * len(runs)
         for chip, feeds in enumerate(pipeline.feeds):
-            ready = max((free[feed.chip] for feed in feeds.values() if feed.chip != NETWORK), default=0)
-            free[chip] = max(free[chip], ready) + runs[chip]
+            ready = max((ends[feed.chip] for feed in feeds.values() if feed.chip != NETWORK), default=0)
+            start = max(free[chip], ready)
+            free[chip] = ends[chip] = start + runs[chip]
+            if fetched and fetched[number]:
+                for source, until in fetched[number][chip].items():
+                    free[source] = max(free[source], start + until)
     return max(free)
 
 
 def host_bytes(pipeline: ChipPipeline, when: PipelineSchedule) -> int:
     """
-    Host memory for the tensors of all inputs that are under way, and for what each chip keeps there.
+    Host memory for the tensors of all inputs under way, and for the temporaries of each chip.
 
     A tensor lives from the start of the chip that writes it (an input of the network: from its entry) to the end of
-    the last that reads it (an output: to the end of the network).
+    the last that reads it (an output: to the end of the network). What stays in a chip's memory does not count.
     """
 
     def copies(first: int, last: int) -> int:
-        """How many inputs' tensors of one kind are there at once."""
+        """Number of inputs whose tensors of one kind exist at the same time."""
         return max(1, -(-(last - first) // max(when.interval, 1)))
 
     ends = [start + cycles for start, cycles in zip(when.start, when.cycles, strict=True)]
     last: dict[Feed, int] = {}
     for number, feeds in enumerate(pipeline.feeds):
         for feed in feeds.values():
-            last[feed] = max(last.get(feed, 0), ends[number])
+            if not pipeline.stays(feed):
+                last[feed] = max(last.get(feed, 0), ends[number])
     for name, chip in pipeline.outputs:
         last[Feed(chip, name)] = when.latency
     sizes = {name: info.nbytes for name, info in zip(pipeline.inputs, pipeline.input_tensors(), strict=True)}
@@ -139,8 +183,10 @@ def collect_chips(
     pipeline: ChipPipeline, timings: Sequence[TimingResult], mapped: Sequence[MappedWork | None] = ()
 ) -> dict[str, Any]:
     """All figures of a run, ready for JSON: those of the whole, and under `of_chip` what `collect` says of each."""
-    when = schedule(pipeline.feeds, [timing.total_cycles for timing in timings])
+    when = pipeline_schedule(pipeline, timings)
     chip = pipeline.chip
+    # Of a copy from another chip, each chip counts its own link: that of the one that it is from is added here.
+    fetched = sum(copy.nbytes for one in enumerate(timings) for _, copy in _fetches(pipeline, *one))
     work = mapped or [None] * len(timings)
     each: list[dict[str, Any]] = [
         {
@@ -159,7 +205,7 @@ def collect_chips(
         "latency_cycles": when.latency,
         "latency_us": when.latency / (chip.clock_ghz * 1e3),
         "load_cycles": max(timing.load_cycles for timing in timings),
-        "energy_pj": sum(one["energy_pj"]["total"] for one in each),
+        "energy_pj": sum(one["energy_pj"]["total"] for one in each) + chip.energy.host_byte * fetched,
         "peak_host": host_bytes(pipeline, when),
         "of_chip": each,
     }

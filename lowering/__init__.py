@@ -1,4 +1,7 @@
-"""Conversions between levels and everything below the plan. `PASSES` is the table that the tools read."""
+"""
+Conversions between levels, the passes that search for fast variants, and code generation. The tools read the passes
+from `PASSES`.
+"""
 
 PASSES: dict[str, str] = {
     "dataflow-to-manycore": "dataflow_to_manycore:DataflowToManycorePass",

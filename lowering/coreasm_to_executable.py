@@ -1,4 +1,4 @@
-"""A module of the `coreasm` dialect as an executable: assembly of IR."""
+"""Assembly: a module of the `coreasm` dialect becomes an executable."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ _EXECUTABLE = (
 
 def coreasm_to_executable(module: ModuleOp, place: str = "the module", load: bool = True) -> Executable:
     """
-    The executable that a module describes, its programs packed or not. Its images are memory-mapped where one piece of
-    data is all of one; without `load` they are left zero, for a check of all else.
+    The executable that a module describes, its programs packed or not. An image that consists of one data section is
+    memory-mapped; without `load`, images are left zero, for a check of everything else.
 
     Raises InputError that names the place in the text where it is known (else `place`), the program and the word.
     """
@@ -95,7 +95,7 @@ def _named(module: ModuleOp, program: str) -> Operation:
 
 
 def _where(op: Operation, place: str) -> str:
-    """`FILE:LINE` of an operation where it is known, else `place`."""
+    """`FILE:LINE` of an operation if it is known, else `place`."""
     if isinstance(op.location, FileLineColLoc):
         return f"{op.location.filename.data}:{op.location.line.data}"
     return place_of(op, 0) or place
@@ -166,8 +166,8 @@ class _Image:
     start: int
     nbytes: int
     used: int
-    pieces: Sequence[tuple[DataOp | BytesOp, Data]]
-    """By address; none overlaps another one or lies outside."""
+    entries: Sequence[tuple[DataOp | BytesOp, Data]]
+    """The data by address; none overlaps another or lies outside of the memory."""
     place: str
 
     @staticmethod
@@ -178,44 +178,47 @@ class _Image:
         tensors: Sequence[TensorInfo],
         place: str,
     ) -> _Image:
-        """As `coreasm.memory` says, or as follows from data and tensors. Raises InputError for data that overlap."""
-        pieces = sorted((each for each in data if each[1].space == space), key=lambda each: each[1].address)
+        """
+        The image that `coreasm.memory` describes, or that follows from data and tensors. Raises InputError for data
+        that overlap.
+        """
+        entries = sorted((each for each in data if each[1].space == space), key=lambda each: each[1].address)
         stated = [op for op in _all(module, MemoryOp) if op.space.data == space]
         if len(stated) > 1:
             raise InputError(f"{_where(stated[1], place)}: 'coreasm.memory {space}' is given twice")
         if stated:
             start, nbytes, used = (n.value.data for n in (stated[0].image, stated[0].bytes, stated[0].used))
         else:
-            start = pieces[0][1].address if pieces else 0
-            nbytes = max((piece.end for _, piece in pieces), default=start) - start
+            start = entries[0][1].address if entries else 0
+            nbytes = max((entry.end for _, entry in entries), default=start) - start
             ends = [t.dram_address + t.nbytes for t in tensors] if space == "dram" else []
             used = max([*ends, start + nbytes], default=0) if space == "dram" else 0
         at = start
-        for op, piece in pieces:
-            if piece.address < at or piece.end > start + nbytes:
+        for op, entry in entries:
+            if entry.address < at or entry.end > start + nbytes:
                 raise InputError(
-                    f"{_where(op, place)}: data at {space} {piece.address:#x} to {piece.end:#x} overlaps other data or"
+                    f"{_where(op, place)}: data at {space} {entry.address:#x} to {entry.end:#x} overlaps other data or"
                     f" lies outside of the image, {start:#x} to {start + nbytes:#x}"
                 )
-            at = piece.end
-        return _Image(start, nbytes, used, pieces, place)
+            at = entry.end
+        return _Image(start, nbytes, used, entries, place)
 
     def load(self) -> Buffer:
-        """The bytes."""
-        if len(self.pieces) == 1 and self.pieces[0][1].nbytes == self.nbytes:
-            return self._piece(*self.pieces[0])
+        """The bytes of the image."""
+        if len(self.entries) == 1 and self.entries[0][1].nbytes == self.nbytes:
+            return self._entry(*self.entries[0])
         image = self.zeros()
-        for op, piece in self.pieces:
-            at = piece.address - self.start
-            image[at : at + piece.nbytes] = self._piece(op, piece)
+        for op, entry in self.entries:
+            at = entry.address - self.start
+            image[at : at + entry.nbytes] = self._entry(op, entry)
         return image
 
     def zeros(self) -> NDArray[np.uint8]:
-        """As many bytes, which take no memory until they are written."""
+        """Zeros of this size, which take no memory until they are written."""
         return np.zeros(self.nbytes, np.uint8)
 
-    def _piece(self, op: Operation, piece: Data) -> NDArray[np.uint8]:
+    def _entry(self, op: Operation, entry: Data) -> NDArray[np.uint8]:
         try:
-            return piece.load()
+            return entry.load()
         except InputError as error:
             raise InputError(f"{_where(op, self.place)}: {error}") from error

@@ -31,16 +31,16 @@ from .linker.executable_data import Data
 from .linker.program_code import SourceTable, controller_code, launch_programs
 
 LARGEST_INLINE = 64
-"""Bytes that stand in the text."""
+"""Largest number of bytes that are printed inline."""
 
 
 def executable_to_coreasm(exe: Executable, data: Sequence[Data] | None = None) -> ModuleOp:
     """
-    The module that says what the executable holds; it must make sense (see `executable_check`).
+    The module that describes an executable, which must be valid (see `emulator.executable.check`).
 
-    `data` says what its images hold, whose bytes then are not looked at: they begin at the executable's addresses, and
-    end with it where it has bytes, else where the last piece ends. Without `data` they hold the executable's bytes,
-    which the process keeps from then on (`formats.weights`).
+    `data` are the contents of its images, whose bytes are then not read: they begin at the executable's addresses, and
+    end with the image if it has bytes, else with the last entry. Without `data` they hold the executable's bytes, which
+    the process keeps from then on (`formats.weights`).
     """
     given = _own_data(exe) if data is None else data
     ops: list[Operation] = [NoteOp(key, exe.notes[key]) for key in sorted(exe.notes)]
@@ -57,23 +57,23 @@ def executable_to_coreasm(exe: Executable, data: Sequence[Data] | None = None) -
         for number, launch in enumerate(exe.launches)
     ]
     ops.append(ControllerOp(controller_code(exe)))
-    ops += [_data(piece) for piece in given if piece.nbytes]
+    ops += [_data(entry) for entry in given if entry.nbytes]
     return ModuleOp(ops, {CHIP: chip_attr(exe.chip)})
 
 
 def data_in_file(exe: Executable, file: memoryview, source: str) -> list[Data]:
     """The data of an executable decoded from the bytes of `file`, as references into it by the name `source`."""
     start = np.frombuffer(file, np.uint8).ctypes.data
-    pieces: list[Data] = []
-    for piece in _own_data(exe):
-        data = piece.load()
+    entries: list[Data] = []
+    for entry in _own_data(exe):
+        data = entry.load()
         reference = WeightRef(source, data.ctypes.data - start if data.size else 0, data.size, sha256_of(data))
-        pieces.append(Data(piece.space, piece.address, reference))
-    return pieces
+        entries.append(Data(entry.space, entry.address, reference))
+    return entries
 
 
 def chip_attr(chip: Chip) -> ChipAttr:
-    """The chip by its name, where that is enough, else by all its numbers."""
+    """The chip by its name if that identifies it, else by all its numbers."""
     if chip.name in chip_names() and load_chip(chip.name) == chip:
         return ChipAttr(chip.name)
     return ChipAttr(json.dumps(asdict(chip), sort_keys=True))
@@ -87,7 +87,7 @@ def _own_data(exe: Executable) -> list[Data]:
 
 
 def _memories(exe: Executable, data: Sequence[Data]) -> list[Operation]:
-    ends = {space: max((piece.end for piece in data if piece.space == space), default=0) for space in ("dram", "host")}
+    ends = {space: max((entry.end for entry in data if entry.space == space), default=0) for space in ("dram", "host")}
     dram, host = exe.weights_address, exe.host_weights_address
     dram_bytes = exe.weight_bytes or max(0, ends["dram"] - dram)
     host_bytes = exe.host_weight_bytes or max(0, ends["host"] - host)
@@ -102,12 +102,12 @@ def _tensor(t: TensorInfo) -> TensorOp:
     return TensorOp(t.role, t.name, TYPES[t.dtype].name, t.shape, t.dram_address, t.nbytes, host)
 
 
-def _data(piece: Data) -> Operation:
-    content = piece.content
+def _data(entry: Data) -> Operation:
+    content = entry.content
     if isinstance(content, WeightRef):
         ref = content
-    elif piece.nbytes <= LARGEST_INLINE:
-        return BytesOp(piece.space, piece.address, bytes(as_view(content)))
+    elif entry.nbytes <= LARGEST_INLINE:
+        return BytesOp(entry.space, entry.address, bytes(as_view(content)))
     else:
-        ref = STORE.put(piece.load())
-    return DataOp(piece.space, piece.address, source=ref.source, offset=ref.offset, nbytes=ref.bytes, sha256=ref.sha256)
+        ref = STORE.put(entry.load())
+    return DataOp(entry.space, entry.address, source=ref.source, offset=ref.offset, nbytes=ref.bytes, sha256=ref.sha256)

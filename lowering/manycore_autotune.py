@@ -1,4 +1,6 @@
-"""Pass `manycore-autotune`: operators become tasks, tiled, placed and prefetched by what was tried and quickest."""
+"""
+Pass `manycore-autotune`: operators become tasks with the tilings, cores and prefetch that are fastest when emulated.
+"""
 
 from __future__ import annotations
 
@@ -43,15 +45,15 @@ class ManycoreAutotunePass(EffortOptions, ModulePass):
     """
     Make tasks of the operators of `@main`, or of those in its subgraphs, and tile, place and prefetch them: plans are
     compiled, and the one whose emulation takes the fewest cycles is written to the tasks, in the order that is best.
-    Subgraphs say where what they share lies between them (`in`, `weights in`, `alone`); what they say already stays.
-    Tasks that are there already keep their order, and the tilings that they have; prefetch is chosen where they do not
-    say it.
+    Subgraphs specify where the values that they share are kept between them (`in`, `weights in`, `alone`); what is
+    specified already is kept. Existing tasks keep their order and their tilings; prefetch is chosen for those that do
+    not specify it.
 
-    `chip`: a name, or the path of a `.toml`; without it, the module's. `jobs`: processes that try subgraphs side by
-    side (default: all processors). `effort`: fast, default or high, see `effort.py`. `order`: of tasks that are made
-    here, program, searched (which is tried beside the program's) or a method of `manycore-schedule`. `stop-at`: cycles
-    of a part that are few enough for no other variant to be tried. `placement`: of tiles, searched, or a method of
-    `manycore-place` alone.
+    `chip`: a name, or the path of a `.toml`; without it, the module's. `jobs`: number of processes that compile
+    subgraphs in parallel (default: all processors). `effort`: fast, default or high, see `effort.py`. `order`: of the
+    tasks that the pass makes: program, searched (tried beside the program's) or a method of `manycore-schedule`.
+    `stop-at`: once a variant of a subgraph takes at most this many cycles, no other is tried. `placement`: of tiles,
+    searched, or a method of `manycore-place` alone.
     """
 
     name = "manycore-autotune"
@@ -70,7 +72,8 @@ class ManycoreAutotunePass(EffortOptions, ModulePass):
 
 def autotune(module: ModuleOp, chip: Chip, cache: CompileCache, jobs: int) -> list[SubgraphCode]:
     """
-    Write the quickest plan of each subgraph of `@main`, or of all its operators, to the module; what each compiles to.
+    Write the fastest plan of each subgraph of `@main`, or of all its operators, to the module. Returns the compiled
+    subgraphs.
 
     Raises ResourceError naming a subgraph that does not fit the chip, and other errors of its compilation.
     """
@@ -103,7 +106,7 @@ def autotune(module: ModuleOp, chip: Chip, cache: CompileCache, jobs: int) -> li
 def _write_residence(
     module: ModuleOp, subgraphs: Sequence[SubgraphOp], codes: Sequence[SubgraphCode], chip: Chip
 ) -> None:
-    """Let subgraphs that share something say where it lies between them."""
+    """Write to subgraphs where the values that they share are kept between them."""
     function, inlined = find_main(module), find_main(module.clone())
     groups = launches_of(inlined)
     if len(groups) < 2 or len(groups) != len(subgraphs):
@@ -136,7 +139,7 @@ def _compiled(
 
 
 def _body(text: SubgraphText, code: SubgraphCode, constants: Sequence[ConstantOp | WeightOp]) -> Block:
-    """The tiled tasks of a part, with the names and locations of the network, and its constants."""
+    """The tiled tasks of a subgraph, with the names and locations of the network, and its constants."""
     body = find_main(code.tiled.module.clone()).body.detach_block(0)
     left = iter(constants)
     for op in list(body.ops):

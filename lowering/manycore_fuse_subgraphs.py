@@ -1,4 +1,6 @@
-"""Pass `manycore-fuse-subgraphs`: neighbouring subgraphs become one launch where that is good (spec 2)."""
+"""
+Pass `manycore-fuse-subgraphs`: neighbouring subgraphs become one launch if a strategy finds that profitable (spec 2).
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,12 @@ from .subgraphs.fuse_subgraphs import fuse_subgraphs
 @dataclass(frozen=True)
 class ManycoreFuseSubgraphsPass(FusionBounds, EffortOptions, ModulePass):
     """
-    Make neighbouring subgraphs of `@main` one where they compile as one and the strategy finds that to be good.
+    Fuse neighbouring subgraphs of `@main` that compile as one, if the strategy finds that profitable.
 
-    `strategy`: one of those of `meshloom-compile --fuse`; with `auto`, subgraphs that were cut off because more did not
-    fit (`to_fit`) grow again where the whole list then takes no longer, and others stay. With `grouped`, the groups are
-    as large as `min-macs`, `max-macs`, `min-weight-bytes`, `max-weight-bytes`, `min-tasks`, `max-tasks` allow. `chip`:
-    a name, or the path of a `.toml`; without it, the module's. `jobs`, `effort`, `order`, `stop-at`,
+    `strategy`: one of those of `meshloom-compile --fuse`; with `auto`, subgraphs that were cut because more did not fit
+    (`to_fit`) are fused again if the launch sequence then takes no longer, and others are not. With `grouped`, the
+    groups are as large as `min-macs`, `max-macs`, `min-weight-bytes`, `max-weight-bytes`, `min-tasks`, `max-tasks`
+    allow. `chip`: a name, or the path of a `.toml`; without it, the module's. `jobs`, `effort`, `order`, `stop-at`,
     `placement`: as for `meshloom-compile`.
     """
 

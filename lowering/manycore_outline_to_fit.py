@@ -1,4 +1,4 @@
-"""Pass `manycore-outline-to-fit`: a network in subgraphs that fit the chip, each to be one launch (spec 2, S13)."""
+"""Pass `manycore-outline-to-fit`: divide a network into subgraphs that fit the chip, one launch each (spec 2, S13)."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from ..dialects.manycore import SubgraphOp
 from ..dialects.manycore.stage import networks_of
 from ..emulator.reports.roofline import Work, roofline
 from ..support.errors import MeshloomError
+from ..transforms.dataflow_fuse_loops import fuse_main
 from ..transforms.shared.chip_option import chip_for
 from ..transforms.shared.kept_loops import stays_loop
 from .cache.compile_cache import CompileCache, cache_for
@@ -39,17 +40,20 @@ from .subgraphs.outline_function import outline_function
 from .subgraphs.subgraph import Subgraphs
 
 MOST_COMPARED = 256
-"""Operations in all steps of loops up to which a network is compiled with these unrolled, too; the quicker is taken."""
+"""
+Largest number of operations in all steps of loops for which a network is compiled with its loops unrolled as well; the
+faster variant is taken.
+"""
 
 
 @dataclass(frozen=True)
 class ManycoreOutlineToFitPass(EffortOptions, ModulePass):
     """
-    Put the operators of `@main` into subgraphs where they do not fit the chip as a whole, or where `subgraphs` names a
-    rule: what does not compile is split, and operators that do not fit alone are split themselves. A network that fits
-    stays as it is; subgraphs that are there are kept, and split where they do not fit. Loops stay where that compiles;
-    those of few operations are unrolled if that is no slower. Subgraphs of a network that came whole and without a rule
-    are `to_fit`: `manycore-fuse-subgraphs` may make neighbours one again.
+    Put the operators of `@main` into subgraphs if they do not fit the chip as a whole, or if `subgraphs` names a rule:
+    subgraphs that do not compile are split, and so are operators that do not fit alone. A network that fits stays as it
+    is; existing subgraphs are kept, and split if they do not fit. Loops are kept if they compile; those of few
+    operations are unrolled if that is no slower. Subgraphs of a network that had none, without a rule, are marked
+    `to_fit`: `manycore-fuse-subgraphs` may fuse them again.
 
     `chip`: a name, or the path of a `.toml`; without it, the module's. `subgraphs`, `jobs`, `effort`, `order`,
     `stop-at`, `placement`: as for `meshloom-compile`.
@@ -83,14 +87,16 @@ def outline_to_fit(
     progress: Progress = lambda stage: None,
 ) -> Subgraphs:
     """
-    Rewrite `@main` as pass `manycore-outline-to-fit` does; the subgraphs, with what they compiled to.
+    Rewrite `@main` as pass `manycore-outline-to-fit` does. Returns the compiled subgraphs.
 
     Raises ResourceError if the network does not fit the chip.
     """
     unroll_loops(module, stays_loop)
     ideal = note_ideal(module)
     loops = loops_in(find_main(module).body.block)
-    kept = _with_loops(module.clone(), chip, options, cache, progress) if loops else None
+    kept = _fused_loops(module, chip, options, cache, progress) if loops else None
+    if loops and kept is None:
+        kept = _with_loops(module.clone(), chip, options, cache, progress)
     if kept is not None and sum(map(_operations, loops)) > MOST_COMPARED:
         best = kept
     else:
@@ -107,12 +113,12 @@ def outline_to_fit(
 
 
 def _operations(loop: LoopOp) -> int:
-    """How many operations the steps of a loop are."""
+    """Number of operations in all steps of a loop."""
     return loop.step_count * (len(loop.body.block.ops) - 1)
 
 
 def _without_loops(module: ModuleOp, driver: Driver, ideal: dict[str, int]) -> Attempt:
-    """A network without loops, in as many launches as it needs."""
+    """Compile a network without loops, in as many launches as it needs."""
     given = inline_subgraphs(driver.function)
     automatic = not given and driver.options.rule is None and driver.options.split_failures
     counts = micro_batch_counts(module, driver.chip) if automatic else []
@@ -122,10 +128,18 @@ def _without_loops(module: ModuleOp, driver: Driver, ideal: dict[str, int]) -> A
     return micro_batch(before, counts, whole, least) if counts else whole
 
 
+def _fused_loops(
+    module: ModuleOp, chip: Chip, options: SubgraphOptions, cache: CompileCache, progress: Progress
+) -> Attempt | None:
+    """As `_with_loops`, where loops that do not wait for each other are one; None also where there are none such."""
+    fused = module.clone()
+    return _with_loops(fused, chip, options, cache, progress) if fuse_main(fused, chip) else None
+
+
 def _with_loops(
     module: ModuleOp, chip: Chip, options: SubgraphOptions, cache: CompileCache, progress: Progress
 ) -> Attempt | None:
-    """A network with loops as one launch; None where it does not compile so, or is asked for in several."""
+    """Compile a network with loops as one launch; None if it does not compile, or options ask for several subgraphs."""
     function = find_main(module)
     if options.rule is not None or any(isinstance(op, SubgraphOp) for op in function.body.block.ops):
         return None

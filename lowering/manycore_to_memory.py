@@ -1,6 +1,5 @@
 """
-Lower tiled tasks to the `memory` level: host copies and launches, with every buffer, and every transfer and its
-place in the order.
+Lower tiled tasks to the `memory` level: host copies and launches, with every buffer and every transfer in order.
 """
 
 from __future__ import annotations
@@ -45,18 +44,18 @@ BEFORE = {
     "dataflow": "run dataflow-to-manycore and manycore-tile",
     "sparse": "run sparse-to-dataflow, dataflow-to-manycore and manycore-tile",
 }
-"""The pass that turns operations of a dialect, or one operation, into tasks."""
+"""Dialect or operation -> the pass that turns it into tasks."""
 
 
 @dataclass(frozen=True)
 class ManycoreToMemoryPass(EffortOptions, ModulePass):
     """
-    Tasks of `@main` over allocated buffers, in launches with transfers in their order.
+    Lower tasks of `@main` to tasks over allocated buffers, in launches with all transfers in order.
 
-    Each subgraph becomes a launch; tasks outside of subgraphs are one. Inputs, results and constants lie in host memory
-    and DRAM, what else passes through DRAM there, the rest in the cores' SRAM from `memory.alloc` to `memory.free`.
-    Tasks need a placement: run `manycore-tile` before. `effort`, `order`, `stop-at`, `placement`: as they were
-    compiled; where memory is saved, the plan that is noted has their times.
+    Each subgraph becomes a launch; tasks outside of subgraphs are one. Inputs, results and constants are in host memory
+    and DRAM, other values that pass through DRAM are there, all others in the cores' SRAM from `memory.alloc` to
+    `memory.free`. Tasks need a placement: run `manycore-tile` before. `effort`, `order`, `stop-at`, `placement`: those
+    of the compilation; with memory saving, they determine the times in the recorded plan.
     """
 
     name = "manycore-to-memory"
@@ -90,7 +89,7 @@ def lower_module(module: ModuleOp, chip: Chip) -> None:
 
 
 def _program(function: FuncOp, groups: Sequence[Group], notes: dict[str, str], chip: Chip) -> DeviceProgram:
-    """The program of a function whose tasks are in groups, one a launch."""
+    """The program of a function with a group of tasks for each launch."""
     launches: list[LoweredLaunch] = []
     for group in groups:
         part = find_main(module_of_operators(tuple(group.operations)).module)
@@ -104,7 +103,7 @@ def _program(function: FuncOp, groups: Sequence[Group], notes: dict[str, str], c
 
 
 def _check_level(function: FuncOp) -> None:
-    """Raises InputError naming the first operation beside the tasks, or task, that has no buffer for its result."""
+    """Raises InputError naming the first operation or task whose result has no buffer."""
     for op in function.body.block.ops:
         if isinstance(op, LoopOp) and all(
             isinstance(one, TaskOp | ReshapeOp | LoopYieldOp) for one in op.body.block.ops

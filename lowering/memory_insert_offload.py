@@ -1,4 +1,6 @@
-"""Pass `memory-insert-offload`: launches, and between them tensors that leave DRAM while nobody uses them (spec 1)."""
+"""
+Pass `memory-insert-offload`: cut a network into launches, and offload tensors from DRAM between their uses (spec 1).
+"""
 
 from __future__ import annotations
 
@@ -40,26 +42,24 @@ from .sequence.residency_decisions import Residence
 @dataclass(frozen=True)
 class MemoryInsertOffloadPass(EffortOptions, ModulePass):
     """
-    Make `@main` fit into less DRAM: it is cut into launches by what they need for themselves (its subgraphs, where it
-    has some, are launches as they are, as long as they fit so), and between them operations of `memory` take tensors to
-    the host, compress them, or have them computed again, with serialize and prefetch edges. What is chosen follows from
-    the launches as they are compiled, and from the cycles that these take.
+    Make `@main` fit into less DRAM. It is cut into launches by the DRAM that each needs (its subgraphs, if any, are the
+    launches, as long as they fit), and between them operations of `memory` move tensors to the host, compress them, or
+    recompute them, with serialize and prefetch edges. The choice is based on the compiled launches and their cycles.
 
     With `budget` (bytes; up to 1 a share of what the network needs as one launch; `chip`: all of the chip's DRAM, the
-    default), what leaves is chosen for the least time, each tensor by one of `kinds` (swap, compress, recompute). An
-    error names the smallest budget that works. Where nothing is gained, that is said, and nothing changes.
+    default), tensors are chosen for the least time, each with one of `kinds` (swap, compress, recompute). An error
+    names the smallest budget that works. If nothing is gained, a note says so, and the module does not change.
 
-    With `th-tts`, `th-size` or `n` it is chosen by the thresholds of spec 1: inputs of launches that wait longer than
-    `th-tts` ns for their use, of more than `th-size` bytes, of these the `n` largest. With a budget, this is done again
-    on what came of it until all fits.
+    With `th-tts`, `th-size` or `n`, tensors are chosen by the thresholds of spec 1: inputs of launches that wait longer
+    than `th-tts` ns for their use, of more than `th-size` bytes, of these the `n` largest. With a budget, this is
+    repeated on the result until it fits.
 
-    On its own output, or on operations of `memory` written by hand, the pass adds to them; without thresholds and
-    without a budget it makes launches of the operations beside them, and saves no more.
+    Given its own output, or operations of `memory` that a user wrote, the pass adds to them; without thresholds and
+    without a budget it makes launches of the other operations, and saves no more memory.
 
     `chip`: a name, or the path of a `.toml`; without it, the module's. Only tensors of f32 are compressed, to `format`;
-    this is lossy, and `bound` replaces the bound of the format, which holds for each tensor, where the network makes
-    more or less of it. `launch-bytes`, `jobs`, `effort`, `order`, `stop-at`, `placement`: as for
-    `meshloom-compile`.
+    this is lossy, and `bound` replaces the error bound of the format (that of one tensor) if the network amplifies or
+    reduces errors. `launch-bytes`, `jobs`, `effort`, `order`, `stop-at`, `placement`: as for `meshloom-compile`.
     """
 
     name = "memory-insert-offload"
@@ -77,7 +77,7 @@ class MemoryInsertOffloadPass(EffortOptions, ModulePass):
 
     @property
     def semantic_effect(self) -> SemanticEffect:
-        """Other launches may add in another order; compression gives up accuracy."""
+        """Different launches may add in another order; compression is lossy."""
         if "compress" not in self.kinds:
             return reassociating(1e-4)
         return lossy(
@@ -111,8 +111,8 @@ def insert_offload(
     progress: Progress = lambda stage: None,
 ) -> bool:
     """
-    Rewrite `@main` as pass `memory-insert-offload` does, and note the bytes that are there (`CAPACITY`) and that are
-    needed if nothing is saved (`UNSAVED`); False where nothing is gained.
+    Rewrite `@main` as pass `memory-insert-offload` does, and record the available bytes (`CAPACITY`) and those needed
+    without saving (`UNSAVED`). Returns False if nothing is gained.
 
     Raises ResourceError and BudgetError as `save_in_launches` and `placed_launches` do.
     """
@@ -149,7 +149,7 @@ def insert_offload(
 
 
 def _check_more(budget: Budget) -> None:
-    """Raises InputError for what cannot be asked of a module that saves memory already."""
+    """Raises InputError for options that do not apply to a module that saves memory already."""
     if budget.launch_bytes is not None or (replace(budget, saving=Saving()) == Budget() != budget):
         raise InputError(
             "the module saves memory already, and is compiled as it stands: leave out --save, --compress-to and "

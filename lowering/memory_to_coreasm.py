@@ -23,7 +23,8 @@ from .linker.read_program import data_of, read_program
 @dataclass(frozen=True)
 class MemoryToCoreasmPass(ModulePass):
     """
-    Select instructions for the launches of `@main`: a module of programs, launches, data and the controller's program.
+    Select instructions for the launches of `@main`. The result is a module of programs, launches, data and the
+    controller's program.
 
     `chip`: a name, or the path of a `.toml`; without it, the chip is the module's.
     """
@@ -43,7 +44,7 @@ class MemoryToCoreasmPass(ModulePass):
 
 def select_instructions(module: ModuleOp, chip: Chip) -> None:
     """
-    Bring a program, or those of all stages, to the level of instructions.
+    Lower a program, or those of all stages, to instructions.
 
     Raises InputError for a module that is for another chip, else as `read_program` does.
     """

@@ -23,9 +23,9 @@ from .simplify import simplifying_passes
 
 def compiler_passes(options: SearchOptions, sparse: bool) -> Iterator[ModulePass]:
     """
-    The list, with weights encoded where that is faster (`sparse`) or as they are.
+    The list of passes, with weights encoded if that is faster (`sparse`) or unchanged.
 
-    Raises InputError for options that make no sense.
+    Raises InputError for options that are not valid.
     """
     asked = options.checked(sparse).subgraphs
     chip, subgraphs, fuse, how = options.chip, options.subgraphs, options.fuse, options.how()
@@ -51,7 +51,7 @@ def compiler_passes(options: SearchOptions, sparse: bool) -> Iterator[ModulePass
 
 
 def offload_pass(options: SearchOptions) -> MemoryInsertOffloadPass:
-    """The pass that saves memory as the options say."""
+    """The pass that saves memory by the options."""
     kinds = () if options.save is None else tuple(options.save.split(","))
     given = None if options.offload is None else parse_thresholds(options.offload)
     thresholds = (None, None, None) if given is None else (given.slack, given.size, given.most)
@@ -67,5 +67,5 @@ def offload_pass(options: SearchOptions) -> MemoryInsertOffloadPass:
 
 
 def encode_pass(options: SearchOptions) -> SparseEncodeIfFasterPass:
-    """The pass that encodes weights where the network, compiled as the options say, is faster for it."""
+    """The pass that encodes weights if the network, compiled with the options, is then faster."""
     return SparseEncodeIfFasterPass(**{one.name: getattr(options, one.name) for one in fields(options)})

@@ -1,4 +1,6 @@
-"""The first passes that compile a network: operators are simplified, encoded weights become what units take."""
+"""
+The first passes of the compiler: they simplify operators, and bring encoded weights into the form that units take.
+"""
 
 from __future__ import annotations
 
@@ -37,15 +39,15 @@ PLACES = (
     SparseToDataflowPass.name,
     LAST,
 )
-"""Where plug-ins can put passes: before one of these, or behind all, before operators become tasks."""
+"""Positions for passes of plug-ins: before one of these, or after all, before operators become tasks."""
 ADDED_PASSES: dict[str, list[type[ModulePass]]] = {}
-"""Those that plug-ins add, by place."""
+"""Passes of plug-ins by position."""
 
 
 def simplifying_passes(chip: str | None = None, keep_loops: bool = False) -> Iterator[ModulePass]:
     """
-    Compute before loops what needs no carried value, note the work of what is left and unroll it (`keep_loops`: but
-    for loops that need not be), simplify operators, and bring encoded weights into the form that matrix units take
+    Hoist computations that need no carried value out of loops, record the work of loops and unroll them (`keep_loops`:
+    except loops that can stay), simplify operators, and bring encoded weights into the form that matrix units take
     (`chip`, or the module's).
     """
     own = (
@@ -82,7 +84,7 @@ def simplify(module: ModuleOp, chip: Chip, progress: Progress, keep_loops: bool 
 
 
 def unroll_kept_loops(module: ModuleOp) -> None:
-    """Unroll the loops that were kept, and simplify what they become."""
+    """Unroll the loops that were kept, and simplify the result."""
     context = _context()
     for one in (DataflowUnrollLoopsPass(), CanonicalizePass(), DataflowFoldAffinePass(), DataflowMergeConstantsPass()):
         one.apply(context, module)

@@ -1,4 +1,4 @@
-"""Pass `sparse-to-dataflow`: what no unit does on encoded operands becomes dense computation with the same zeros."""
+"""Pass `sparse-to-dataflow`: operations that no unit can do on encoded operands become dense, with the same zeros."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ from ..transforms.shared.rewrite_once import Patterns, rewrite_once
 @dataclass(frozen=True)
 class SparseToDataflowPass(ModulePass):
     """
-    Lower the operations of `sparse` to dense ones: an encoded tensor becomes the dense tensor that it decodes to, what
-    connects becomes a mask. Contractions on panels stay: matrix units do them.
+    Lower the operations of `sparse` to dense ones: an encoded tensor becomes the dense tensor that it decodes to,
+    connection data become a mask. Contractions on panels stay: matrix units do them.
 
     -0 may become +0 and the other way round where a threshold leaves it out.
     """
@@ -54,7 +54,10 @@ class SparseToDataflowPass(ModulePass):
 
 
 def lower_sparse(module: ModuleOp) -> None:
-    """Replace them all. Raises InputError for encoded arguments, and for what has no dense form."""
+    """
+    Replace all operations of `sparse`. Raises InputError for encoded arguments, and for operations without a dense
+    form.
+    """
     for function in module.walk():
         if isinstance(function, FuncOp):
             types = (*function.function_type.inputs, *function.function_type.outputs)
@@ -115,7 +118,7 @@ class Connections(RewritePattern):
 
 
 class Combine(RewritePattern):
-    """combine(a, b) == select(a, b, 0): what connects in both masks"""
+    """combine(a, b) == select(a, b, 0): the conjunction of both masks"""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: CombineOp, rewriter: PatternRewriter) -> None:
@@ -142,7 +145,7 @@ class Contraction(RewritePattern):
 
 
 class PruneGroups(RewritePattern):
-    """prune_groups(x): all groups side by side, those times 0 of which few elements are above the threshold"""
+    """prune_groups(x): all groups in a row; groups with few elements above the threshold are multiplied by 0"""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: PruneGroupsOp, rewriter: PatternRewriter) -> None:
@@ -177,7 +180,7 @@ PATTERNS: Patterns = {
 
 
 def _number(value: float, like: SSAValue, rewriter: PatternRewriter) -> SSAValue:
-    """A number of the element type of a value."""
+    """A constant of the element type of a value."""
     return rewriter.insert(ConstantOp.splat(value, tensor(element_of(like), ()))).result
 
 
@@ -187,7 +190,7 @@ def _nonzero(x: SSAValue, rewriter: PatternRewriter) -> SSAValue:
 
 
 def _above(x: SSAValue, threshold: float, rewriter: PatternRewriter) -> SSAValue:
-    """x where |x| > threshold (and where it is no number), else 0."""
+    """x where |x| > threshold (and where it is NaN), else 0."""
     limit = threshold if is_float(element_of(x)) else math.floor(threshold)
     zero = _number(0, x, rewriter)
     high = rewriter.insert(CompareOp(x, _number(limit, x, rewriter), Predicate.LE)).result

@@ -9,10 +9,12 @@ of an ONNX operator (`onnx_op`) replaces the one that there is.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
 from xdsl.interpreter import InterpreterFunctions
 from xdsl.ir import Dialect, Operation
 from xdsl.passes import ModulePass
@@ -27,6 +29,11 @@ from meshloom.chips import chip_names
 from meshloom.chips.load import ADDED as CHIPS
 from meshloom.chips.load import load_chip
 from meshloom.dialects import added
+from meshloom.dialects.coreasm import added_instructions
+from meshloom.dialects.coreasm.added_instructions import vector_instruction as vector_instruction
+from meshloom.dialects.coreasm.instruction import Instruction
+from meshloom.emulator.functional.semantics.elementwise import elementwise
+from meshloom.emulator.functional.semantics.table import SEMANTICS
 from meshloom.frontend.registry import onnx_op as onnx_op
 from meshloom.lowering.codegen.kernels.common import Kernel
 from meshloom.lowering.codegen.kernels.select import KERNELS
@@ -43,6 +50,7 @@ __all__ = [
     "add_chip",
     "add_dialect",
     "add_fusion_strategy",
+    "add_instruction",
     "add_kernel",
     "add_mapping_method",
     "add_order_search",
@@ -51,6 +59,7 @@ __all__ = [
     "add_splitting_rule",
     "load_plugin",
     "onnx_op",
+    "vector_instruction",
 ]
 
 
@@ -88,6 +97,18 @@ def add_kernel(operation: type[Operation], kernel: Kernel) -> None:
     if operation in KERNELS:
         raise InputError(f"operation {operation.name}: it has a kernel already")
     KERNELS[operation] = kernel
+
+
+def add_instruction(instruction: Instruction, function: Callable[..., NDArray[Any]]) -> None:
+    """
+    Make an instruction of `vector_instruction` known to the assembler, to kernels and to the emulator. `function` takes
+    the sources, arrays of one shape, or of none where they are immediate values, in the type that arithmetic happens in
+    (f32 for narrower floats), and gives the result. Executables that hold the instruction name the plug-in.
+
+    Raises InputError for a mnemonic or an opcode that is taken.
+    """
+    added_instructions.add(instruction, _plugin_of(function))
+    SEMANTICS[instruction.mnemonic] = elementwise(function, len(instruction.sources))
 
 
 def add_chip(file: str | Path) -> None:
@@ -139,6 +160,15 @@ def add_splitting_rule(name: str, make: Callable[[RuleSettings], SplitRule]) -> 
     """Make a rule known to `--subgraphs NAME`, made from its settings. Raises InputError for a name that is taken."""
     _check_free("splitting rule", name, RULES)
     RULES[name] = make
+
+
+def _plugin_of(function: Callable[..., Any]) -> str:
+    """The file, or the folder of the package, that a function comes from; else the name of its module."""
+    top = function.__module__.partition(".")[0]
+    file = getattr(sys.modules.get(top), "__file__", None)
+    if file is None:
+        return top
+    return Path(file).parent.name if Path(file).name == "__init__.py" else Path(file).name
 
 
 def _check_free(kind: str, name: str, taken: Mapping[str, Any]) -> None:

@@ -17,14 +17,14 @@ from .interrupts import unfinished
 
 def write_atomically(path: str | Path, data: bytes | str) -> None:
     """Write `data` to `path`; see `write_pieces`."""
-    write_pieces(path, [data.encode("utf-8") if isinstance(data, str) else data])
+    write_chunks(path, [data.encode("utf-8") if isinstance(data, str) else data])
 
 
-def write_pieces(path: str | Path, pieces: Iterable[bytes | memoryview]) -> None:
+def write_chunks(path: str | Path, chunks: Iterable[bytes | memoryview]) -> None:
     """Write `pieces` one after another; see `open_atomically`."""
     with open_atomically(path) as file:
-        for piece in pieces:
-            file.write(piece)
+        for chunk in chunks:
+            file.write(chunk)
 
 
 _together: ContextVar[list[tuple[str, Path]] | None] = ContextVar("together", default=None)

@@ -73,9 +73,9 @@ class CompiledPipeline:
     @property
     def schedule(self) -> PipelineSchedule:
         """When each chip works."""
-        from ..emulator.run_chip_pipeline import schedule
+        from ..emulator.run_chip_pipeline import pipeline_schedule
 
-        return schedule(self.pipeline.feeds, [timing.total_cycles for timing in self.timings])
+        return pipeline_schedule(self.pipeline, self.timings)
 
     def run(self, inputs: Mapping[str, NDArray[Any] | Encoded], check: bool = False) -> PipelineResult:
         """
@@ -86,14 +86,19 @@ class CompiledPipeline:
         program that does what it must not.
         """
         from ..emulator.executable.encoded_interface import HostInterface
-        from ..emulator.run_chip_pipeline import collect_chips, run_chip_pipeline, schedule, time_chip_pipeline
+        from ..emulator.run_chip_pipeline import (
+            collect_chips,
+            pipeline_schedule,
+            run_chip_pipeline,
+            time_chip_pipeline,
+        )
 
         interface = HostInterface.of(self.pipeline)
         arrays = interface.in_memory(network_inputs(interface, inputs))
         values = run_chip_pipeline(self.pipeline, arrays, check)
         depends = any(one is not None for one in values.mapped)
         timings = time_chip_pipeline(self.pipeline, values.mapped) if depends else self.timings
-        when = schedule(self.pipeline.feeds, [timing.total_cycles for timing in timings])
+        when = pipeline_schedule(self.pipeline, timings)
         outputs, encoded = interface.read(values.outputs)
         return PipelineResult(outputs, when, collect_chips(self.pipeline, timings, values.mapped), encoded)
 
@@ -106,7 +111,8 @@ class CompiledPipeline:
 
         check_argument("inputs", inputs, (Sequence,), "a list of mappings from the names of inputs to arrays")
         results = [self.run(one, check) for one in inputs]
-        cycles = stream_cycles(self.pipeline, [result.schedule.cycles for result in results])
+        schedules = [result.schedule for result in results]
+        cycles = stream_cycles(self.pipeline, [one.cycles for one in schedules], [one.fetched for one in schedules])
         return StreamResult([result.outputs for result in results], cycles)
 
     def save(self, path: str | Path) -> None:

@@ -105,7 +105,7 @@ def _run_one(exe: Executable, arrays: Sequence[NDArray[Any]]) -> Run:
 
 def _run_chips(pipeline: ChipPipeline, arrays: Sequence[NDArray[Any]]) -> Run:
     from ..dialects.coreasm.interpreter import from_storage, to_storage
-    from ..emulator.run_chip_pipeline import run_chip_pipeline, schedule, time_chip_pipeline
+    from ..emulator.run_chip_pipeline import pipeline_schedule, run_chip_pipeline, time_chip_pipeline
 
     tensors = pipeline.input_tensors()
     given = {info.name: from_storage(array, info) for info, array in zip(tensors, arrays, strict=True)}
@@ -114,7 +114,7 @@ def _run_chips(pipeline: ChipPipeline, arrays: Sequence[NDArray[Any]]) -> Run:
 
     def cycles() -> str:
         timings = time_chip_pipeline(pipeline, values.mapped)
-        when = schedule(pipeline.feeds, [timing.total_cycles for timing in timings])
+        when = pipeline_schedule(pipeline, timings)
         return f"cycles: {when.latency}, an input every {when.interval}"
 
     return outputs, cycles

@@ -39,10 +39,10 @@ def _continued(line: str, width: int) -> Iterator[str]:
     if len(line) <= width:
         yield line
         return
-    piece = " "
+    chunk = " "
     for word in re.findall(r"--?\S+ [^-\s]\S*|\S+", line):
-        if len(piece) + len(word) > width - 3:
-            yield f"{piece} \\"
-            piece = " " * 5
-        piece += f" {word}"
-    yield piece
+        if len(chunk) + len(word) > width - 3:
+            yield f"{chunk} \\"
+            chunk = " " * 5
+        chunk += f" {word}"
+    yield chunk

@@ -80,7 +80,7 @@ def _run(options: argparse.Namespace) -> None:
     from ..emulator.executable.file import map_file
     from ..lowering.linker.listing import listing
     from ..support.errors import InputError
-    from ..support.files import all_or_none, write_pieces
+    from ..support.files import all_or_none, write_chunks
 
     if options.output == "-":
         options.output = None
@@ -109,12 +109,12 @@ def _run(options: argparse.Namespace) -> None:
     lines = (line + "\n" for line in listing(exe, parts, options.program, how, file))
     with all_or_none():
         if options.weights_file is not None:
-            write_pieces(options.weights_file, [as_view(exe.weights), as_view(exe.host_weights)])
+            write_chunks(options.weights_file, [as_view(exe.weights), as_view(exe.host_weights)])
         if options.output is None:
             sys.stdout.writelines(lines)
             sys.stdout.flush()
         else:
-            write_pieces(options.output, (line.encode() for line in lines))
+            write_chunks(options.output, (line.encode() for line in lines))
 
 
 def _chosen_chip(found: Executable | ChipPipeline, file: str, number: int | None) -> Executable:

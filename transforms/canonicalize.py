@@ -1,6 +1,7 @@
 """
 Pass `canonicalize`, as xDSL's: operations that it builds keep the location of those that they replace. Bodies of tasks
-over buffers stay as they are (see `written_bodies`), and nothing else reads values that leave (see `leaving_values`).
+over buffers do not change (see `scheduled_bodies`), and offloaded values get no further readers (see
+`offloaded_values`).
 """
 
 from __future__ import annotations

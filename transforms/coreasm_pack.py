@@ -1,4 +1,4 @@
-"""Pass `coreasm-pack`: one op a program."""
+"""Pass `coreasm-pack`: blocks of instructions become one operation per program."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .shared.rewrite_once import rewrite_once
 
 @dataclass(frozen=True)
 class CoreasmPackPass(ModulePass):
-    """Every block of instructions becomes a packed program, the opposite of `coreasm-unpack`."""
+    """Pack every block of instructions into one operation: the inverse of `coreasm-unpack`."""
 
     name = "coreasm-pack"
 
@@ -26,7 +26,7 @@ class CoreasmPackPass(ModulePass):
 
 
 class PackProgram(RewritePattern):
-    """A block of instructions as one op."""
+    """Replace a block of instructions by one operation."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: UnpackedOp, rewriter: PatternRewriter) -> None:

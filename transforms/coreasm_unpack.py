@@ -1,4 +1,4 @@
-"""Pass `coreasm-unpack`: an op an instruction, for rewriting."""
+"""Pass `coreasm-unpack`: packed programs become blocks with one operation per instruction, for rewriting."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .shared.rewrite_once import rewrite_once
 
 @dataclass(frozen=True)
 class CoreasmUnpackPass(ModulePass):
-    """Every packed program becomes a block of instructions; `coreasm-pack` gives the same bytes again."""
+    """Unpack every program into a block of instructions; `coreasm-pack` restores the same bytes."""
 
     name = "coreasm-unpack"
 
@@ -26,7 +26,7 @@ class CoreasmUnpackPass(ModulePass):
 
 
 class UnpackProgram(RewritePattern):
-    """A packed program as a block of instructions."""
+    """Replace a packed program by a block of instructions."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: PackedOp, rewriter: PatternRewriter) -> None:

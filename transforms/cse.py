@@ -1,6 +1,6 @@
 """
-Pass `cse`, as xDSL's, but for bodies of tasks over buffers (see `written_bodies`) and values that leave (see
-`leaving_values`).
+Pass `cse`, as xDSL's, except for bodies of tasks over buffers (see `scheduled_bodies`) and offloaded values (see
+`offloaded_values`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class _Driver(elimination.CSEDriver):
 
 
 class CommonSubexpressionElimination(elimination.CommonSubexpressionElimination):
-    """Operations that compute the same as an earlier one are left out."""
+    """Replace operations that compute the same as an earlier one by its results."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         _Driver().simplify(op)

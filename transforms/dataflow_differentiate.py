@@ -44,10 +44,10 @@ class DataflowDifferentiatePass(ModulePass):
     loss itself.
 
     Results are the `loss`, and `new.NAME` of each parameter and of each tensor that the optimiser keeps, which come in
-    as further arguments. With `optimizer="none"` they are the gradients, `grad.NAME`. The network's own results go.
-    The gradient of a loop is a loop from its last step to its first. What a step's gradient needs of the step is saved
-    for all steps by the forward loop, or, with `loops="recompute"`, only the carried values are, and the backward loop
-    computes the rest again; `loops="unroll"` unrolls loops before.
+    as further arguments. With `optimizer="none"` they are the gradients, `grad.NAME`. The network's own results are
+    dropped. The gradient of a loop is a loop from its last step to its first. What a step's gradient needs of the step
+    is saved for all steps by the forward loop, or, with `loops="recompute"`, only the carried values are, and the
+    backward loop computes the rest again; `loops="unroll"` unrolls loops before.
     """
 
     name = "dataflow-differentiate"
@@ -124,7 +124,7 @@ def _update(optimiser: Optimiser, step: _Step, parameters: dict[str, SSAValue], 
 
 
 class _Step:
-    """@main while its arguments and results change."""
+    """State of the rewrite: `@main` while its arguments and results change."""
 
     def __init__(self, main: FuncOp) -> None:
         self.main = main
@@ -137,7 +137,7 @@ class _Step:
         self.results: dict[str, SSAValue] = {}
 
     def argument(self, name: str, type: Tensor) -> SSAValue:
-        """A further argument. Raises InputError if the name is taken."""
+        """Add an argument. Raises InputError if the name is taken."""
         if name in self.names:
             raise InputError(
                 f"the training step needs an input '{name}', and the network has one of that name: rename it"
@@ -150,7 +150,10 @@ class _Step:
         return value
 
     def take_parameters(self, patterns: tuple[str, ...]) -> dict[str, SSAValue]:
-        """The parameters by name, as arguments. Raises InputError if there is none, or none for a pattern."""
+        """
+        Make arguments of the parameters; returns them by name. Raises InputError if there is none, or none for a
+        pattern.
+        """
         block = self.main.body.block
         attributes = self.main.arg_attrs.data if self.main.arg_attrs is not None else ()
         marked = {name for name, entry in zip(self.names, attributes, strict=False) if PARAMETER in entry.data}
@@ -194,7 +197,7 @@ def _wanted(name: str, patterns: tuple[str, ...], default: bool) -> bool:
 
 
 def _check_sizes(main: FuncOp) -> None:
-    """Raises InputError, located, for a value without elements: losses are means, and gradients sums, over nothing."""
+    """Raises InputError, located, for a value without elements, whose loss or gradient is undefined."""
     values = [*main.body.block.args, *(result for op in main.body.walk() for result in op.results)]
     for value in values:
         type = value.type

@@ -1,4 +1,4 @@
-"""`dataflow-fold-affine`: additions and multiplications by known numbers, joined and moved into weights."""
+"""`dataflow-fold-affine`: additions and multiplications by constants are merged, and moved into weights."""
 
 from __future__ import annotations
 
@@ -36,22 +36,25 @@ from .shared.offloaded_values import is_offloaded
 from .shared.rewrite_once import erase_unread, rewrite_once
 
 FEW = 64
-"""Elements up to which a division alone stays: a multiplication saves nothing there, and its factor is rounded."""
+"""
+Largest number of elements of a single division that is kept: a multiplication saves nothing there, and its factor is
+rounded.
+"""
 
 
 class DataflowFoldAffinePass(ModulePass):
     """
-    Fewer elementwise operations, such as those of batch normalisation:
+    Reduce the number of elementwise operations, such as those of batch normalisation:
 
-    (x * a + b) * c + d == x * (a * c) + (b * c + d) for known a, b, c, d (`add`, `sub`, `mul`, `div` and `neg`), and
+    (x * a + b) * c + d == x * (a * c) + (b * c + d) for constant a, b, c, d (`add`, `sub`, `mul`, `div` and `neg`), and
     conv(x, w) * c == conv(x, w * c), matmul(x, w) * c == matmul(x, w * c) for one number c per output channel. An
-    addition stays behind the contraction, as its bias.
+    addition stays after the contraction, as its bias.
 
-    A scale before a `quantize` by 1 becomes that of the `quantize`. A division alone becomes a multiplication, which is
-    quicker, but for a few elements. Only floats, only values without another use. New numbers are computed in f64 and
-    rounded once. Nothing is joined where numbers would leave the range of their type, where the new table would be
-    larger than the old ones, where a large number is added and taken away, which is a way to round, or where the memory
-    of a value is given up for a while.
+    A scale before a `quantize` by 1 becomes that of the `quantize`. A single division becomes a multiplication, which
+    is faster, unless it has few elements. Only floats, and only values without another use, are changed. New numbers
+    are computed in f64 and rounded once. Nothing is merged if numbers would leave the range of their type, if the new
+    table would be larger than the old ones, if a large number is added and subtracted (a way to round), or if a value
+    is offloaded.
     """
 
     name = "dataflow-fold-affine"
@@ -65,7 +68,7 @@ class DataflowFoldAffinePass(ModulePass):
 
 
 class ScaleIntoQuantize(RewritePattern):
-    """quantize(x * c, 1) == quantize(x, c), to the last bit, for known c"""
+    """quantize(x * c, 1) == quantize(x, c), to the last bit, for constant c"""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: QuantizeOp, rewriter: PatternRewriter) -> None:
@@ -81,7 +84,7 @@ class ScaleIntoQuantize(RewritePattern):
 
 @dataclass
 class _Segment:
-    """Neighbours of a chain, and the function of the first one's operand that they compute together."""
+    """Consecutive operations of a chain, and the affine function of the first operand that they compute together."""
 
     ops: list[Operation]
     function: Affine
@@ -89,12 +92,14 @@ class _Segment:
 
 @dataclass
 class AffineChain(RewritePattern):
-    """(x * a + b) * c + d == x * (a * c) + (b * c + d) for known a, b, c, d: from the first operation of a chain on"""
+    """
+    (x * a + b) * c + d == x * (a * c) + (b * c + d) for constant a, b, c, d, starting at the first operation of a chain
+    """
 
     names: set[str]
-    """Of all weights of the module."""
+    """Names of all weights of the module."""
     done: set[Operation] = field(default_factory=set[Operation])
-    """Operations that belong to a chain already."""
+    """Operations that are in a chain already."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AddOp | SubOp | MulOp | DivOp | NegOp, rewriter: PatternRewriter) -> None:
@@ -107,7 +112,7 @@ class AffineChain(RewritePattern):
                 self._rewrite(segment, rewriter)
 
     def _rewrite(self, segment: _Segment, rewriter: PatternRewriter) -> None:
-        """Replace a segment where that needs fewer operations (a division of more than a few elements counts twice)."""
+        """Replace a segment if that needs fewer operations (a division of more than a few elements counts twice)."""
         base, last = affine_operand(segment.ops[0]), segment.ops[-1].results[0]
         assert base is not None
         if is_offloaded(base) or is_offloaded(
@@ -135,7 +140,9 @@ class AffineChain(RewritePattern):
         erase_unread(last)
 
     def _with_scale(self, base: SSAValue, scale: Doubles | None, rewriter: PatternRewriter) -> Operation | None:
-        """A contraction that gives base * scale, where base is one of known weights and has no other use."""
+        """
+        A contraction that computes base * scale, where base is a contraction with constant weights and no other use.
+        """
         op = base.owner
         if scale is None or not base.has_one_use() or not isinstance(op, ConvOp | MatmulOp):
             return None
@@ -172,7 +179,7 @@ class AffineChain(RewritePattern):
 
 
 def _chain(op: Operation) -> list[Operation]:
-    """The operation and those after it, each the only use of the one before."""
+    """The chain: the operation and those after it, each the only use of the previous one."""
     chain = [op]
     while chain[-1].results[0].has_one_use():
         (use,) = chain[-1].results[0].uses
@@ -183,7 +190,7 @@ def _chain(op: Operation) -> list[Operation]:
 
 
 def _segments(chain: list[Operation]) -> Iterator[_Segment]:
-    """The chain in parts that can each be one affine function; operations that are none are left out."""
+    """Split the chain into segments that are each one affine function; other operations are skipped."""
     segment: _Segment | None = None
     for op in chain:
         step = affine_of(op)
@@ -216,7 +223,9 @@ def _scaled_axis(op: ConvOp | MatmulOp, index: int, scale: Doubles) -> int | Non
 
 
 def _keeps_digits(product: Doubles, axis: int, element: Attribute) -> bool:
-    """Whether each channel's largest weight stays a number with all digits; what the others lose is nothing to it."""
+    """
+    Whether each channel's largest weight stays a normal number; what smaller weights lose is negligible against it.
+    """
     channels = np.abs(np.moveaxis(product, axis, 0)).reshape(product.shape[axis], -1).max(axis=1, initial=0.0)
     in_range = (channels >= SMALLEST_NORMAL[str(element)]) & (channels <= largest_finite(element))
     return bool((in_range | (channels == 0)).all())

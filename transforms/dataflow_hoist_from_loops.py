@@ -1,4 +1,7 @@
-"""Pass `dataflow-hoist-from-loops`: what needs no carried value is computed before a loop, for all steps at once."""
+"""
+Pass `dataflow-hoist-from-loops`: operations that need no carried value are computed before a loop, for all steps at
+once.
+"""
 
 from __future__ import annotations
 
@@ -39,19 +42,19 @@ from .shared.constants import constant_array, constant_source, source_name, sour
 from .shared.rewrite_once import erase_unread
 
 NARROW = ("f16", "bf16")
-"""Types in which parts of a sum would be rounded too early."""
+"""Types whose partial sums would be rounded too early."""
 
 
 class DataflowHoistFromLoopsPass(ModulePass):
     """
-    Compute before a loop, for all of its steps at once, what only needs scanned values and what is the same in all
-    steps: the product of a recurrent layer with its inputs is one product of many rows, which matrix units take better
-    and whose weights are read once. The loop scans the results.
+    Compute before a loop, for all of its steps at once, operations that only depend on scanned values and loop
+    invariants: the product of a recurrent layer with its inputs is one product of many rows, which matrix units take
+    better and whose weights are read once. The loop scans the results.
 
-    For that, a product with [x, h] becomes the sum of those with x and with h, where h is carried and x is not, and of
-    terms that are added up those are added first that are not carried. Nothing moves that would only become larger (an
-    elementwise operation whose results have more elements than what it scans), or that only moves elements, unless
-    something that computes needs it.
+    For that, a product with [x, h] becomes the sum of those with x and with h, where h is carried and x is not, and in
+    sums, terms that are not carried are added first. Nothing is hoisted that would only become larger (an elementwise
+    operation whose results have more elements than its scanned operands), or that only moves elements, unless a hoisted
+    operation that computes needs it.
     """
 
     name = "dataflow-hoist-from-loops"
@@ -74,11 +77,11 @@ def hoist_from_loops(module: ModuleOp) -> None:
 
 
 class HoistFromLoop(RewritePattern):
-    """A loop of two steps or more computes nothing that all of its steps could have computed before."""
+    """Hoist from a loop of at least two steps."""
 
     def __init__(self, names: set[str]) -> None:
         self.names = names
-        """Of all weights of the module; those of parts of weights are added."""
+        """Names of all weights of the module; those of parts of weights are added."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: LoopOp, rewriter: PatternRewriter) -> None:
@@ -94,7 +97,7 @@ class HoistFromLoop(RewritePattern):
 
 
 def _free(loop: LoopOp) -> set[SSAValue]:
-    """What the body computes without a carried value, through operations that can be done for all steps."""
+    """Values that the body computes without a carried value, by operations that can be done for all steps at once."""
     free: set[SSAValue] = set(loop.scanned_arguments)
     for op in loop.body.block.ops:
         stepped = [value in free for value in op.operands]
@@ -143,7 +146,7 @@ def _split_product(loop: LoopOp, op: MatmulOp, names: set[str]) -> None:
 
 
 def _rows(loop: LoopOp, weights: SSAValue, axis: int, start: int, size: int, names: set[str]) -> SSAValue:
-    """A part of the weights, before the loop; of known ones a part of its own."""
+    """A part of the weights, before the loop; constant weights become weights of their own."""
     shape = shape_of(weights)
     array = constant_array(weights)
     if array is None:
@@ -195,7 +198,7 @@ def _regroup_sum(loop: LoopOp, op: AddOp) -> None:
 
 
 def _terms(op: AddOp) -> Iterator[SSAValue]:
-    """What is added up, in order; sums that somebody else reads are terms."""
+    """The terms of a sum, in order; a partial sum with another reader is a term."""
     for value in op.operands:
         inner = value.owner
         if isinstance(inner, AddOp) and inner.parent is op.parent and value.has_one_use():
@@ -205,33 +208,33 @@ def _terms(op: AddOp) -> Iterator[SSAValue]:
 
 
 class _Before:
-    """Inserts before an operation."""
+    """Inserts operations before an operation."""
 
     def __init__(self, op: Operation) -> None:
         self.point = InsertPoint.before(op)
 
     def add(self, op: Operation) -> SSAValue:
-        """Insert an operation; its result."""
+        """Insert an operation; returns its result."""
         Rewriter.insert_op(op, self.point)
         return op.results[0]
 
 
 class _Hoisted:
-    """What leaves one loop."""
+    """The values that are hoisted from one loop."""
 
     def __init__(self, loop: LoopOp) -> None:
         self.loop = loop
         self.free = _free(loop)
         self.known = self._known()
-        """What each step knows before the network runs, such as its number: a constant once loops are unrolled."""
+        """Values of each step that are constants once loops are unrolled, such as its number."""
         self.steps = Steps(loop.step_count)
         self.backwards = any(along.backwards for along in loop.scans)
-        """The order in which hoisted values have their steps: one for all of them."""
+        """Whether hoisted values have their steps in reverse; the same for all of them."""
         self.whole: dict[SSAValue, SSAValue] = {}
-        """Values for all steps, with the steps in front, by those of the body."""
+        """Value of the body -> the value for all steps, with the steps as first axis."""
 
     def rewrite(self, rewriter: PatternRewriter) -> None:
-        """Replace the loop where something leaves it."""
+        """Replace the loop if something can be hoisted."""
         loop, block = self.loop, self.loop.body.block
         leaving = [op for op in block.ops if self._is_worthwhile(op)]
         if not leaving:
@@ -260,7 +263,7 @@ class _Hoisted:
         rewriter.replace(loop, [*self.steps.ops, new], list(new.outputs))
 
     def _is_worthwhile(self, op: Operation) -> bool:
-        """Whether an operation computes and does not only make more elements of those that it reads."""
+        """Whether an operation computes, and does not only repeat elements of its operands."""
         if not op.results or op.results[0] not in self.free or op.results[0] in self.known:
             return False
         if isinstance(op, GatherOp):
@@ -280,7 +283,7 @@ class _Hoisted:
         return known
 
     def _whole(self, value: SSAValue) -> SSAValue:
-        """A free value for all steps."""
+        """The value for all steps of a value of the body."""
         if value not in self.whole:
             self.whole[value] = self._scanned(value) if value in self.loop.scanned_arguments else self._computed(value)
         return self.whole[value]

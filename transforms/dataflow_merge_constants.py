@@ -1,4 +1,4 @@
-"""Pass `dataflow-merge-constants`: values that are known stand once."""
+"""Pass `dataflow-merge-constants`: merge equal constants."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from .shared.offloaded_values import is_offloaded
 
 class DataflowMergeConstantsPass(ModulePass):
     """
-    Let constants and weights that are equal be one, where the first of them stands, in each function and subgraph.
-    Those whose memory is given up for a while stay by themselves.
+    Replace equal constants and weights by the first of them, in each function and subgraph. Offloaded ones are not
+    merged.
     """
 
     name = "dataflow-merge-constants"
@@ -35,7 +35,7 @@ class DataflowMergeConstantsPass(ModulePass):
 
 
 def merge_constants(block: Block) -> None:
-    """Merge those of a block."""
+    """Merge the constants of a block."""
     first: dict[OperationInfo, Operation] = {}
     for op in list(block.ops):
         if is_source(op) and not any(map(is_offloaded, op.results)):

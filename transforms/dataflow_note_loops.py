@@ -1,4 +1,4 @@
-"""Pass `dataflow-note-loops`: the module says what its loops ask of a chip, for the reference time of a run."""
+"""Pass `dataflow-note-loops`: record the work of loops in the module, for the reference time of a run."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ..emulator.reports.recurrent_layers import NOTE, layers_as_json
 
 class DataflowNoteLoopsPass(ModulePass):
     """
-    Note for each loop of @main its steps, the bytes of the weights that each step reads, those of the carried values
+    Record for each loop of @main its steps, the bytes of the weights that each step reads, those of the carried values
     that products read, and the vector operations between the carried values of two steps. `meshloom-run` prints the
     time that follows from these beside the roofline; the note stays when loops are unrolled.
 
-    A module that has the note already, or no loop, stays as it is.
+    A module that has the note already, or no loop, does not change.
     """
 
     name = "dataflow-note-loops"

@@ -25,12 +25,12 @@ from .shared.rewrite_once import rewrite_once
 @dataclass(frozen=True)
 class DataflowPrunePass(ModulePass):
     """
-    Prune the known weights of matrix products and convolutions (not of depthwise ones), each tensor by itself.
+    Prune the constant weights of matrix products and convolutions (except depthwise ones), each tensor separately.
 
     `magnitude` keeps the share `density` of greatest magnitude; `balanced` keeps as large a share, the same number of
     weights for each output neuron (or one more); `n_m` keeps, of each `m` neighbours among the inputs of an output
-    neuron, the `n` of greatest magnitude. Tensors of fewer than `smallest` elements stay.
-    Results may move by `bound`, relative to the largest (for `--check-semantics`).
+    neuron, the `n` of greatest magnitude. Tensors of fewer than `smallest` elements are not pruned. Results may change
+    by `bound`, relative to the largest (for `--check-semantics`).
     """
 
     name = "dataflow-prune"
@@ -55,7 +55,7 @@ class DataflowPrunePass(ModulePass):
         rewrite_once(op, {ConstantOp: prune, WeightOp: prune})
 
     def mask(self, density: float, use: WeightUse) -> Mask | None:
-        """Which weights stay; None: all."""
+        """Mask of the weights that are kept; None: all."""
         if math.prod(use.strings.shape) < self.smallest:
             return None
         values = numeric_values(use.source)

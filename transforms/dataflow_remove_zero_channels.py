@@ -1,4 +1,4 @@
-"""Pass `dataflow-remove-zero-channels`: shapes shrink by channels whose weights are all zero."""
+"""Pass `dataflow-remove-zero-channels`: remove channels whose weights are all zero from tensors."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ from .shared.rewrite_once import after_value, erase_unread
 @dataclass(frozen=True)
 class DataflowRemoveZeroChannelsPass(ModulePass):
     """
-    Remove channels that make no difference, from the operations that make them to those that read them.
+    Remove channels without effect, from the operations that compute them to those that read them.
 
-    A channel goes if all of its readers multiply it by zeros, or if it is a constant, as an output channel without
-    weights is: what a reader makes of that number is added to its result. Channels that are added, concatenated or
-    reshaped together go together. Inputs and results of the program keep their shapes: where more weights go than
-    elements move, the channels of an input that count are gathered, and constant ones of a result put back.
+    A channel is removed if all of its readers multiply it by zeros, or if it is constant, as an output channel without
+    weights is: the contribution of the constant is added to the reader's result. Channels that are added, concatenated
+    or reshaped together are removed together. Inputs and results of the program keep their shapes: if more weights are
+    removed than elements move, the remaining channels of an input are gathered, and constant ones of a result inserted.
 
     Floats may differ by the order of sums. As with encoded weights, the sign of a zero may change, and the product of a
-    zero weight with an infinite neuron or NaN counts as zero.
+    zero weight with an infinite activation or NaN counts as zero.
     """
 
     name = "dataflow-remove-zero-channels"
@@ -61,7 +61,7 @@ class DataflowRemoveZeroChannelsPass(ModulePass):
 
 
 def remove_zero_channels(module: ModuleOp) -> dict[str, tuple[Shape, Shape]]:
-    """Remove channels as the pass does; the weights of contractions that shrank, by name, with both shapes."""
+    """Remove channels as the pass does. Returns the weights of contractions that shrank, by name, with both shapes."""
     names = {op.sym_name.data for op in module.walk() if isinstance(op, WeightOp)}
     before = _known_weights(module)
     blocks = {op.parent: None for op in module.walk() if isinstance(op, MatmulOp | ConvOp) and op.parent is not None}
@@ -86,7 +86,7 @@ def _known_weights(module: ModuleOp) -> dict[Operation, tuple[str, Shape]]:
 
 
 def _replace_constants(block: Block, names: set[str]) -> bool:
-    """Put constants in place of values whose channels are all constant; whether there were any."""
+    """Replace values whose channels are all constant by constants. Returns whether there were any."""
     ops = list(block.ops)
     found, changed = ConstantChannels.of(ops).found, False
     for op in reversed(ops):
@@ -109,7 +109,7 @@ def _replace_constants(block: Block, names: set[str]) -> bool:
 
 
 def _remove_once(block: Block, names: set[str]) -> bool:
-    """Remove the channels that can be seen to make no difference; whether there were any."""
+    """Remove the channels that are found to have no effect. Returns whether there were any."""
     ops = list(block.ops)
     constants = ConstantChannels.of(ops)
     contractions = [op for op in ops if isinstance(op, MatmulOp | ConvOp) and _known_operand(op) is not None]
@@ -120,14 +120,14 @@ def _remove_once(block: Block, names: set[str]) -> bool:
 
 
 def _known_operand(op: MatmulOp | ConvOp) -> int | None:
-    """Which operand is known: weights."""
+    """Number of the constant operand, the weights."""
     if isinstance(op, ConvOp):
         return 1 if is_constant(op.weights) else None
     return next((position for position in (1, 0) if is_constant(op.operands[position])), None)
 
 
 def _inner_axis(op: MatmulOp | ConvOp, position: int) -> int:
-    """The axis of an operand that a contraction sums over: of a convolution, the channels."""
+    """The axis of an operand that a contraction sums over; for a convolution, the channels."""
     if isinstance(op, ConvOp):
         return 1
     rank, flag = len(shape_of(op.operands[position])), (op.transpose_a, op.transpose_b)[position] is not None
@@ -144,7 +144,7 @@ def _has_zeros(op: MatmulOp | ConvOp, constants: ConstantChannels) -> bool:
 
 
 def _zero_slices(op: MatmulOp | ConvOp, position: int, constants: ConstantChannels) -> Mask:
-    """Which input channels of a contraction have no weights."""
+    """Mask of the input channels of a contraction without weights."""
     weights = constants.weights(op.operands[position])
     assert weights is not None
     axis = _inner_axis(op, position)
@@ -153,7 +153,7 @@ def _zero_slices(op: MatmulOp | ConvOp, position: int, constants: ConstantChanne
 
 
 def _inner_spot(spot: Spot) -> bool:
-    """Whether a contraction sums over the axis, each index by itself."""
+    """Whether a contraction sums over the axis with separate indices."""
     op = spot.op
     if isinstance(op, ConvOp):
         return spot.position == 0 and spot.axis == 1 and op.group_count == 1
@@ -161,7 +161,7 @@ def _inner_spot(spot: Spot) -> bool:
 
 
 def _may_drop(spot: Spot, constants: ConstantChannels) -> Mask:
-    """Which indices an operation does not need of an axis that it knows."""
+    """Mask of the indices of an axis that an operation does not need."""
     op = spot.op
     every = np.ones(spot.size, bool)
     if isinstance(op, ReduceOp) and spot.axis in ints(op.axes):
@@ -184,14 +184,17 @@ def _may_drop(spot: Spot, constants: ConstantChannels) -> Mask:
 
 
 def _within(value: SSAValue, block: Block | None) -> bool:
-    """Whether a value is made and read by operations of this block alone."""
+    """Whether a value is computed and read by operations of this block only."""
     made = value.owner if isinstance(value.owner, Block) else value.owner.parent
     return made is block and all(use.operation.parent is block for use in value.uses)
 
 
 @dataclass(frozen=True)
 class _Border:
-    """Where the channels that stay are gathered from a value that keeps all (no `op`), or all are put back for one."""
+    """
+    A border between full and reduced channels: a gather of the kept channels from a full value (no `op`), or the
+    expansion for a reader.
+    """
 
     axis: Axis
     op: Operation | None = None
@@ -199,7 +202,7 @@ class _Border:
 
     @property
     def nbytes(self) -> int:
-        """Of the tensor that keeps all."""
+        """Bytes of the full tensor."""
         value = self.axis[0] if self.op is None else self.op.operands[self.position]
         assert isinstance(value, SSAValue)
         return tensor_bytes(tensor_of(value))
@@ -207,16 +210,16 @@ class _Border:
 
 @dataclass
 class _Plan:
-    """What stays."""
+    """The channels that are kept."""
 
     links: ChannelLinks
     kept: dict[Axis, Mask] = field(default_factory=dict[Axis, Mask])
-    """Which indices stay, of the axes that lose some."""
+    """Axis -> mask of the kept indices, for the axes that lose some."""
     borders: list[_Border] = field(default_factory=list[_Border])
 
     @staticmethod
     def of(ops: Sequence[Operation], contractions: Sequence[MatmulOp | ConvOp], constants: ConstantChannels) -> _Plan:
-        """All channels that may go and are worth it."""
+        """The plan that removes all channels for which that pays."""
         links = ChannelLinks()
         for op in contractions:
             position = _known_operand(op)
@@ -259,7 +262,7 @@ class _Plan:
         return plan
 
     def _take(self, channel: Ints, keeps: Mask) -> None:
-        """What stays of each axis: one index at least."""
+        """The kept indices of each axis, at least one."""
         sizes: dict[Axis, int] = {}
         for key in self.links.first:
             value = key[0] if isinstance(key[0], SSAValue) else key[0].operands[key[1]]
@@ -281,8 +284,8 @@ def _worthwhile(
     spots: Sequence[Spot], links: ChannelLinks, channel: Ints, keeps: Mask, borders: dict[_Border, Ints]
 ) -> list[_Border]:
     """
-    The borders that are worth it: that let more bytes of weights go than are moved there. Channels that would need
-    others stay.
+    The borders that pay: more bytes of weights are removed than are moved there. Channels that would need other borders
+    are kept.
     """
     crossed: dict[int, list[_Border]] = {}
     for border, nodes in borders.items():
@@ -310,7 +313,7 @@ def _worthwhile(
 
 @dataclass
 class _Rewrite:
-    """Gives all operations what stays."""
+    """Rewrites all operations to the kept channels."""
 
     ops: Sequence[Operation]
     constants: ConstantChannels
@@ -318,7 +321,7 @@ class _Rewrite:
     names: set[str]
 
     def apply(self) -> bool:
-        """Rewrite everything; True."""
+        """Rewrite everything. Returns True."""
         biases = {op: bias for op in self.ops if (bias := self._bias(op)) is not None}
         expansions = [
             (border, self.constants.along(border.op.operands[border.position], border.axis[2]).numbers)
@@ -353,11 +356,13 @@ class _Rewrite:
         return True
 
     def _mask(self, spot: Spot) -> Mask | None:
-        """Which indices of an axis stay; None: all."""
+        """Mask of the kept indices of an axis; None: all."""
         return self.plan.kept.get(axis_of(spot))
 
     def _bias(self, op: Operation) -> Array | None:
-        """What channels that go add to the result of a contraction: the result's shape, or 1 where it is the same."""
+        """
+        Contribution of removed channels to the result of a contraction: the result's shape, or 1 where it is the same.
+        """
         if not isinstance(op, MatmulOp | ConvOp) or (position := _known_operand(op)) is None:
             return None
         spot = Spot(op, 1 - position, _inner_axis(op, 1 - position))
@@ -400,7 +405,7 @@ class _Rewrite:
                 return
 
     def _known(self, op: Operation, position: int) -> list[Operation] | None:
-        """The part that stays of a known operand; None: all of it."""
+        """The kept part of a constant operand; None: all of it."""
         value = op.operands[position]
         if not is_constant(value):
             return None
@@ -426,7 +431,7 @@ class _Rewrite:
         return [new] if array.shape == tuple(shape) else [new, BroadcastOp(new.results[0], shape)]
 
     def _indices(self, op: GatherOp) -> list[Operation] | None:
-        """The indices of the rows that stay, where they are now."""
+        """The indices of the kept rows, in the new numbering."""
         kept = self._mask(Spot(op, 0, op.axis_index))
         mine = self._mask(Spot(op, RESULT, op.axis_index))
         if (kept is None and mine is None) or (indices := known_indices(op)) is None:
@@ -439,7 +444,7 @@ class _Rewrite:
         return [source_of(places.astype(np.int64), i64, "rows")]
 
     def _types(self) -> None:
-        """Give values the shapes of what stays of them."""
+        """Set the types of values to their kept shapes."""
         sources = {border.axis for border in self.plan.borders if border.op is None}
         for op in self.ops:
             if not isinstance(op, DataflowOp):
@@ -454,7 +459,7 @@ class _Rewrite:
                 Rewriter.replace_value_with_new_type(value, tensor(element_of(value), shape))
 
     def _gathers(self) -> dict[tuple[Operation, int], dict[int, Mask]]:
-        """The operands of which channels are gathered: by axis, which."""
+        """Operands whose channels are gathered: axis -> mask."""
         sources = {border.axis for border in self.plan.borders if border.op is None}
         found: dict[tuple[Operation, int], dict[int, Mask]] = {}
         for spot in self.plan.links.spots:
@@ -464,7 +469,7 @@ class _Rewrite:
         return found
 
     def _gathered(self, value: SSAValue, masks: dict[int, Mask]) -> SSAValue:
-        """Some channels of a value, right behind it; those that are there already."""
+        """A gather of some channels of a value, right after it; an existing one is reused."""
         for axis, mask in sorted(masks.items()):
             rows = np.where(mask)[0]
             same = (
@@ -482,7 +487,7 @@ class _Rewrite:
         return value
 
     def _add(self, value: SSAValue, bias: Array) -> None:
-        """Add what the channels that went have added."""
+        """Add the contribution of the removed channels."""
         source = _source(bias, value, "bias", self.names)
         total = AddOp(value, source.results[0])
         Rewriter.insert_op([source, total], after_value(value))
@@ -490,7 +495,7 @@ class _Rewrite:
         value.replace_uses_with_if(total.result, lambda use: use.operation is not total)
 
     def _expand(self, border: _Border, numbers: Array) -> None:
-        """Put constant channels back where an operation reads all of them."""
+        """Insert the constant channels for an operation that reads all channels."""
         assert border.op is not None
         value, axis = border.op.operands[border.position], border.axis[2]
         kept = self.plan.kept[border.axis]

@@ -1,4 +1,4 @@
-"""Pass `dataflow-roll-loops`: what was unrolled, equal steps with the same weights, becomes a loop again."""
+"""Pass `dataflow-roll-loops`: equal steps with the same weights become a loop (the inverse of unrolling)."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from ..support.errors import InputError
 from .shared.rolled_loop import RolledLoop, Step, rolled_loop
 
 SOURCES = (ConstantOp, WeightOp, IotaOp)
-"""Operations that stand anywhere: they belong to no step."""
+"""Operations that do not belong to a step, wherever they are."""
 
 
 @dataclass(frozen=True)
 class DataflowRollLoopsPass(ModulePass):
     """
-    Find operations of @main that stand there once for each step, as exporters and `dataflow-unroll-loops` write loops,
-    and put a loop in their place: at least `steps` times the same operations in the same order, of which a product or
-    convolution reads the same weights each time. What a step reads must be the same in all of them, be computed by the
-    same step or by the one before, or be a value of its own, which is scanned. Everything is compared, so that each
-    value stays what it was, bit by bit.
+    Find operations of @main that are repeated for each step, as exporters and `dataflow-unroll-loops` write loops, and
+    put a loop in their place: at least `steps` times the same operations in the same order, of which a product or
+    convolution reads the same weights each time. An operand must be the same in all steps, be computed by the same step
+    or by the previous one, or be a separate value per step, which is scanned. Everything is compared, so that all
+    values stay equal bit by bit.
     """
 
     name = "dataflow-roll-loops"
@@ -48,7 +48,7 @@ class DataflowRollLoopsPass(ModulePass):
 
 
 def reroll_loops(function: FuncOp, least: int = 3) -> int:
-    """Roll up what can be of a function, of at least so many steps; how many loops that makes."""
+    """Reroll the loops of at least so many steps of a function. Returns the number of loops."""
     made = 0
     while (found := _best(function.body.block, least)) is not None:
         found.replace()
@@ -57,7 +57,7 @@ def reroll_loops(function: FuncOp, least: int = 3) -> int:
 
 
 def _best(block: Block, least: int) -> RolledLoop | None:
-    """The first loop that can be made, and of the ways to cut it into steps the one that carries the fewest bytes."""
+    """The first loop that can be made, cut into steps such that it carries the fewest bytes."""
     ops = [op for op in block.ops if not isinstance(op, SOURCES) and not op.has_trait(IsTerminator)]
     numbers: dict[object, int] = {}
     forms = [numbers.setdefault(_form(op), len(numbers)) for op in ops]
@@ -77,7 +77,7 @@ def _best(block: Block, least: int) -> RolledLoop | None:
 
 
 def _anchors(block: Block, place: dict[Operation, int]) -> Iterator[list[int]]:
-    """For each value that several contractions read as their second operand, the places of these."""
+    """For each value that several contractions read as their second operand, the positions of these."""
     readers: dict[SSAValue, list[int]] = {}
     for op in block.ops:
         if isinstance(op, ContractionOp):
@@ -86,7 +86,10 @@ def _anchors(block: Block, place: dict[Operation, int]) -> Iterator[list[int]]:
 
 
 def _form(op: Operation) -> object:
-    """What operations of different steps have in common: all but where slices begin, and what is read."""
+    """
+    The form of an operation, equal for corresponding operations of all steps: everything but the start of slices and
+    the operands.
+    """
     if op.regions or not is_side_effect_free(op):
         return op
     left_out = "starts" if isinstance(op, SliceOp) else ""
@@ -96,7 +99,7 @@ def _form(op: Operation) -> object:
 
 
 def _equal_range(forms: list[int], first: int, period: int) -> tuple[int, int]:
-    """The largest range around a place in which each operation has the form of the one a period later."""
+    """The largest range around a position in which each operation has the form of the one a period later."""
     low = high = first
     while low > 0 and forms[low - 1] == forms[low - 1 + period]:
         low -= 1
@@ -107,9 +110,9 @@ def _equal_range(forms: list[int], first: int, period: int) -> tuple[int, int]:
 
 def _cut(ops: list[Operation], low: int, high: int, period: int, least: int) -> RolledLoop | None:
     """
-    Steps of so many operations from the range on that has equal ones: the most steps, then the fewest carried bytes.
+    Cut a range of periodic operations into steps of so many operations: the most steps, then the fewest carried bytes.
 
-    The first step may differ in what it reads, as a step from zeros does: then the loop begins with the second.
+    The first step may have different operands (a step from zeros, for example): then the loop begins with the second.
     """
     most = (high - low) // period + 1
     for count in range(most, max(least, most - 2) - 1, -1):

@@ -1,4 +1,4 @@
-"""Pass `dataflow-split-batch`: a network on a batch is computed on a few of its elements at a time."""
+"""Pass `dataflow-split-batch`: micro-batching; a network is computed on a few elements of its batch at a time."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from .shared.split_operator import Splitter, splitting_effect
 class DataflowSplitBatchPass(ModulePass):
     """
     Cut the results of every function into `parts` along their first dimension, and with them all operators that treat
-    frames independently: a copy of these for each part, one after the other.
+    elements of the batch independently: a copy of these for each part, one after the other.
 
-    What passes from operator to operator is smaller by that factor then, and may stay in the cores' memory.
+    Values between operators are smaller by that factor, and may stay in the cores' memory.
     """
 
     name = "dataflow-split-batch"
@@ -35,7 +35,7 @@ class DataflowSplitBatchPass(ModulePass):
     parts: int
 
     effects: list[SemanticEffect] = field(init=False, compare=False, repr=False, default_factory=list[SemanticEffect])
-    """What the last run may have changed, by operator."""
+    """Semantic effect of the last run, by operator."""
 
     @property
     def semantic_effect(self) -> SemanticEffect:
@@ -56,9 +56,10 @@ class DataflowSplitBatchPass(ModulePass):
 
 def split_batch(function: FuncOp, parts: int, names: set[str]) -> list[SemanticEffect]:
     """
-    Split the operators of a function that treat frames independently. `names`: those of all weights of the module.
+    Split the operators of a function that treat elements of the batch independently. `names`: those of all weights of
+    the module.
 
-    Returns what splitting each may change; nothing where there is no such operator.
+    Returns the semantic effect of splitting each; nothing if there is no such operator.
     """
     block = function.body.block
     cuts = batch_cuts(block, parts)
@@ -75,7 +76,7 @@ def split_batch(function: FuncOp, parts: int, names: set[str]) -> list[SemanticE
 
 
 def _one_after_the_other(block: Block, parts: int) -> None:
-    """Bring the operations of a block into such an order that those of a part stand together."""
+    """Reorder the operations of a block so that those of a part are contiguous."""
     last = block.last_op
     assert last is not None
     number_of = {op: number for number, op in enumerate(block.ops)}

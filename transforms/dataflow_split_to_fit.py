@@ -1,4 +1,4 @@
-"""Pass `dataflow-split-to-fit`: operators whose data are too large become several on parts of them."""
+"""Pass `dataflow-split-to-fit`: split operators whose data are too large into several on parts of the data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..support.errors import InputError
 from .shared.split_operator import Splitter, splitting_effect
 
 RESERVE = 8
-"""One part in so many of a core's memory is left for code, queues and what is loaded ahead."""
+"""This fraction (1 / RESERVE) of a core's memory is left for code, queues and prefetched constants."""
 
 
 def core_limit(chip: Chip) -> int:
@@ -34,23 +34,26 @@ def core_limit(chip: Chip) -> int:
 
 @dataclass
 class Splitting:
-    """What was split, and what that may change."""
+    """The operators that were split, and the semantic effect."""
 
     parts: list[tuple[str, Parts]] = field(default_factory=list[tuple[str, Parts]])
     """Operators by name, with the number of parts in each dimension of their iteration space."""
     semantic_effect: SemanticEffect = EXACT
-    """Reassociating where floating-point sums are computed on parts: of all summands, or of operands that lie otherwise
-    in memory, for which a matrix product may add in another order."""
+    """
+    Reassociating if floating-point sums are computed on parts of the summands, or on operands with another layout in
+    memory, for which a matrix product may add in another order.
+    """
 
 
 @dataclass(frozen=True)
 class DataflowSplitToFitPass(ModulePass):
     """
-    Split every operator whose inputs, parameters and outputs together have more than `bytes` bytes, or than a core of
-    `chip` has to offer, into operators of the same kind on parts of the data, until each part fits.
+    Split every operator whose inputs, parameters and outputs together have more than `bytes` bytes, or than fit a core
+    of `chip`, into operators of the same kind on parts of the data, until each part fits.
 
-    Contractions are split by frames first, then by output channels, then in space, last where they sum; other operators
-    never where they reduce. Slices and concatenations are moved piece by piece anyway, and stay as they are.
+    Contractions are split by batch first, then by output channels, then in space, and along summed dimensions last;
+    other operators never along reduced dimensions. Slices and concatenations are copied in parts anyway, and are not
+    split.
     """
 
     name = "dataflow-split-to-fit"
@@ -81,7 +84,7 @@ def split_to_fit(module: ModuleOp, limit: int) -> Splitting:
     """
     Split all operators of a module's functions and subgraphs whose data have more than `limit` bytes.
 
-    Raises ResourceError naming an operator whose smallest part does not fit; the module is then split in part.
+    Raises ResourceError naming an operator whose smallest part does not fit; the module is then partly split.
     """
     done = Splitting()
     names = {weight.sym_name.data for weight in module.walk() if isinstance(weight, WeightOp)}

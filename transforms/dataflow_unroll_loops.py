@@ -17,11 +17,10 @@ from .shared.kept_loops import stays_loop
 @dataclass(frozen=True)
 class DataflowUnrollLoopsPass(ModulePass):
     """
-    Put the body of each loop once for every step in its place, loops in loops included. Loops are brought into their
-    canonical form before, so that what is the same in all steps is there once.
+    Replace each loop, nested ones included, by a copy of its body for every step. Loops are brought into their
+    canonical form before, so that loop invariants are not repeated.
 
-    What is cut, tiled and placed are operations outside of loops. `keep`: loops whose steps can be carried out as they
-    stand stay.
+    `keep`: loops whose steps can be executed as a loop are kept.
     """
 
     name = "dataflow-unroll-loops"

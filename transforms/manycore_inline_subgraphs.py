@@ -1,4 +1,4 @@
-"""Pass `manycore-inline-subgraphs`: the operations of all subgraphs back in the function, the inverse of outlining."""
+"""Pass `manycore-inline-subgraphs`: inline all subgraphs into the function, the inverse of outlining."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pass `manycore-outline-subgraphs`: the operations of a function as a serial list of subgraphs."""
+"""Pass `manycore-outline-subgraphs`: divide the operations of a function into a launch sequence of subgraphs."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class ManycoreOutlineSubgraphsPass(ModulePass):
     """
     Cut `@main` into subgraphs that run one after the other, by the first of `rule` that cuts (see docs/subgraphs.md).
 
-    `data-outputs` and `key-nodes` cut by the shape of the graph (`at-least` operators a part, every `span`th key node);
-    `fewest-bytes` where the fewest bytes cross, into `parts` or within `weight-bytes`, `macs` and `nodes` a part;
-    `weight-bytes` fills parts with weights; `named` cuts after the operators `names`. Where no rule cuts, everything
-    is one subgraph. What is in subgraphs already stays as it is: such a module is refused.
+    `data-outputs` and `key-nodes` cut by the structure of the graph (`at-least` operators per subgraph, every `span`th
+    key node); `fewest-bytes` where the fewest bytes cross, into `parts` subgraphs or within `weight-bytes`, `macs` and
+    `nodes` per subgraph; `weight-bytes` fills subgraphs with weights; `named` cuts after the operators `names`. If no
+    rule cuts, everything is one subgraph. A module that has subgraphs already is refused.
     """
 
     name = "manycore-outline-subgraphs"

@@ -31,12 +31,12 @@ from .shared.refuse_untiled import refuse_untiled
 @dataclass(frozen=True)
 class ManycorePlacePass(ModulePass):
     """
-    Place the tiles of the tiled tasks of `@main` by what then travels over links and DRAM ports.
+    Place the tiles of the tiled tasks of `@main` to minimise the traffic over links and DRAM ports.
 
-    Grids and steps stay as they are, as does which values stay in the cores: only `cores` of the tilings change.
+    Grids, steps and the residency of values do not change, only `cores` of the tilings.
     `method`: see `analysis.placement.methods`; `literal`, `hops` and `multicast` map the graph of tiles as
     `meshloom-map` maps networks. `objective` of the others: `multicast` (cycles of the busiest link, core and port) or
-    `traffic` (bytes x links). A placement with which the tasks do not fit their cores is given up.
+    `traffic` (bytes x links). A placement with which the tasks do not fit their cores is not used.
     """
 
     name = "manycore-place"
@@ -71,10 +71,10 @@ def place_function(
     memo: PlanMemo | None = None,
 ) -> NetworkPlan:
     """
-    Place the tiles of a planned function of tasks and write the cores to their tilings; the plan that follows.
+    Place the tiles of a planned function of tasks and write the cores to their tilings. Returns the new plan.
 
-    `memo`: of its tasks, as it was planned with. The function is changed only where its tasks fit as they are placed.
-    Raises InputError for an unknown method. A network with loops stays as it is.
+    `memo`: the one that planned its tasks. The function is changed only if its tasks fit with the placement. Raises
+    InputError for an unknown method. A network with loops does not change.
     """
     place = find_place_method(method)
     if network.loops:

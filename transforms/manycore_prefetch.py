@@ -31,9 +31,9 @@ from .shared.refuse_untiled import refuse_untiled
 @dataclass(frozen=True)
 class ManycorePrefetchPass(ModulePass):
     """
-    Say of each tiled task of `@main` how many tasks before it its constants are loaded, and for how many of its steps,
-    so that the network is estimated to take the fewest cycles: DRAM is idle while tasks compute, but who loads for a
-    later task may hold up its own. Tasks that say it already stay as they are.
+    Write to each tiled task of `@main` how many tasks before it its constants are loaded, and for how many of its
+    steps, such that the network is estimated to take the fewest cycles: DRAM is idle while tasks compute, but a core
+    that loads for a later task may delay its own. Tasks that have the attribute already do not change.
 
     `chip`: a name, or the path of a `.toml`; without it, the module's.
     """
@@ -53,9 +53,9 @@ class ManycorePrefetchPass(ModulePass):
 
 def choose_prefetch(function: FuncOp, chip: Chip) -> None:
     """
-    Write `prefetch` to the tasks of a function, which are tiled.
+    Write `prefetch` to the tiled tasks of a function.
 
-    Raises ResourceError where their buffers do not fit the cores, InputError for a prefetch as written that does not.
+    Raises ResourceError if their buffers do not fit the cores, InputError for a specified prefetch that does not fit.
     """
     network = plan_network(function, chip, column_major(chip))
     works = TaskWorks(network)

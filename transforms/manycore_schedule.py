@@ -27,18 +27,18 @@ Model = Literal["estimate", "stream"]
 
 
 CANDIDATES = 2
-"""Orders by streams that are compiled and emulated."""
+"""Number of orders found by streams that are compiled and emulated."""
 
 
 @dataclass(frozen=True)
 class ManycoreSchedulePass(ModulePass):
     """
-    Put the tasks of `@main`, or of each of its subgraphs, in a good order for the chip, by their estimated times on
-    each unit and by what stays in the cores meanwhile.
+    Reorder the tasks of `@main`, or of each of its subgraphs, for the chip, by their estimated times on each unit and
+    the values that stay in the cores.
 
-    Without `chip`, the chip is the module's. `method`: segments (between key nodes, each by itself), default (segments,
-    then annealing across their borders), program (as it is), random, anneal, mcts, exhaustive. Orders depend on `seed`
-    alone. A function in which other operations have effects stays as it is.
+    Without `chip`, the chip is the module's. `method`: segments (between key nodes, each separately), default
+    (segments, then annealing across their borders), program (as it is), random, anneal, mcts, exhaustive. Orders depend
+    on `seed` alone. A function in which other operations have side effects does not change.
 
     `model`: estimate (from the tasks alone), or stream: the tasks are compiled once, orders are judged by the streams
     of instructions, and of a few the one with the fewest emulated cycles is taken, the program's order among them; not
@@ -71,8 +71,8 @@ class ManycoreSchedulePass(ModulePass):
 
 def schedule_by_streams(module: ModuleOp, block: Block, chip: Chip, method: str = "default", seed: int = 0) -> None:
     """
-    Order the tasks of `block`, @main's, by compiled streams: of the program's order, the one by estimates and some by
-    streams, that with the fewest emulated cycles. Raises as `measured_profiles` does.
+    Order the tasks of `block`, that of @main, by compiled streams. Of program order, the order by estimates and some by
+    streams, the one with the fewest emulated cycles is taken. Raises as `measured_profiles` does.
     """
     from ..lowering.driver.order_costs import emulated_cycles, measured_profiles
 

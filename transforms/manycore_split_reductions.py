@@ -1,4 +1,6 @@
-"""Pass `manycore-split-reductions`: convolutions whose input channels are better cut over cores than their results."""
+"""
+Pass `manycore-split-reductions`: cut convolutions along input channels over cores if that is better than along results.
+"""
 
 from __future__ import annotations
 
@@ -36,24 +38,24 @@ from .shared.chip_option import chip_for
 from .shared.refuse_subgraphs import refuse_subgraphs
 
 ACCEPT_RATIO = 0.95
-"""Two tasks instead of one have to take less than this fraction of its time."""
+"""Two tasks replace one only if they take less than this fraction of its time."""
 SECOND_TASK = 250
-"""Cycles that a further task costs beside those estimated for it."""
+"""Cycles that an additional task costs beside its estimate."""
 EXAMINED_TASKS = 2
-"""Numbers of parts that are planned."""
-ROOM = 1.3
-"""A task this near to its bound is not looked at."""
+"""How many numbers of parts are planned."""
+BOUND_RATIO = 1.3
+"""A task whose cycles are within this factor of its lower bound is not examined."""
 PARTS_SUFFIX = ".parts"
-"""Ends the name of a task of partial sums; the task that adds them up, next, keeps the name."""
+"""Suffix of the name of a task of partial sums; the next task, which adds them up, keeps the name."""
 
 
 @dataclass(frozen=True)
 class ManycoreSplitReductionsPass(ModulePass):
     """
-    Make two tasks of a convolution where that is estimated to be faster: one computes partial sums, each over a part of
-    the input channels, the other adds these up and goes on with the elementwise operations.
+    Split a convolution into two tasks if that is estimated to be faster: one computes partial sums, each over a part of
+    the input channels, the other adds these up and does the elementwise operations.
 
-    Tasks must not be tiled yet. Cores then read other channels each, instead of the same ones.
+    Tasks must not be tiled yet. Each core then reads different channels, instead of all cores the same ones.
     """
 
     name = "manycore-split-reductions"
@@ -69,9 +71,9 @@ class ManycoreSplitReductionsPass(ModulePass):
 
 def split_reductions(function: FuncOp, chip: Chip, memo: PlanMemo | None = None) -> int:
     """
-    Split the reductions of a function of tasks that are not tiled where it pays; how many.
+    Split the reductions of a function of untiled tasks if it pays. Returns how many were split.
 
-    `memo` is for planning the function next. Raises as `plan_network`.
+    `memo`: for planning the function afterwards. Raises as `plan_network`.
     """
     memo = PlanMemo() if memo is None else memo
     network = plan_network(function, chip, column_major(chip), memo)
@@ -84,7 +86,7 @@ def split_reductions(function: FuncOp, chip: Chip, memo: PlanMemo | None = None)
 
 @dataclass(frozen=True)
 class _Split:
-    """The two tasks that replace one; not in the function yet."""
+    """The two tasks that replace one, not inserted yet."""
 
     task: TaskOp
     partial: TaskOp
@@ -106,7 +108,7 @@ def _best_split(network: NetworkPlan, number: int, chip: Chip, memo: PlanMemo) -
     conv = info.root
     if not isinstance(conv, ConvOp) or conv.group_count != 1 or conv.operand_shape(0)[0] != 1 or conv.padding:
         return None
-    if not plan.resident or plan.cycles < ROOM * _bound(info, plan, chip):
+    if not plan.resident or plan.cycles < BOUND_RATIO * _bound(info, plan, chip):
         return None
     best: _Split | None = None
     least = ACCEPT_RATIO * plan.cycles - SECOND_TASK
@@ -124,14 +126,14 @@ def _best_split(network: NetworkPlan, number: int, chip: Chip, memo: PlanMemo) -
 
 
 def _bound(info: TaskInfo, plan: TaskPlan, chip: Chip) -> float:
-    """Cycles that the task takes however it is cut."""
+    """Lower bound of the task's cycles, over all tilings."""
     macs = prod(info.sizes) / (len(chip.usable_cores) * chip.mpu_rows * chip.mpu_cols)
     values = {info.operands[read.read.operand] for read in plan.reads if read.kind is ReadKind.STREAM}
     return max(macs, sum(prod(shape_of(value)) * value_bytes(value) for value in values) / chip.dram_bytes_per_cycle)
 
 
 def _candidates(conv: ConvOp, chip: Chip) -> list[int]:
-    """The numbers of parts that look best of those that fill the rows of the matrix unit."""
+    """The most promising numbers of parts among those that fill the rows of the matrix unit."""
     channels = conv.operand_shape(1)[1]
     found: list[tuple[float, int]] = []
     parts = 2
@@ -143,7 +145,9 @@ def _candidates(conv: ConvOp, chip: Chip) -> list[int]:
 
 
 def _rough_cycles(conv: ConvOp, parts: int, chip: Chip) -> float:
-    """Cycles of matrix unit and network with the other dimensions cut in the best way over the rest of the cores."""
+    """
+    Rough cycles of matrix unit and network-on-chip, with the other dimensions cut optimally over the remaining cores.
+    """
     channels, outputs = conv.operand_shape(1)[1] // parts, conv.operand_shape(1)[0]
     rows, item = prod(conv.result_shape[2:]), value_bytes(conv.operand)
     fill = 2 * chip.mpu_rows + chip.mpu_cols - 2
@@ -189,7 +193,7 @@ def _task(name: str, operands: Sequence[SSAValue], block: Block, body: Sequence[
 
 def _cycles(network: NetworkPlan, number: int, split: _Split, chip: Chip, limit: float, memo: PlanMemo) -> float | None:
     """
-    Estimated cycles of both tasks beside what is in the cores then; None where that are not fewer than `limit`, or the
+    Estimated cycles of both tasks with the values resident at that time; None if they are not below `limit`, or the
     sums do not stay in the cores.
     """
     resident = in_cores(network.tasks, network.plans[:number], network.last_use)

@@ -1,4 +1,4 @@
-"""Pass `manycore-tile`: choose how each task is cut over cores and time, and where its result lies."""
+"""Pass `manycore-tile`: choose the tiling of each task over cores and time, and the memory of its result."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ManycoreTilePass(ModulePass):
     """
     Give every task of `@main` a tiling and a placement of its result (`in sram` or `in dram`), by estimated cycles.
 
-    A task that has a placement already keeps it and its tiling; the pass checks that they can be carried out. Without
+    A task that has a placement already keeps it and its tiling; the pass checks that they are possible. Without
     `chip`, the chip is the module's. Sums whose reduced dimension is cut into steps are added up in another order.
     """
 
@@ -48,9 +48,9 @@ class ManycoreTilePass(ModulePass):
 
 def tile_function(function: FuncOp, chip: Chip) -> NetworkPlan:
     """
-    Plan a function of tasks and write the tilings and placements to them.
+    Plan a function of tasks, and write their tilings and placements to them.
 
-    Raises as `plan_network` does; the function is changed only where all tasks fit.
+    Raises as `plan_network` does; the function is changed only if all tasks fit.
     """
     network = plans_of(function, chip)[0]
     write_tilings(network)
@@ -59,8 +59,8 @@ def tile_function(function: FuncOp, chip: Chip) -> NetworkPlan:
 
 def plans_of(function: FuncOp, chip: Chip, memo: PlanMemo | None = None) -> list[NetworkPlan]:
     """
-    A plan that looks ahead, where it has the lower estimate, and that of each task by itself; where there are loops,
-    plans with different grids in them. `memo`: see `plan_network`, which also says what is raised.
+    Candidate plans: that of the beam search if it has the lower estimate, and that of each task by itself; with loops,
+    also plans with different grids in them. `memo` and errors: see `plan_network`.
     """
     place = column_major(chip)
     alone, *others = network_plans(function, chip, place, memo)

@@ -1,4 +1,4 @@
-"""Pass `sparse-balance-lanes`: output channels in an order in which the lanes of a matrix unit have like work."""
+"""Pass `sparse-balance-lanes`: permute output channels such that the lanes of a matrix unit have similar work."""
 
 from __future__ import annotations
 
@@ -34,34 +34,37 @@ from .shared.split_operator import insert_before
 from .sparse_split_inputs import may_split
 
 ROUNDS = 4
-"""Channels that a lane works on in turn at most: with several, full ones and empty ones even out."""
+"""Largest number of channels that a lane processes in turn; with several, dense and sparse ones even out."""
 EVEN_PANELS_RATIO = 0.9
-"""Panels of like size come in only where layers take less than this share of the cycles: estimates err by less."""
+"""
+Panels of similar size are chosen only if layers then take less than this share of the cycles; estimates err by less.
+"""
 ACCEPT_RATIO = 0.99
-"""Channels are moved only if layers then take less than this share of what they do (`LayerCost.price`)."""
+"""Channels are permuted only if layers then take less than this share of their price (`LayerCost.price`)."""
 
 
 @dataclass(frozen=True)
 class Balanced:
-    """What moving the channels of some contractions brings."""
+    """The result of permuting the channels of some contractions."""
 
     names: tuple[str, ...]
-    """Of their weights."""
+    """Names of their weights."""
     before: float
-    """Useful over all cycles of the lanes, with neurons in the order of the network."""
+    """Useful cycles of the lanes over all cycles, with channels in the order of the network."""
     after: float
 
 
 @dataclass(frozen=True)
 class SparseBalanceLanesPass(ModulePass):
     """
-    Order the output channels of contractions with known weights by their numbers of weights that are not zero, so that
-    the columns of a matrix unit (`chip`'s, or the module's) get like work.
+    Order the output channels of contractions with constant weights by their numbers of weights that are not zero, so
+    that the columns of a matrix unit (`chip`'s, or the module's) get similar work.
 
-    The same order is given to what is known about the channels further on: biases and scales, and the input channels of
-    the contractions that read them. Nothing moves where the order would show, such as in results of the network.
+    The same permutation is applied to later constants with these channels: biases and scales, and the input channels of
+    the contractions that read them. Channels are not permuted if the order would be visible, as in results of the
+    network.
 
-    With `objective=loads`, layers bound by their weights are to load them as seldom as possible.
+    With `objective=loads`, panels of layers bound by their weights are chosen for the fewest loads.
     """
 
     name = "sparse-balance-lanes"
@@ -77,7 +80,7 @@ class SparseBalanceLanesPass(ModulePass):
 
 
 def balance_lanes(module: ModuleOp, chip: Chip, objective: Objective = "cycles") -> list[Balanced]:
-    """Move channels where that helps a chip's matrix units; what it brought."""
+    """Permute channels if that helps a chip's matrix units. Returns the results."""
     uses = {use.op: use for use in weight_uses(module) if use.position == 1}
     seen: set[SSAValue] = set()
     reports: list[Balanced] = []
@@ -104,7 +107,7 @@ def balance_lanes(module: ModuleOp, chip: Chip, objective: Objective = "cycles")
 def _order(
     channels: Channels, uses: dict[MatmulOp | ConvOp, WeightUse], chip: Chip, objective: Objective
 ) -> tuple[Ints, Balanced] | None:
-    """The best order of the channels; None where the one that they have is as good."""
+    """The best order of the channels; None if the present one is as good."""
     producers: list[_Producer] = []
     for edit in (edit for edit in channels.edits if edit.produces):
         if not isinstance(edit.op, MatmulOp | ConvOp) or (use := uses.get(edit.op)) is None:
@@ -142,18 +145,18 @@ def _order(
 
 @dataclass(frozen=True, eq=False)
 class _Producer:
-    """A contraction that makes the channels."""
+    """A contraction that computes the channels."""
 
     use: WeightUse
     chip: Chip
     layer: Layer
     mask: Mask
-    """[channels, inputs] which weights are not zero"""
+    """[channels, inputs] mask of the weights that are not zero"""
     choice: Choice
     splits: bool
-    """The inputs may be cut (`sparse-split-inputs`)."""
+    """Whether the inputs may be cut (`sparse-split-inputs`)."""
     work: Doubles
-    """What a lane takes for each channel, with the rows cut over the cores."""
+    """Work of a lane for each channel, with the rows cut over the cores."""
 
     @staticmethod
     def of(use: WeightUse, chip: Chip, objective: Objective) -> _Producer:
@@ -166,20 +169,20 @@ class _Producer:
         return _Producer(use, chip, layer, mask, choice, may_split(use), each * stored)
 
     def cost(self, order: Ints) -> LayerCost:
-        """What the layer takes with its channels in this order."""
+        """Cost of the layer with its channels in this order."""
         if self.splits:
             return best_split(self.chip, self.layer, self.mask[order], self.choice).cost
         return best_panels(self.chip, self.layer, self.mask[order], self.choice)
 
 
 def _price(producers: list[_Producer], order: Ints) -> tuple[float, float]:
-    """What panels are compared by, and cycles, of all layers with their channels in this order."""
+    """(price by which panels are compared, cycles) of all layers with their channels in this order."""
     costs = [producer.cost(order) for producer in producers]
     return sum(cost.price for cost in costs), sum(cost.cycles for cost in costs)
 
 
 def _efficiency(producers: list[_Producer], order: Ints) -> float:
-    """Useful over all cycles of the lanes, channels in this order, in the panels that suit it best."""
+    """Useful cycles of the lanes over all cycles, with channels in this order, in the best panels."""
     useful = spent = 0.0
     for producer in producers:
         panels = producer.cost(order).panels
@@ -192,7 +195,7 @@ def _efficiency(producers: list[_Producer], order: Ints) -> float:
 
 @keeps_location
 def _reorder(op: Operation, operand: int, orders: list[tuple[Place, Ints]]) -> None:
-    """Give an operation a known operand in another order."""
+    """Permute a constant operand of an operation."""
     value = op.operands[operand]
     source, array = constant_source(value), constant_array(value)
     assert source is not None

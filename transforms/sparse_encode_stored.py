@@ -1,4 +1,4 @@
-"""Pass `sparse-encode-stored`: weights whose connections are known, and whose values are not, are encoded."""
+"""Pass `sparse-encode-stored`: encode weights whose connections are constant, but whose values are not."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ from .shared.rewrite_once import erase_unread, rewrite_once
 from .shared.sparse_plan import MATRIX_RATES, is_faster
 
 Placed = tuple[SSAValue, Ints]
-"""Stored values [n], and for each element of a tensor the number of its value, from 1 on; 0: it is zero."""
+"""Stored values [n], and for each element of a tensor the number of its value, from 1 on; 0: the element is zero."""
 
 
 SHARE = 4
-"""Values are put in order in a core's memory where they take at most one part in so many of it; else from DRAM."""
+"""Values are gathered within a core's memory if they take at most this fraction (1 / SHARE) of it; else from DRAM."""
 
 
 @dataclass(frozen=True)
 class SparseEncodeStoredPass(ModulePass):
     """
-    Encode the weights of products and convolutions that are values at known places among zeros, where a chip (`chip`,
-    or the module's) should be faster so. The index of each panel is known; values are gathered into the order of the
-    panel while the program runs (`sparse.fill_panels`). Weights that are moved first, transposed as in gradients of
-    inputs, are encoded for what reads them. Loops are unrolled.
+    Encode the weights of products and convolutions that are values at constant positions among zeros, if a chip
+    (`chip`, or the module's) is estimated to be faster. The index of each panel is constant; values are gathered into
+    the order of the panel while the program runs (`sparse.fill_panels`). Weights that are transposed first, as in
+    gradients of inputs, are encoded for their readers. Loops are unrolled.
     """
 
     name = "sparse-encode-stored"
@@ -69,7 +69,7 @@ class SparseEncodeStoredPass(ModulePass):
 
 
 def encode_stored(module: ModuleOp, chip: Chip) -> int:
-    """Encode weights as the pass does, of loops in each of their steps; of how many contractions."""
+    """Encode weights as the pass does, of loops in each step. Returns the number of contractions."""
     unroll_loops(module)
     pattern = EncodeStoredWeights(chip)
     rewrite_once(module, {MatmulOp: (pattern,), ConvOp: (pattern,)})
@@ -79,7 +79,10 @@ def encode_stored(module: ModuleOp, chip: Chip) -> int:
 
 @dataclass
 class EncodeStoredWeights(RewritePattern):
-    """matmul(x, w) == panel_matmul(x, fill_panels(index, values)) for w of values at known places, conv alike"""
+    """
+    matmul(x, w) == panel_matmul(x, fill_panels(index, values)) for w of values at constant positions; conv in the same
+    way
+    """
 
     chip: Chip
     count: int = 0
@@ -107,7 +110,7 @@ class EncodeStoredWeights(RewritePattern):
         self.count += 1
 
     def _filled(self, values: SSAValue, panels: PanelPlaces, rewriter: PatternRewriter) -> FillPanelsOp:
-        """Panels with these values: as they lie in memory, or put in order."""
+        """Panels with these values: as they are in memory, or gathered into order."""
         name, numbers = values.name_hint or "weights", panels.numbers
         index = rewriter.insert(source_of(panels.index, ui8, f"{name}_index{self.count}")).results[0]
         there = np.arange(1, numbers.size + 1).reshape(numbers.shape)
@@ -122,8 +125,8 @@ class EncodeStoredWeights(RewritePattern):
 
 def best_encoding(chip: Chip, op: MatmulOp | ConvOp, connected: Mask) -> LayerCost | None:
     """
-    The encoding with which a layer whose weights are connected so takes fewest cycles; None where dense weights take
-    about as few, and where no matrix unit takes such weights encoded.
+    The encoding with which a layer with these connections takes the fewest cycles; None if dense weights take about as
+    few, or if no matrix unit takes such weights encoded.
     """
     weights = op.operands[1]
     if element_of(weights) != f32 or element_of(op.result) != f32:
@@ -146,24 +149,24 @@ def best_encoding(chip: Chip, op: MatmulOp | ConvOp, connected: Mask) -> LayerCo
 
 
 def fibers_of(op: MatmulOp | ConvOp) -> Fibers:
-    """The weights of a contraction, a string for each output neuron."""
+    """The weights of a contraction as fibers, one for each output neuron."""
     axis = 1 if isinstance(op, MatmulOp) and op.transpose_b is None else 0
     return Fibers(shape_of(op.operands[1]), axis=axis)
 
 
 @dataclass(frozen=True, eq=False)
 class PanelPlaces:
-    """Panels of weights whose elements are numbered from 1 on, 0 where there is none."""
+    """Panels of weights whose elements are numbered from 1 on; 0: not stored."""
 
     layout: PanelsAttr
     index: Bytes
     """[panels, parts, values_at] all bytes before the values."""
     numbers: Ints
-    """[panels, parts, entries] whose values come behind it; 0: nobody's."""
+    """[panels, parts, entries] numbers of the values after the index; 0: unused."""
 
     @staticmethod
     def of(chip: Chip, op: MatmulOp | ConvOp, numbers: Ints, panels: Panels) -> PanelPlaces:
-        """The numbers, of the shape of a contraction's weights, in panels."""
+        """The numbers, in the shape of a contraction's weights, arranged in panels."""
         matrix = np.ascontiguousarray(fibers_of(op).matrix(numbers.astype(np.uint32)))
         packed, work, data = pack(matrix, panels, Lanes.of(chip, MATRIX_RATES["f32"]))
         behind = np.ascontiguousarray(data[:, :, packed.values_at :]).view(np.uint32).astype(np.int64)
@@ -171,7 +174,9 @@ class PanelPlaces:
 
 
 class PlacedByGather(RewritePattern):
-    """scatter(zeros, places, values) == gather(values and a zero, numbers): rows of its result can be made apart"""
+    """
+    scatter(zeros, places, values) == gather(values and a zero, numbers): rows of its result can be computed separately
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ScatterOp, rewriter: PatternRewriter) -> None:
@@ -186,7 +191,10 @@ class PlacedByGather(RewritePattern):
 
 
 def placed_values(value: SSAValue) -> Placed | None:
-    """What a value holds if it is values at known places among zeros, be they moved since; None for others."""
+    """
+    The stored values and positions of a value that is values at constant positions among zeros, possibly moved since;
+    None for others.
+    """
     owner = value.owner
     match owner:
         case ScatterOp():
@@ -212,7 +220,7 @@ def placed_values(value: SSAValue) -> Placed | None:
 
 
 def _not_masked(values: SSAValue) -> Ints:
-    """The numbers, from 0 on, of those of some values that are not replaced by zeros."""
+    """The numbers, from 0 on, of the values that a mask does not replace by zeros."""
     owner = values.owner
     every = np.arange(shape_of(values)[0])
     if not isinstance(owner, SelectOp):

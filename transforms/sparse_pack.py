@@ -1,4 +1,4 @@
-"""Pass `sparse-pack`: encoded tensors become panels, the bytes that a chip's units take."""
+"""Pass `sparse-pack`: pack encoded tensors into panels, the form that a chip's units take."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ from .shared.sparse_plan import MATRIX_RATES, matrix_types
 class SparsePackPass(ModulePass):
     """
     Put the encoded weights of contractions in panels for a chip (`chip`, or the module's): as many output neurons as
-    its matrix unit has columns, and as many inputs as a core's memory has room for.
+    its matrix unit has columns, and as many inputs as fit a core's memory.
 
     Depthwise convolutions, and products with weights of more than two dimensions, without elements or as first operand,
-    stay as they are.
+    do not change.
 
-    What is encoded while the program runs, and what it takes or gives encoded, lies in panels with room for all
-    elements (`transforms/shared/computed_panels.py`); inputs and results then are bytes, and a note says what they
-    mean.
+    Run-time encoded tensors, arguments and results are in panels with capacity for all elements
+    (`transforms/shared/computed_panels.py`); inputs and results then are bytes, and an attribute describes their
+    encoding.
     """
 
     name = "sparse-pack"
@@ -74,8 +74,8 @@ def pack_module(module: ModuleOp, chip: Chip) -> None:
     """
     Replace the contractions that a matrix unit can do on panels. Each encoded weight is packed once.
 
-    Neurons that are encoded with an expected share (`nonzero`) stay as they are in memory: the matrix unit is fed
-    without zeros. All else that is encoded while the program runs becomes panels.
+    Activations that are encoded with an expected share (`nonzero`) stay dense in memory: the matrix unit skips their
+    zeros. All other run-time encoded tensors become panels.
     """
     decode_misfits(module)
     patterns = (ContractionOnPanels(chip), ContractionOfDecodedActivations())
@@ -85,13 +85,13 @@ def pack_module(module: ModuleOp, chip: Chip) -> None:
 
 @dataclass
 class ContractionOnPanels(RewritePattern):
-    """matmul(x, encode(w)) == panel_matmul(x, panels of w) for known w, conv alike"""
+    """matmul(x, encode(w)) == panel_matmul(x, panels of w) for constant w; conv in the same way"""
 
     chip: Chip
     packed: dict[tuple[SSAValue, int, int], tuple[PanelsAttr, SSAValue]] = field(
         default_factory=dict[tuple[SSAValue, int, int], tuple[PanelsAttr, SSAValue]]
     )
-    """Panels that are there already, by encoded weights and size."""
+    """Existing panels by encoded weights and size."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatmulOp | ConvOp, rewriter: PatternRewriter) -> None:
@@ -108,7 +108,7 @@ class ContractionOnPanels(RewritePattern):
         erase_unread(encode.result)
 
     def _pack(self, encode: EncodeOp, panels: Panels, rewriter: PatternRewriter) -> tuple[PanelsAttr, SSAValue]:
-        """Put panels in front of the operation that encodes the weights."""
+        """Insert panels before the operation that encodes the weights."""
         layout, data = _packed(encode, panels, self.chip)
         with at(encode):
             source = source_of(data, ui8, f"{encode.operand.name_hint or 'weights'}_packed")
@@ -118,7 +118,7 @@ class ContractionOnPanels(RewritePattern):
 
 
 class ContractionOfDecodedActivations(RewritePattern):
-    """matmul(encode(x), w) == matmul(x, w), of whose x zeros may be left out, for other w; conv alike"""
+    """matmul(encode(x), w) == matmul(x, w), skipping zeros of x, for other w; conv in the same way"""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatmulOp | ConvOp, rewriter: PatternRewriter) -> None:
@@ -134,7 +134,7 @@ class ContractionOfDecodedActivations(RewritePattern):
 
 
 def _unencoded(op: Contraction, rewriter: PatternRewriter) -> tuple[SSAValue, Nonzero | None]:
-    """The neurons of a contraction as they lie in memory, and the share that should not be zero, where it is known."""
+    """The dense activations of a contraction, and their expected share that is not zero, if it is known."""
     neurons = op.operands[0]
     if (encode := encoding(neurons)) is None:
         return neurons, None
@@ -160,13 +160,13 @@ def packable(op: Contraction) -> EncodeOp | None:
 
 
 def encoding(neurons: SSAValue) -> EncodeOp | None:
-    """The operation that only says which share of neurons should count (see `is_hint`); None for all others."""
+    """The encoding that only states the expected share of activations (see `is_hint`); None for all others."""
     encode = neurons.owner
     return encode if isinstance(encode, EncodeOp) and is_hint(encode) else None
 
 
 def choose_panels(op: Contraction, encode: EncodeOp, chip: Chip) -> Panels:
-    """The panels with which the chip should take fewest cycles."""
+    """The panels with the fewest estimated cycles on the chip."""
     index = index_of(encode.result.type)
     assert index is not None
     type, shape = tensor_of(encode.operand), shape_of(encode.operand)
@@ -190,7 +190,7 @@ def choose_panels(op: Contraction, encode: EncodeOp, chip: Chip) -> Panels:
 
 
 def fits(width: int, layer: Layer) -> bool:
-    """Whether panels may have so many output neurons: none reaches over the end of a group."""
+    """Whether panels may have so many output neurons: none may cross the end of a group."""
     return width <= layer.outputs if layer.groups == 1 else not layer.group_outputs % width
 
 
@@ -203,8 +203,8 @@ def _packed(encode: EncodeOp, panels: Panels, chip: Chip) -> tuple[PanelsAttr, B
 
 def _encoded(encode: EncodeOp) -> tuple[Encoded, Array]:
     """
-    Known weights encoded, and as a matrix of strings without what does not count, which is left out once and for all:
-    the panels' own threshold is 0.
+    Constant weights encoded, and as a matrix of fibers with elements below the threshold set to zero: the panels' own
+    threshold is 0.
     """
     index, type, array = index_of(encode.result.type), tensor_of(encode.operand), constant_array(encode.operand)
     assert index is not None

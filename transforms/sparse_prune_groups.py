@@ -1,4 +1,7 @@
-"""Pass `sparse-prune-groups`: delete groups of weights and of neurons that are mostly small (spec 5, claims 11, 16)."""
+"""
+Pass `sparse-prune-groups`: set groups of weights and of activations that are mostly small to zero (spec 5, claims 11,
+16).
+"""
 
 from __future__ import annotations
 
@@ -26,13 +29,13 @@ from .shared.rewrite_once import after_value, rewrite_once
 @dataclass(frozen=True)
 class SparsePruneGroupsPass(ModulePass):
     """
-    Group pruning of matrix products and convolutions with known weights.
+    Group pruning of matrix products and convolutions with constant weights.
 
     A group of weights with more than `weight_limit` values of magnitude up to `weight_threshold` becomes zero. Groups
     are `weight_groups` runs of neighbours of each tensor (N of the claims), or, with `weight_group_size`, so many
-    neighbours among the inputs of one output neuron. The neurons are put in `neuron_groups` groups (M of the claims)
-    with `neuron_threshold` and `neuron_limit`, by an operation that does the same when the program runs. Results may
-    move by `bound`, relative to the largest (for `--check-semantics`).
+    neighbours among the inputs of one output neuron. The activations are divided into `neuron_groups` groups (M of the
+    claims) with `neuron_threshold` and `neuron_limit`, by an operation that prunes at run time. Results may change by
+    `bound`, relative to the largest (for `--check-semantics`).
     """
 
     name = "sparse-prune-groups"
@@ -63,7 +66,7 @@ class SparsePruneGroupsPass(ModulePass):
         rewrite_once(op, patterns)
 
     def _mask(self, threshold: float, limit: int, use: WeightUse) -> Mask:
-        """Which weights stay."""
+        """Mask of the weights that are kept."""
         strings, size = use.strings, self.weight_group_size
         if size is not None:
             groups = fiber_groups(strings.count, strings.length, size)
@@ -95,13 +98,15 @@ class SparsePruneGroupsPass(ModulePass):
 
 @dataclass(frozen=True)
 class PruneActivations(RewritePattern):
-    """matmul(x, w) == matmul(prune_groups(x), w) for known w, conv alike; x is pruned once for all that read it"""
+    """
+    matmul(x, w) == matmul(prune_groups(x), w) for constant w; conv in the same way; x is pruned once for all readers
+    """
 
     groups: int
     threshold: float
     limit: int
     pruned: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
-    """Neurons that are pruned already, and what reads them then."""
+    """Activations that are pruned already -> their pruned values."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatmulOp | ConvOp, rewriter: PatternRewriter) -> None:

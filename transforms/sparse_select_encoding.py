@@ -1,4 +1,4 @@
-"""Pass `sparse-select-encoding`: weights that hold many zeros become encoded, and their contractions sparse."""
+"""Pass `sparse-select-encoding`: encode weights with many zeros, and make their contractions sparse."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ from .shared.sparse_plan import PlannedWeight, plan_encodings
 @dataclass(frozen=True)
 class SparseSelectEncodingPass(ModulePass):
     """
-    Encode the known weights of matrix products and convolutions, where that is smaller or faster than leaving them
-    dense: the smallest of a direct index and strides of 2 to 8 bits, over single elements or `groups` of neighbours.
+    Encode the constant weights of matrix products and convolutions, if that is smaller or faster than dense weights:
+    the smallest of a direct index and strides of 2 to 8 bits, over single elements or `groups` of neighbours.
 
     With `objective=cycles` the choice is the fastest on `chip` (or the module's); weights that its matrix units do not
-    take encoded stay dense, and so do all that would be about as fast. With `calibrate=SEED`, it takes into account how
-    many neurons are zero when the network runs on random inputs, and encodes these, too, where that is worth while:
-    matrix units then leave out their zeros, whatever the inputs.
+    take encoded stay dense, and so do those that would be about as fast. With `calibrate=SEED`, it takes into account
+    how many activations are zero when the network runs on random inputs, and encodes these, too, if that pays: matrix
+    units then skip their zeros, whatever the inputs.
 
-    `objective=loads` is the same but for layers bound by their weights: these are to load them as seldom as possible.
+    `objective=loads` is the same, but layers bound by their weights are optimised for the fewest loads.
 
-    Weights of magnitude up to `threshold` are left out; with the default, 0, these are the zeros of either sign, and
-    nothing changes but the sign of results that are zero, else results may move by `bound`, relative to the largest
-    (for `--check-semantics`).
+    Weights of magnitude up to `threshold` are not stored; with the default, 0, these are the zeros of either sign, and
+    nothing changes but the sign of results that are zero; otherwise results may change by `bound`, relative to the
+    largest (for `--check-semantics`).
     """
 
     name = "sparse-select-encoding"
@@ -58,7 +58,7 @@ class SparseSelectEncodingPass(ModulePass):
 
     @property
     def semantic_effect(self) -> SemanticEffect:
-        """Where only zeros are left out, a weight of -0 comes back as +0: the sign of a zero result may change."""
+        """If only zeros are left out, a weight of -0 is decoded as +0: the sign of a zero result may change."""
         return reassociating(0.0) if self._threshold() == 0 else lossy(number("bound", self.bound, 0))
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -76,14 +76,14 @@ class SparseSelectEncodingPass(ModulePass):
         return number("threshold", self.threshold, 0)
 
     def _chip(self, module: ModuleOp) -> Chip | None:
-        """The chip, where cycles count."""
+        """The chip, if the objective needs it."""
         if self.objective == "bytes":
             return None
         return chip_for(module, self.chip, f"{self.name}{{objective=cycles chip=NAME}}")
 
 
 def convert(plans: list[PlannedWeight], threshold: float = 0.0) -> None:
-    """Encode the weights and the neurons as planned, and make their contractions sparse ones."""
+    """Encode the weights and the activations as planned, and make their contractions sparse."""
     encoded: dict[tuple[SSAValue, IndexAttr, Nonzero | None, int | None], SSAValue] = {}
 
     def once(value: SSAValue, index: IndexAttr, nonzero: Nonzero | None = None, width: int | None = None) -> SSAValue:

@@ -1,4 +1,4 @@
-"""Pass `sparse-split-inputs`: products of one row in parts along their inputs, where encoded weights are faster so."""
+"""Pass `sparse-split-inputs`: split products of one row along their inputs if that is faster with encoded weights."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ from .shared.sparse_plan import is_faster, layer_of, on_panels
 @dataclass(frozen=True)
 class SparseSplitInputsPass(ModulePass):
     """
-    Cut matrix products of one row with known weights along their inputs where a chip (`chip`, or the module's) should
-    be faster with encoded weights so: into a convolution in groups, one for each part, and the sum over the groups.
+    Cut matrix products of one row with constant weights along their inputs if a chip (`chip`, or the module's) is
+    estimated to be faster with encoded weights then: into a grouped convolution, one group for each part, and the sum
+    over the groups.
 
-    With `objective=loads`, layers bound by their weights are to load them as seldom as possible.
+    With `objective=loads`, panels of layers bound by their weights are chosen for the fewest loads.
     """
 
     name = "sparse-split-inputs"
@@ -46,7 +47,10 @@ class SparseSplitInputsPass(ModulePass):
 
 
 def split_inputs(module: ModuleOp, chip: Chip, objective: Objective = "cycles") -> dict[str, int]:
-    """Cut products where that should be faster on a chip; the number of parts of each, by the name of its weights."""
+    """
+    Cut products if that is estimated to be faster on a chip. Returns the number of parts of each by the name of its
+    weights.
+    """
     found: dict[str, int] = {}
     rewrite_once(module, {MatmulOp: (ProductInParts(chip, objective, found),)})
     return found
@@ -54,12 +58,12 @@ def split_inputs(module: ModuleOp, chip: Chip, objective: Objective = "cycles") 
 
 @dataclass(frozen=True)
 class ProductInParts(RewritePattern):
-    """x @ w == the sum over the groups of conv(x, w in groups), for one row x, where the chip should be faster so"""
+    """x @ w == the sum over the groups of conv(x, w in groups), for one row x, if the chip is estimated to be faster"""
 
     chip: Chip
     objective: Objective
     found: dict[str, int]
-    """Receives the number of parts, by the name of the weights."""
+    """The number of parts by the name of the weights, filled by the pattern."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
@@ -81,7 +85,9 @@ class ProductInParts(RewritePattern):
 
 
 def may_split(use: WeightUse) -> bool:
-    """Whether a contraction is a product of one row whose parts may be added up: sums are as exact as its results."""
+    """
+    Whether a contraction is a product of one row whose partial sums may be added: they are as exact as its results.
+    """
     exact = element_of(use.op.results[0]) in (f32, i32)
     return isinstance(use.op, MatmulOp) and use.rows == 1 and exact and on_panels(use)
 

@@ -1,4 +1,4 @@
-"""Pass `sparse-store-parameters`: pruned weights as parameters of which only what is not zero is there."""
+"""Pass `sparse-store-parameters`: pruned weights become parameters that store only the elements that are not zero."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ from .sparse_encode_stored import PanelPlaces, best_encoding
 
 @dataclass(frozen=True, eq=False)
 class Connections:
-    """Which elements of a parameter are there, and where each is stored."""
+    """The stored elements of a parameter, and their positions in storage."""
 
     shape: Shape
     places: Ints
-    """Of those that are there, in row-major order, the numbers of the parameter's elements; in the order of storage."""
+    """Numbers of the stored elements in the parameter in row-major order; in the order of storage."""
     slots: Ints
-    """Where in storage each of them is, ascending."""
+    """Position of each in storage, ascending."""
     size: int
-    """Elements of storage; those that are in no slot are 0."""
+    """Number of elements of storage; those in no slot are 0."""
 
     @staticmethod
     def of(weights: Array) -> Connections:
-        """Those that are not zero, in row-major order."""
+        """The elements that are not zero, in row-major order."""
         places = np.flatnonzero(weights)
         return Connections(weights.shape, places, np.arange(len(places)), len(places))
 
     @staticmethod
     def in_panels(weights: Array, reader: MatmulOp | ConvOp, chip: Chip) -> Connections:
-        """Those that are not zero, in the order of the panels that a contraction reads them in, as it stands there."""
+        """The elements that are not zero, in the order of the panels in which a contraction reads them."""
         connections = Connections.of(weights)
         cost = best_encoding(chip, reader, weights != 0)
         if cost is None or cost.panels is None:
@@ -65,7 +65,7 @@ class Connections:
         return Connections(weights.shape, stored[slots] - 1, slots, stored.size)
 
     def stored(self, weights: Array) -> Array:
-        """The elements that are there, [size]."""
+        """The stored elements, [size]."""
         values = np.zeros(self.size, weights.dtype)
         values[self.slots] = weights.reshape(-1)[self.places]
         return values
@@ -80,10 +80,10 @@ class Connections:
 @dataclass(frozen=True)
 class SparseStoreParametersPass(ModulePass):
     """
-    Turn the float `dataflow.weight`s of matrix products and convolutions of which at most the share `density` is not
-    zero into parameters: inputs of their name that hold these elements alone, in the order in which the matrix units of
-    a chip (`chip`, or the module's) read them. What is connected is known and stays, whatever the values become: a
-    training step (`dataflow-differentiate`) changes no others.
+    Turn the float `dataflow.weight`s of matrix products and convolutions with at most the share `density` of elements
+    that are not zero into parameters: inputs of their name that hold only these elements, in the order in which the
+    matrix units of a chip (`chip`, or the module's) read them. The connections are constant, whatever the values
+    become: a training step (`dataflow-differentiate`) changes no other elements.
     """
 
     name = "sparse-store-parameters"
@@ -116,7 +116,7 @@ def store_parameters(
 ) -> dict[str, Connections]:
     """
     As the pass, for parameters that are inputs already, such as `import_with_parameters` makes; `values` are their
-    elements. Returns what is connected of those that changed, by name.
+    elements. Returns the connections of the changed ones by name.
     """
     main = find_main(module)
     found: dict[str, Connections] = {}
@@ -141,7 +141,7 @@ def store_parameters(
 
 
 def _connections(value: SSAValue, weights: Array, chip: Chip, density: float) -> Connections | None:
-    """What is connected of weights that a product or convolution reads, where it is few enough."""
+    """The connections of weights that a product or convolution reads, if they are few enough."""
     reads = (use.operation for use in value.uses if use.index == 1)
     reader = next((op for op in reads if isinstance(op, MatmulOp | ConvOp)), None)
     if reader is None or not 0 < np.count_nonzero(weights) <= density * weights.size:
@@ -150,7 +150,7 @@ def _connections(value: SSAValue, weights: Array, chip: Chip, density: float) ->
 
 
 def _placed(value: SSAValue, connections: Connections, name: str, before: Operation) -> SSAValue:
-    """The whole parameter: its stored values among zeros."""
+    """The dense parameter: its stored values among zeros."""
     size, element = math.prod(connections.shape), element_of(value)
     numbers, mask = np.zeros(connections.size, np.int32), np.zeros(connections.size, np.bool_)
     numbers[connections.slots], mask[connections.slots] = connections.places, True
@@ -168,7 +168,7 @@ def _placed(value: SSAValue, connections: Connections, name: str, before: Operat
 
 
 def _new_argument(main: FuncOp, names: Sequence[str], like: SSAValue, size: int) -> SSAValue:
-    """One more input of @main, the last of `names`, which is a parameter."""
+    """Add an input to @main, the last of `names`, which is a parameter."""
     block = main.body.block
     value = block.insert_arg(tensor(element_of(like), (size,)), len(block.args))
     value.name_hint = like.name_hint

@@ -25,7 +25,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Action:
-    """A tensor leaves after one use and is back for another. Operations are numbers in the order of the graph."""
+    """One offload of a tensor between two uses. Operations are numbers in the order of the graph."""
 
     kind: str
     gap: int
@@ -33,33 +33,33 @@ class Action:
     bytes: int
     producer: int
     after: int
-    """The use that it leaves after."""
+    """The use after which it is offloaded."""
     before: int
-    """The use that it is back for."""
+    """The use for which it is restored."""
     leave_ns: int
     """When its copy (or compression) begins; for recomputation, when it is dropped."""
     gone_ns: int
-    """When its memory is free."""
+    """When its memory becomes free."""
     return_ns: int
-    """When its memory is taken again: its copy back, decompression or computation begins."""
+    """When its memory is allocated again: its copy back, decompression or recomputation begins."""
     back_ns: int
     """When it can be used again."""
     prefetch_after: int
-    """The last operation that is done when it begins to come back."""
+    """The last operation that is done when its restoration begins."""
     serialize_before: int
-    """The first operation that starts once it is gone."""
+    """The first operation that starts after its memory is free."""
     idle_ns: int
-    """How long nobody uses it."""
+    """Time between the two uses."""
     worst: int
-    """The operation meanwhile with most bytes in memory, nothing saved."""
+    """The operation in between with most bytes in memory without saving."""
     over: int
-    """By how many bytes that one is over the budget."""
+    """Bytes by which that operation exceeds the budget."""
     again: tuple[int, ...]
-    """Operations that run again."""
+    """Operations that are recomputed."""
 
 
 def actions(problem: OffloadProblem, plan: OffloadPlan, budget: int) -> Iterator[Action]:
-    """All actions of an execution, as they begin."""
+    """All actions of an execution, in the order of their beginnings."""
     times = {row: {int(n): (int(s), int(e)) for _, n, s, e in plan.log[plan.log[:, 0] == row]} for row in range(6)}
     spans = times[OP]
     starts, ends = (np.array([spans[op][side] for op in range(problem.ops)], np.int64) for side in (0, 1))
@@ -93,7 +93,7 @@ def _away(
     times: dict[int, dict[int, tuple[int, int]]],
     copied: dict[int, tuple[int, int]],
 ) -> tuple[int, int, int, int] | None:
-    """(leaves, gone, comes, back) of a tensor whose last use before a gap ends at `used`; None where it stays."""
+    """(leave, gone, return, back) times of a tensor whose last use before a gap ends at `used`; None if it stays."""
     if kind >= Kind.RECOMPUTE:
         again = times[AGAIN].get(gap)
         return None if again is None else (used, used, *again)

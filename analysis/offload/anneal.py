@@ -17,7 +17,9 @@ def anneal(
     by_before: Any, before_start: Any, budget: int, copy_ns: Any, packed_ns: Any, pack_ns: Any,
     kinds: Any, start: Any, evaluations: int, seed: int, heat: float, best: Any,
 ) -> int:  # fmt: skip
-    """The makespan of the best plan found, which is put in `best` [c]; `start` is a plan that runs."""
+    """
+    Anneal from `start`, a feasible plan. Returns the makespan of the best plan found, which is written to `best` [c].
+    """
     np.random.seed(seed)
     log = np.zeros((0, 4), np.int64)
     m = len(size)

@@ -20,11 +20,11 @@ def anneal_recomputation(
     heat: float, best: Any,
 ) -> int:  # fmt: skip
     """
-    The makespan of the best plan found, which is put in `best` [c]; `start` is a plan that runs.
+    Anneal from `start`, a feasible plan. Returns the makespan of the best plan found, which is written to `best` [c].
 
     Gaps of the same kind of tensor have the same number in `alike` [c]; `members` lists them by that number, in order.
-    The search walks through plans that do not fit, at `price` ns a byte too many at the worst operation, more towards
-    the end; what may be the best so far is run before it counts.
+    The search also visits plans that do not fit, with a penalty of `price` ns per excess byte at the worst operation,
+    which grows towards the end; a candidate for the best plan is simulated before it is accepted.
     """
     np.random.seed(seed)
     log = np.zeros((0, 4), np.int64)
@@ -84,7 +84,7 @@ def anneal_recomputation(
 
 @jit
 def _spread(plan: Any, kind: Any, members: Any, low: Any, high: Any) -> None:
-    """One kind for some of the members from `low` to `high`, next to each other."""
+    """Set one kind for some neighbours among the members from `low` to `high`."""
     lots = np.random.random(2)
     place = low + int(lots[0] * (high - low))
     last = place + int(lots[1] * (high - place))

@@ -1,15 +1,15 @@
 """
 Lower bounds on the time under a budget, in closed form.
 
-While operation i runs, X bytes over the budget are away. Bytes that the link saves have left since the first tensor
-that is away was there, and come back before the last of them is used:
+While operation i runs, at least X bytes, the excess over the budget, are offloaded. Bytes that the link saves have left
+since the first tensor that is offloaded was computed, and come back before the last of them is used:
 
     T >= max(C_i, t1 + L / bw) + d_i + max(R_i, L / bw + tail)
 
 with C_i the compute time before i, R_i that after it, t1 the end of the earliest producer of a tensor that may be away
 at i, tail the compute time from the last use after such a gap on, and L <= X what must go over the link. Compression
-alone saves (1 - 1 / ratio) of all that may be away at most; a byte more costs a byte of the link. Of what is computed
-again, each byte costs at least its own operation's time, added to R_i; the cheapest bytes first.
+alone saves at most (1 - 1 / ratio) of all bytes that may be offloaded; each further byte costs a byte of the link. For
+recomputed tensors, each byte costs at least its own operation's time, added to R_i; the cheapest bytes first.
 """
 
 from __future__ import annotations
@@ -24,13 +24,16 @@ from .evaluate import Evaluator
 from .kinds import Kind
 
 WORST = 512
-"""The bound is taken over so many operations, the worst ones: it stays one, and large graphs stay cheap."""
-PIECES = 64
-"""Shares of the excess that may be computed again, instead of going over the link."""
+"""
+Number of operations, the worst ones, over which the bound is taken: it stays a lower bound, and is cheap for large
+graphs.
+"""
+SHARES = 64
+"""Number of shares of the excess that are tried for recomputation in place of the link."""
 
 
 def lower_bound_ns(evaluator: Evaluator, kinds: tuple[Kind, ...], budget: int) -> int:
-    """No execution within the budget that saves memory by these kinds takes less, in ns."""
+    """Lower bound (ns) of the executions within the budget that save memory by these kinds."""
     problem, model = evaluator.problem, evaluator.model
     excess = problem.live - budget
     ops = np.argsort(-excess, kind="stable")[:WORST]
@@ -56,7 +59,10 @@ def _bound(
     duration: Flat, size: Flat, before: Flat, after: Flat, producer: Flat, ops: Ints, excess: Flat, saved: Flat,
     cheap: Flat, rate: Any, link: float,
 ) -> Any:  # fmt: skip
-    """As the module says; `link` in bytes a ns, 0: none; `cheap` [c or 0] gaps by `rate` [c], ns a byte."""
+    """
+    The bound of the module's docstring; `link` in bytes per ns, 0: none; `cheap` [c or 0] gaps by `rate` [c], ns per
+    byte.
+    """
     done = np.zeros(len(duration) + 1, np.int64)
     done[1:] = np.cumsum(duration)
     total = done[-1]
@@ -80,10 +86,10 @@ def _bound(
                 candidates[count] = c
                 count += 1
         least, taken, again_taken, some = np.inf, 0, 0.0, 0.0
-        for piece in range(PIECES if len(cheap) else 1):
+        for share in range(SHARES if len(cheap) else 1):
             # Between these shares of the rest is computed again; without a link all of it.
-            low = left * piece / PIECES if link > 0.0 else float(left)
-            high = min(float(left), left * (piece + 1.0) / PIECES) if len(cheap) else 0.0
+            low = left * share / SHARES if link > 0.0 else float(left)
+            high = min(float(left), left * (share + 1.0) / SHARES) if len(cheap) else 0.0
             while taken < count and some + size[candidates[taken]] < low:
                 again_taken += size[candidates[taken]] * rate[candidates[taken]]
                 some += size[candidates[taken]]

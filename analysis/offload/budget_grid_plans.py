@@ -1,12 +1,13 @@
 """
-Plans for round budgets: what makes more memory never take more time, also in separate calls.
+Plans for the budget grid, so that more memory never takes more time, also in separate calls.
 
-Round budgets are fixed shares of the peak, whatever budget is asked for. The plan for a budget is the quickest one that
-the search finds for the budget itself or for any round one below, so a round budget is never slower than one below.
-Those at which no plan can be quicker, by the lower bound, are left out; that changes no result. On large graphs there
-is no time for computing again at every round budget: at the lower ones it is left out.
+The grid consists of fixed shares of the peak, whatever budget is requested. The plan for a budget is the fastest one
+that the search finds for the budget itself or for any of the grid below, so a budget of the grid is never slower than a
+smaller one. Budgets for which no plan can be faster, by the lower bound, are skipped; that changes no result. On large
+graphs there is no time for recomputation at every budget of the grid: at the lower ones it is left out.
 
-Where several names of kinds are allowed, the plans of each name alone count, too, so that no kind makes a plan slower.
+If several names of kinds are allowed, the plans of each name alone are candidates, too, so that no kind makes a plan
+slower.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .search import Found, quicker, searched
 
 
 class BudgetGridPlans:
-    """The plans that one search finds under budgets, each made once."""
+    """The plans of one search for several budgets, each computed once."""
 
     def __init__(self, evaluator: Evaluator, kinds: tuple[Kind, ...], preset: Preset, seed: int) -> None:
         self.evaluator = evaluator
@@ -33,7 +34,7 @@ class BudgetGridPlans:
         self._alone = [BudgetGridPlans(evaluator, group, preset, seed) for group in names]
 
     def best(self, budget: int) -> Found | None:
-        """The best plan found within the budget (bytes), None where there is none; at most `budget` as its limit."""
+        """The best plan found within the budget (bytes), with a limit of at most `budget`; None if there is none."""
         if budget < self.evaluator.problem.smallest_budget:
             return None
         best = self._at(budget, self.kinds)
@@ -59,7 +60,7 @@ class BudgetGridPlans:
         return lower_bound_ns(self.evaluator, kinds, budget)
 
     def _at(self, budget: int, kinds: tuple[Kind, ...]) -> Found | None:
-        """The best plan found for just this budget; more effort and more kinds never find a slower one."""
+        """The best plan found for exactly this budget; more effort and more kinds never find a slower one."""
         if (budget, kinds) not in self._found:
             self._found[budget, kinds] = self._search(budget, kinds)
         return self._found[budget, kinds]

@@ -16,12 +16,12 @@ from ..cost_graphs.graph import Flat
 COLOURS = ("#c05a3a", "#3a70a8", "#5a9a5a", "#8a6aa0", "#777777")
 WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM, GAP = 960, 300, 80, 40, 24, 44, 24
 POINTS = 1000
-"""Points drawn of a line at most; of those that fall together, the highest."""
+"""Largest number of points drawn of a line; of points that coincide, the highest is drawn."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """Points of a line; steps: a value holds until the next point."""
+    """Points of a line; with `steps`, a value holds until the next point."""
 
     name: str
     x: Flat
@@ -54,7 +54,7 @@ def svg(charts: Sequence[Chart]) -> str:
 
 
 def png(charts: Sequence[Chart]) -> bytes:
-    """All charts as one picture. Raises InputError where matplotlib is not installed."""
+    """All charts as one picture. Raises InputError if matplotlib is not installed."""
     try:
         import matplotlib
     except ImportError as error:
@@ -86,7 +86,7 @@ def png(charts: Sequence[Chart]) -> bytes:
 
 
 def ticks(low: float, high: float, wanted: int = 6) -> list[float]:
-    """Round numbers from `low` to `high`, about as many as wanted."""
+    """About `count` round numbers from `low` to `high`."""
     if high <= low:
         return [low]
     raw = (high - low) / wanted
@@ -97,7 +97,7 @@ def ticks(low: float, high: float, wanted: int = 6) -> list[float]:
 
 
 def _top(chart: Chart) -> float:
-    """The end of the y axis: some room over the highest point."""
+    """The end of the y axis: a margin above the highest point."""
     return 1.05 * max((float(np.max(line.y)) for line in chart.lines if len(line.y)), default=0.0) or 1.0
 
 

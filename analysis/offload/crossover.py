@@ -19,10 +19,11 @@ def crossover(
     kinds: Any, score: Any, orders: Any, cuts: int, one: Any, other: Any, best: Any,
 ):  # fmt: skip
     """
-    Cut each of `orders` [o, c] at `cuts` places, either plan [c] first; the quickest in `best` [k, c], their ns [k].
+    Cut each of `orders` [o, c] at `cuts` positions, with either plan [c] first. The fastest are written to `best` [k,
+    c], their ns returned [k].
 
-    Only gaps in which the plans differ are cut. What is over the budget then is saved by `kinds`, see `cover`. The
-    plans in `best` differ in time, `NEVER` stands for none.
+    Only gaps in which the plans differ are cut. Excess over the budget is then saved by `kinds`, see `initial_cover`.
+    The plans in `best` differ in time, `NEVER` stands for none.
     """
     m, keep = len(size), len(best)
     log = np.zeros((0, 4), np.int64)

@@ -9,7 +9,7 @@ from .problem import OffloadProblem
 
 
 class Preset(StrEnum):
-    """How long to search."""
+    """Names of the efforts."""
 
     FAST = "fast"
     NORMAL = "normal"
@@ -26,53 +26,53 @@ class Effort:
     restarts: int
     """Number of annealings of plans that are quick to evaluate: swaps alone, and recomputation alone."""
     pairs: int
-    """How many of `search.PAIRS` are searched for themselves before all kinds are."""
+    """How many of `search.PAIRS` are searched separately before all kinds are."""
     thins: int
     """Costs at which plans with much recomputation are pruned gap by gap."""
     tries: int
-    """Gaps that each step of covering by effect looks at."""
+    """Number of gaps that each step of covering by effect examines."""
     together: bool
-    """Whether it takes many of them at a time."""
+    """Whether a step takes many of them at once."""
     thorough: bool
     """
-    Whether first plans of several kinds together are made where single kinds have given plans.
+    Whether first plans of several kinds together are made if single kinds have given plans.
     """
     rounds: bool
-    """Whether plans that compute again are made for lower round budgets, too."""
+    """Whether plans with recomputation are made for smaller budgets of the grid, too."""
     smallest: bool
     """Whether plans of least memory are made of each kind alone."""
     shares: tuple[float, ...]
-    """Of the budget, for first plans: saving memory needs some room on the way."""
+    """Shares of the budget for first plans: saving memory needs some memory itself."""
 
 
 _ITEMS = {Preset.FAST: 80_000, Preset.NORMAL: 1_200_000}
-"""Operations and gaps to look at in one annealing; about 15 ns each."""
+"""Operations and gaps that one annealing visits; about 15 ns each."""
 _CROSSED = {Preset.FAST: 35_000, Preset.NORMAL: 300_000}
 """As `_ITEMS`, in crossings; about 80 ns each."""
 _SMALL = 300
 """Operations and gaps of graphs that get twice as many."""
 _TINY = 120
-"""Operations and gaps of graphs for which each preset has time for all first plans."""
+"""Operations and gaps of graphs for which each preset has time for all kinds of first plans."""
 _PER_GAP = {Preset.FAST: 20, Preset.NORMAL: 200}
 """Simulated executions for each gap, at most."""
 _THIN = {Preset.FAST: 30_000, Preset.NORMAL: 600_000}
 """Gaps times operations and gaps, times prices."""
 _PAIRED = 1_500
-"""Operations, gaps and their length up to which each two kinds are searched for themselves."""
+"""Operations, gaps and their length up to which pairs of kinds are searched separately."""
 _COVER = {Preset.FAST: 2_000, Preset.NORMAL: 10_000}
-"""Operations and gaps times candidates that a step of covering by effect may look at."""
+"""Operations and gaps times candidates that a step of covering by effect may examine."""
 _TOGETHER = 500
-"""Operations and gaps of a graph for each gap that is taken together with others."""
+"""Operations and gaps of a graph per gap that is taken together with others."""
 _LARGE = 50_000
 """Operations, gaps and their length of large graphs."""
 _ROUNDS = 10_000
-"""Operations, gaps and their length of graphs with time for searches under several budgets, computing again allowed."""
+"""Operations, gaps and their length of graphs with time for searches under several budgets with recomputation."""
 SHARES = (1.0, 0.97, 0.94, 0.9, 0.85, 0.8, 0.7)
-"""Of the budget, for first plans, where there is time."""
+"""Shares of the budget for first plans, if there is time."""
 
 
 def effort_of(problem: OffloadProblem, preset: Preset, again: bool = False) -> Effort:
-    """The work that a preset allows on a problem; `again`: tensors may be computed again, in one of many ways."""
+    """The effort of a preset for a problem; `again`: recomputation is among the allowed kinds."""
     # Changes to profiles along the gaps are cheap, but long ones add up.
     along = int((problem.after - problem.before).sum()) // 200
     items = problem.ops + problem.gaps + along + 1

@@ -36,14 +36,14 @@ HEAT_AGAIN = 0.001
 
 @dataclass(frozen=True)
 class Evaluator:
-    """Runs and changes plans: arrays [c] of kinds."""
+    """Simulates and changes plans, which are arrays [c] of kinds."""
 
     problem: OffloadProblem
     model: Model
 
     @cached_property
     def smallest_plans(self) -> dict[tuple[Kind, ...], Found]:
-        """By kinds: the plans of least memory that are known, see `least_budget_plan`."""
+        """Kinds -> the known plans of least memory, see `least_budget_plan`."""
         return {}
 
     @cached_property
@@ -73,15 +73,15 @@ class Evaluator:
 
     @property
     def nothing_saved(self) -> Ints:
-        """[c] the plan in which everything stays."""
+        """[c] the plan in which all tensors stay."""
         return np.zeros(self.problem.gaps, np.int64)
 
     def room_again(self, plan: Ints) -> Ints:
-        """[c] bytes of other results on the way to tensors that are computed again."""
+        """[c] bytes of intermediate results of recomputations."""
         return recomputations(self.problem.net, plan)[2]
 
     def chains(self, plan: Ints) -> Lists:
-        """For each gap the operations that run again at its end."""
+        """For each gap the operations that are recomputed at its end."""
         due, _, _ = recomputations(self.problem.net, plan)
         found: list[list[int]] = []
         ops, stack = np.empty(LONGEST, np.int64), np.empty(4 * LONGEST, np.int64)
@@ -92,7 +92,7 @@ class Evaluator:
 
     @cached_property
     def _cost_again(self) -> Ints:
-        """[c] ns to compute each tensor again while everything else is there, -1: not possible."""
+        """[c] ns to recompute each tensor while all others are in memory, -1: not possible."""
         result = np.full(self.problem.gaps, -1, np.int64)
         plan = np.zeros(self.problem.gaps, np.int64)
         ops, stack = np.empty(LONGEST, np.int64), np.empty(4 * LONGEST, np.int64)
@@ -111,12 +111,15 @@ class Evaluator:
 
     @cached_property
     def _bytes_again(self) -> NDArray[np.float64]:
-        """[c] bytes for a ns of computing again, -1: not possible."""
+        """[c] bytes saved per ns of recomputation, -1: not possible."""
         return np.where(self._cost_again >= 0, self.problem.size / np.maximum(self._cost_again, 1), -1.0)
 
     @cached_property
     def _alike(self) -> tuple[Ints, Ints, Ints]:
-        """Numbers of gaps [c]: the same for tensors of one size with producers and users of one name; lists of each."""
+        """
+        Class of each gap [c], equal for tensors of one size with producers and users of one name; and the members of
+        each class.
+        """
         p, names = self.problem, self.problem.graph.op_names
         numbers: dict[tuple[int, str, str, str], int] = {}
         rows = [
@@ -127,7 +130,9 @@ class Evaluator:
         return alike, starts_of(alike, len(numbers)), np.argsort(alike, kind="stable")
 
     def covered(self, kinds: tuple[Kind, ...], budget: int, tries: int, together: bool) -> Ints | None:
-        """A plan whose profile stays within the budget; None where these kinds cannot do it. See `cover_by_effect`."""
+        """
+        A plan whose profile stays within the budget; None if these kinds are not sufficient. See `cover_by_effect`.
+        """
         p = self.problem
         score = np.empty((len(kinds), p.gaps))
         for row, kind in enumerate(kinds):
@@ -142,9 +147,9 @@ class Evaluator:
 
     def thinned(self, kinds: tuple[Kind, ...], budget: int, prices: int) -> tuple[int, Ints] | None:
         """
-        (ns, plan) from plans that compute again all that is cheap for its bytes, up to some price, then less of it.
+        (ns, plan) from plans that recompute all tensors below some cost per byte, and are then pruned.
 
-        The first `prices` that fit are tried; None where none does.
+        The first `prices` that fit are tried; None if none does.
         """
         p, cost = self.problem, self._cost_again
         rate = np.where(cost >= 0, cost / p.size, np.inf)
@@ -168,13 +173,16 @@ class Evaluator:
         return best
 
     def take_in_order(self, order: Ints, kind: Kind, budget: int, plan: Ints) -> bool:
-        """Add the gaps of an order that relieve an operation over the budget to a plan; whether that does."""
+        """
+        Add the gaps of an order that relieve an operation over the budget to a plan. Returns whether the plan then
+        fits.
+        """
         p = self.problem
         return take_in_order(p.net, p.live, p.size, self._packed, order, int(kind), budget, plan)
 
     @cached_property
     def _orders(self) -> Ints:
-        """[o, c] orders in which plans are cut: cheap to compute again, long, large for long, early, large."""
+        """[o, c] orders of the gaps for crossover: by cost of recomputation, length, size times length, time, size."""
         p, length = self.problem, self._length
         cost = np.where(self._cost_again < 0, np.inf, self._cost_again)
         keys = (cost / p.size, -length, -length * p.size, p.before, -p.size)
@@ -183,7 +191,7 @@ class Evaluator:
     def crossed(
         self, one: Ints, other: Ints, kinds: tuple[Kind, ...], budget: int, cuts: int, keep: int
     ) -> list[tuple[int, Ints]]:
-        """(ns, plan) of the quickest plans that are partly like one and partly like the other; at most `keep`."""
+        """(ns, plan) of the fastest crossovers of two plans; at most `keep`."""
         p = self.problem
         simple = [kind for kind in kinds if kind < Kind.RECOMPUTE]
         rows = np.array(simple or kinds, np.int64)
@@ -198,7 +206,7 @@ class Evaluator:
     def annealed(
         self, start: Ints, kinds: tuple[Kind, ...], budget: int, evaluations: int, seed: int
     ) -> tuple[int, Ints]:
-        """(ns, plan) of the best plan found near `start`."""
+        """(ns, plan) of the best plan that annealing from `start` finds."""
         p, best = self.problem, start.copy()
         if not p.gaps or evaluations <= 0:
             return self.makespan(start, budget)[0], best

@@ -16,9 +16,10 @@ def prune_greedily(
     kinds: Any, order: Any, log: Any, plan: Any,
 ) -> int:  # fmt: skip
     """
-    Let tensors stay, or be saved by another of `kinds`, gap by gap in `order`, where that makes the plan [c] quicker.
+    Keep tensors in memory, or save them by another of `kinds`, gap by gap in `order`, if that makes the plan [c]
+    faster.
 
-    Gives its makespan, `NEVER` if it does not fit.
+    Returns its makespan, `NEVER` if it does not fit.
     """
     least = NEVER
     for turn in range(-1, len(order)):

@@ -11,13 +11,13 @@ from .recompute import COMPRESS, KEEP, RECOMPUTE, recomputations
 from .simulate import profile
 
 ALONE = 8
-"""Gaps that are looked at one by one where several together relieve nothing."""
+"""Number of gaps that are examined one by one if several together relieve nothing."""
 
 
 @jit
 def initial_cover(net: Any, live: Any, size: Any, packed: Any, kinds: Any, score: Any, budget: int, plan: Any) -> bool:
     """
-    Add gaps to `plan` [c] until the profile stays within the budget; whether that succeeds.
+    Add gaps to `plan` [c] until the profile stays within the budget. Returns whether that succeeds.
 
     The worst operation is relieved first, by the gap over it with the largest `score` [kinds, c] (negative: not to be
     taken) of the `kinds`.
@@ -71,8 +71,8 @@ def cover_by_effect(
     plan: Any,
 ) -> bool:  # fmt: skip
     """
-    As `cover`, for kinds that compute again: of the `tries` gaps with the largest score over the worst operation, the
-    one that relieves most bytes too many for the time that it costs, everything computed again from it counted. If
+    As `initial_cover`, for recomputation: of the `tries` gaps with the largest score over the worst operation, the one
+    that relieves most excess bytes for its time is taken, including everything that is recomputed from it. If
     `together`, as many of them at a time as the worst operation needs: for graphs with very many gaps.
     """
     ones = np.empty(tries, np.int64)
@@ -119,7 +119,9 @@ def cover_by_effect(
 
 @jit
 def _over(net: Any, score: Any, due: Any, plan: Any, worst: Any, ones: Any) -> int:
-    """How many gaps over an operation are put in `ones`: those with the largest scores, as many as it has room for."""
+    """
+    Write the gaps over an operation with the largest scores to `ones`, as many as it can hold. Returns their number.
+    """
     count, least = 0, 0
     for c in range(len(score)):
         if plan[c] != KEEP or not net.before[c] < worst < due[c] or score[c] < 0:
@@ -141,7 +143,7 @@ def _over(net: Any, score: Any, due: Any, plan: Any, worst: Any, ones: Any) -> i
 
 @jit
 def saved_bytes(size: Any, packed: Any, plan: Any):
-    """[c] bytes that leave in each gap."""
+    """[c] bytes that are saved in each gap."""
     saved = np.zeros(len(size), np.int64)
     for c in range(len(size)):
         if plan[c] == COMPRESS:
@@ -153,7 +155,7 @@ def saved_bytes(size: Any, packed: Any, plan: Any):
 
 @jit
 def _excess(net: Any, live: Any, size: Any, packed: Any, budget: int, plan: Any):
-    """(bytes over the budget, summed over operations; ns of computing again; when tensors are due; profile).
+    """(bytes over the budget, summed over operations; ns of recomputation; when tensors are due; profile).
 
     The sums are large for chains that are too long.
     """

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Kind(IntEnum):
-    """What is done with a tensor in a gap."""
+    """How a tensor is saved in a gap."""
 
     KEEP = 0
     SWAP = 1
@@ -16,11 +16,14 @@ class Kind(IntEnum):
     COMPRESS_SWAP = 3
     """Compressed, and the compressed bytes copied to the host and back."""
     RECOMPUTE = 4
-    """Dropped, and computed again for its next use, or when another one is computed again from it."""
+    """Dropped, and recomputed for its next use, or when another tensor is recomputed from it."""
     RECOMPUTE_EACH = 5
-    """Dropped, and computed again for its next use; tensors computed from it earlier compute their own copy."""
+    """Dropped, and recomputed for its next use; earlier recomputations that need it compute their own copy."""
     RECOMPUTE_AHEAD = 6
-    """As `RECOMPUTE`, but one operation before it is needed: the results on the way may not fit beside its results."""
+    """
+    As `RECOMPUTE`, but one operation before its use, if the intermediate results would not fit beside that operation's
+    results.
+    """
 
 
 NAMES: dict[str, tuple[Kind, ...]] = {
@@ -28,11 +31,11 @@ NAMES: dict[str, tuple[Kind, ...]] = {
     "compress": (Kind.COMPRESS,),
     "recompute": (Kind.RECOMPUTE, Kind.RECOMPUTE_EACH, Kind.RECOMPUTE_AHEAD),
 }
-"""The kinds that a user allows; compress with swap follows from both."""
+"""The names of kinds that a user allows; compression with swap follows from both."""
 
 
 def allowed_kinds(names: frozenset[str]) -> tuple[Kind, ...]:
-    """All kinds that follow from the allowed names."""
+    """All kinds that the names allow."""
     kinds = [kind for name, group in NAMES.items() if name in names for kind in group]
     if {"swap", "compress"} <= names:
         kinds.append(Kind.COMPRESS_SWAP)

@@ -1,4 +1,4 @@
-"""The smallest budget for which a plan of some kinds is known."""
+"""Least budget: the smallest budget for which a plan of some kinds is known."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ CHANGES = 10_000_000
 
 def least_budget_plan(evaluator: Evaluator, kinds: tuple[Kind, ...]) -> Found:
     """
-    A plan for the smallest budget (bytes), however slow: the largest working set with swap.
+    A plan for the least budget (bytes), however slow; with swap, that is the largest working set.
 
-    Without swap no byte less is known to work: `any_plan` finds nothing for it. The evaluator keeps what was found.
+    Without swap, `any_plan` finds nothing for a budget one byte smaller. The evaluator caches the result.
     """
     known = evaluator.smallest_plans
     if kinds not in known:
@@ -56,7 +56,7 @@ def _smallest_plan(evaluator: Evaluator, kinds: tuple[Kind, ...]) -> Found:
 
 
 def alone_within(evaluator: Evaluator, kinds: tuple[Kind, ...], budget: int) -> list[Found]:
-    """Plans of least memory of single names of `kinds`, those that fit a budget (bytes)."""
+    """The plans of least memory of single names of `kinds` that fit a budget (bytes)."""
     return [found for found in _alone(evaluator, kinds) if found.limit <= budget]
 
 
@@ -65,7 +65,7 @@ def _alone(evaluator: Evaluator, kinds: tuple[Kind, ...]) -> list[Found]:
 
 
 def any_plan(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...]) -> Found | None:
-    """A plan within the budget, however slow; the same whatever effort a search makes."""
+    """A plan within the budget, however slow; it does not depend on the effort."""
     for preset in Preset:
         found = first_plans(evaluator, budget, kinds, effort_of(evaluator.problem, preset))
         if found:
@@ -74,7 +74,7 @@ def any_plan(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...]) -> Foun
 
 
 def _changed(evaluator: Evaluator, best: Found, kinds: tuple[Kind, ...]) -> Found:
-    """The plan with other kinds for single gaps, gap by gap, where that takes less memory."""
+    """The plan with other kinds for single gaps, gap by gap, if that takes less memory."""
     problem = evaluator.problem
     tries = CHANGES // (problem.ops + problem.gaps + 1)
     for gap, kind in itertools.islice(itertools.product(range(problem.gaps), (Kind.KEEP, *kinds)), tries):
@@ -88,7 +88,7 @@ def _changed(evaluator: Evaluator, best: Found, kinds: tuple[Kind, ...]) -> Foun
 
 
 def squeezed(evaluator: Evaluator, found: Found) -> Found:
-    """The same plan within a smaller budget, by bisection: one byte less does not do."""
+    """The smallest budget of the same plan, by bisection: one byte less is not sufficient."""
     low, high, time = evaluator.problem.smallest_budget - 1, found.limit, found.time
     while high - low > 1:
         middle = (low + high) // 2

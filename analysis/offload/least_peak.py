@@ -1,9 +1,9 @@
 """
-The order of operations, one at a time, with the least peak of memory, and the proof that there is none with less.
+The sequential order of operations with the least peak of memory, and the proof that it is minimal.
 
-Whether an order stays within a limit is decided by a depth-first search over sets of operations that are done. One rule
-makes it small: an operation that is ready, fits, and does not grow memory runs at once. Whatever order follows without
-it, moving it to the front takes no more memory at any later time.
+A depth-first search over sets of completed operations decides whether an order within a limit exists. One rule keeps it
+small: an operation that is ready, fits, and does not increase memory runs at once. In every order without this, moving
+the operation to the front needs no more memory at any later time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class LeastPeak:
     proven: bool
     """Whether no order has a smaller peak; else the search reached its limit on states."""
     states: int
-    """Sets of operations that were looked at."""
+    """Number of sets of operations that were visited."""
 
 
 def least_peak(graph: CostGraph, most_states: int = 2_000_000) -> LeastPeak:
@@ -44,7 +44,7 @@ def least_peak(graph: CostGraph, most_states: int = 2_000_000) -> LeastPeak:
 
 
 class _Search:
-    """A graph as lists of Python, and the state of a search: what is missing, who still reads, bytes in memory."""
+    """A graph as Python lists, and the state of a search: missing operands, remaining readers, bytes in memory."""
 
     def __init__(self, graph: CostGraph) -> None:
         size = np.where(graph.counted, graph.size, 0).tolist()
@@ -68,12 +68,12 @@ class _Search:
         return peak
 
     def _growth(self, op: int, left: list[int]) -> int:
-        """Bytes more in memory after an operation than before it."""
+        """Bytes in memory after an operation minus those before it."""
         freed = sum(self.size[t] for t in self.reads[op] if left[t] == 1)
         return self.takes[op] - freed - sum(self.size[t] for t in self.makes[op] if not self.readers[t])
 
     def within(self, limit: int, most_states: int) -> tuple[list[int] | None, int]:
-        """(an order that stays within a limit, or None; sets looked at)."""
+        """(an order that stays within a limit, or None; number of sets visited)."""
         left, missing = self.readers.copy(), self.predecessors.copy()
         ready = {op for op in range(self.ops) if not missing[op]}
         live, done = 0, 0

@@ -31,9 +31,9 @@ def plan_placed(
     evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], preset: Preset = Preset.NORMAL, seed: int = 0
 ) -> PlacedPlan:
     """
-    A plan as `plan_offload` makes it, but one whose buffers fit the budget (bytes) at fixed offsets.
+    As `plan_offload`, but the buffers of the plan fit the budget (bytes) at fixed offsets.
 
-    Plans of less and less memory are tried. Raises InputError as `plan_offload` does, and where no places are found.
+    Plans of less and less memory are tried. Raises InputError as `plan_offload` does, and if no offsets are found.
     """
     least = evaluator.problem.smallest_budget
     places: Allocation | None = None

@@ -1,4 +1,4 @@
-"""Planning the saving of memory under a budget."""
+"""Planning of memory saving under a budget."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class OffloadPlan:
     """[c] number of operations that run again at the end of each gap."""
     time_ns: int
     limit: int
-    """Bytes that the execution keeps below, at most the budget."""
+    """Limit of the execution in bytes, at most the budget."""
     log: Ints
     """[rows, 4] see `simulate.run`."""
 
@@ -37,16 +37,16 @@ def plan_offload(
     evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], preset: Preset = Preset.NORMAL, seed: int = 0
 ) -> OffloadPlan:
     """
-    A plan within the budget (bytes), as quick as the search finds it.
+    The fastest plan within the budget (bytes) that the search finds.
 
-    Names of kinds are tried alone and together, and plans for the round budgets below are tried as well, see
-    `round_plans`. Raises InputError, with the smallest budget, where no plan of these kinds fits.
+    Names of kinds are tried alone and together, and plans for smaller budgets of the grid are tried as well, see
+    `budget_grid_plans`. Raises InputError, with the smallest budget, if no plan of these kinds fits.
     """
     return plan_within(BudgetGridPlans(evaluator, kinds, preset, seed), budget)
 
 
 def plan_within(plans: BudgetGridPlans, budget: int) -> OffloadPlan:
-    """As `plan_offload`, with what was found for other budgets."""
+    """As `plan_offload`, reusing results for other budgets."""
     return executed(plans.evaluator, _best(plans.evaluator, plans, budget))
 
 
@@ -54,9 +54,9 @@ def plan_by_rule(
     evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], rule: Rule, thresholds: Thresholds
 ) -> OffloadPlan:
     """
-    The plan of a fixed rule; all its tensors are saved by one kind: the largest of the allowed ones but recomputation.
+    The plan of a fixed rule; all its tensors are saved by one kind: the last of the allowed ones except recomputation.
 
-    Raises InputError, with the smallest budget of the kinds, where no plan of the rule fits.
+    Raises InputError, with the smallest budget of the kinds, if no plan of the rule fits.
     """
     simple = [kind for kind in kinds if kind < Kind.RECOMPUTE]
     fits = budget >= evaluator.problem.smallest_budget
@@ -73,7 +73,7 @@ def plan_by_rule(
 def plans_for(
     evaluator: Evaluator, budgets: list[int], kinds: tuple[Kind, ...], preset: Preset = Preset.NORMAL, seed: int = 0
 ) -> list[OffloadPlan | None]:
-    """Plans for budgets in bytes, None where none fits. More memory never takes more time."""
+    """Plans for budgets in bytes, None if none fits. More memory never takes more time."""
     plans = BudgetGridPlans(evaluator, kinds, preset, seed)
     found: dict[int, OffloadPlan | None] = {}
     best: Found | None = None
@@ -95,7 +95,7 @@ def executed(evaluator: Evaluator, found: Found) -> OffloadPlan:
 
 
 def too_small(problem: OffloadProblem, budget: int, least: int) -> InputError:
-    """The error for a budget that no plan keeps; it names the operation in the way and the smallest budget."""
+    """The error for a budget that no plan keeps; it names the operation that needs most and the smallest budget."""
     over = problem.working_set if budget < problem.smallest_budget else problem.live
     worst = int(np.argmax(over))
     name = f"{problem.graph.op_names[worst]} (id {problem.graph.op_ids[worst]})"
@@ -110,12 +110,12 @@ def too_small(problem: OffloadProblem, budget: int, least: int) -> InputError:
 
 
 def _best(evaluator: Evaluator, plans: BudgetGridPlans, budget: int) -> Found:
-    """The best plan found. Raises InputError where none is."""
+    """The best plan found. Raises InputError if there is none."""
     return plans.best(budget) or _smallest(evaluator, budget, plans.kinds)
 
 
 def _smallest(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...]) -> Found:
-    """The plan of least memory. Raises InputError where the budget is below."""
+    """The plan of least memory. Raises InputError if the budget is below it."""
     if Kind.SWAP in kinds and budget < evaluator.problem.smallest_budget:
         raise too_small(evaluator.problem, budget, evaluator.problem.smallest_budget)
     found = least_budget_plan(evaluator, kinds)

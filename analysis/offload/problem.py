@@ -32,11 +32,11 @@ class OffloadProblem:
     on_vpu: NDArray[np.bool_]
     """[n] whether the operation keeps the vector unit busy."""
     allocated: Ints
-    """[n] bytes that the operation's results take from its start on."""
+    """[n] bytes that the operation allocates at its start for its results."""
     freed: Ints
     """[n] bytes of tensors without a later use."""
     live: Ints
-    """[n] bytes in memory while the operation runs, nothing saved."""
+    """[n] bytes in memory while the operation runs, without saving."""
     working_set: Ints
     """[n] bytes that the operation reads and writes."""
     tensor: Ints
@@ -44,16 +44,19 @@ class OffloadProblem:
     size: Ints
     """[c] bytes"""
     before: Ints
-    """[c] the use that the gap comes after."""
+    """[c] the use before the gap."""
     after: Ints
-    """[c] the use that the tensor must be back for."""
+    """[c] the use after the gap."""
     producer: Ints
     """[c] operation that computes the tensor."""
     last_use: Ints
     """[tensors] last operation that uses a tensor."""
 
     def budget_bytes(self, amount: float) -> int:
-        """Bytes of a budget: up to 1 a share of the peak, as its decimal digits say; above it bytes."""
+        """
+        Bytes of a budget: values up to 1 are a share of the peak, exactly as the decimal digits state; larger ones are
+        bytes.
+        """
         return int(Fraction(str(amount)) * self.peak) if amount <= 1 else int(amount)
 
     @cached_property
@@ -98,7 +101,7 @@ class OffloadProblem:
 
     @property
     def peak(self) -> int:
-        """Bytes in memory at the worst time, nothing saved."""
+        """Largest number of bytes in memory at one time, without saving."""
         return int(self.live.max(initial=0))
 
     @property
@@ -113,7 +116,7 @@ class OffloadProblem:
 
 
 def offload_problem(graph: CostGraph) -> OffloadProblem:
-    """The gaps of a graph in its own order. Weights and inputs are not counted, and never leave."""
+    """The gaps of a graph in its own order. Weights and inputs are not counted, and are not offloaded."""
     counted = graph.counted
     last = np.maximum(graph.producer, -1)
     readers = graph.readers
@@ -150,7 +153,7 @@ def offload_problem(graph: CostGraph) -> OffloadProblem:
 
 
 def _counted(lists: Lists, graph: CostGraph) -> Lists:
-    """The lists without tensors that do not count as memory."""
+    """The lists restricted to tensors that count as memory."""
     keep = graph.counted[lists.values]
     return Lists(starts_of(lists.rows[keep], len(lists)), lists.values[keep])
 
@@ -162,7 +165,7 @@ def _sums(lists: Lists, size: Ints) -> Ints:
 
 
 def _uses(graph: CostGraph, tensors: Ints) -> Ints:
-    """(tensor, operation) of every production and reading of these tensors, in that order, each once."""
+    """(tensor, operation) of every production and use of these tensors, sorted, without duplicates."""
     wanted = np.zeros(graph.tensors, np.bool_)
     wanted[tensors] = True
     values, rows = graph.inputs.values, graph.inputs.rows

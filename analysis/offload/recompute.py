@@ -49,9 +49,9 @@ class Net(NamedTuple):
 @jit
 def chain_of(net: Any, plan: Any, due: Any, gap: int, ops: Any, stack: Any) -> int:
     """
-    The operations that compute a gap's tensor again when it is due, ascending, in `ops` [LONGEST]; how many, -1 if too
-    many. Tensors that are due later, and serve others, become due now: -2 - (number of the first such gap). `stack`
-    [4 LONGEST] is room.
+    Write the operations that recompute a gap's tensor when it is due to `ops` [LONGEST], ascending. Returns their
+    number, -1 if too many. Tensors that are due later, but needed by others, become due now: -2 - (number of the first
+    such gap). `stack` [4 LONGEST] is working memory.
     """
     at, wanted, count = due[gap], net.tensor[gap], 0
     stack[0], height = net.producer[wanted], 1
@@ -90,8 +90,8 @@ def chain_of(net: Any, plan: Any, due: Any, gap: int, ops: Any, stack: Any) -> i
 @jit
 def recomputations(net: Any, plan: Any):
     """
-    (due, ns, room): [c] when each gap's tensor must be back, how long computing it again takes (-1: too many
-    operations), and the bytes that other results on the way take beside the tensor's own room.
+    (due, ns, room): [c] when each gap's tensor must be back, how long its recomputation takes (-1: too many
+    operations), and the bytes that other results on the way take beside the tensor's own working memory.
     """
     m = len(net.after)
     due = net.after.copy()
@@ -139,7 +139,7 @@ def recomputations(net: Any, plan: Any):
 
 @jit
 def _chain_costs(net: Any, ops: Any, count: int, tensor: int) -> tuple[int, int]:
-    """(ns, most bytes of other results while the chain runs, beside the tensor's own room)."""
+    """(ns, largest number of bytes of intermediate results while the chain runs, beside the tensor itself)."""
     ns = net.duration[ops[0]]
     if count == 1:
         held = 0
@@ -169,7 +169,7 @@ def _chain_costs(net: Any, ops: Any, count: int, tensor: int) -> tuple[int, int]
 
 @jit
 def _last_reader(net: Any, ops: Any, count: int, value: int, maker: int) -> int:
-    """Number in the chain of the last operation that reads a value (its maker's if none does)."""
+    """Position in the chain of the last operation that reads a value (its producer's if none does)."""
     for k in range(count - 1, maker, -1):
         for q in range(net.input_start[ops[k]], net.input_start[ops[k] + 1]):
             if net.inputs[q] == value:

@@ -20,10 +20,10 @@ ALIGNMENT = 256
 
 @dataclass(frozen=True)
 class Residency:
-    """b buffers, each in memory from `start` to `end` (ns, not included). What comes back is another buffer."""
+    """b buffers, each in memory from `start` to `end` (ns, not included). A restored tensor is a new buffer."""
 
     tensor: Ints
-    """[b]; -1: other results on the way to one that is computed again."""
+    """[b]; -1: intermediate results of a recomputation."""
     size: Ints
     """[b] bytes"""
     start: Ints
@@ -32,7 +32,7 @@ class Residency:
     """[b]"""
 
     def profile(self) -> tuple[Ints, Ints]:
-        """(times, bytes in memory from each of them on). What ends at a time makes room for what begins then."""
+        """(times, bytes in memory from each of them on). Buffers that end at a time are freed before others begin."""
         times = np.concatenate([self.start, self.end])
         change = np.concatenate([self.size, -self.size])
         moments, place = np.unique(times, return_inverse=True)
@@ -52,7 +52,7 @@ class Residency:
         return compact_allocation(aligned, np.array(first, np.int64), np.array(last, np.int64), capacity, work)
 
     def moments(self) -> tuple[list[int], list[int]]:
-        """[b] first and last moment of each buffer; moments are between times at which something changes."""
+        """[b] first and last interval of each buffer; the intervals are those between changes."""
         times = np.unique(np.concatenate([self.start, self.end]))
         return np.searchsorted(times, self.start).tolist(), (np.searchsorted(times, self.end) - 1).tolist()
 

@@ -16,14 +16,17 @@ from .simulate import NEVER
 
 
 class Rule(StrEnum):
-    """In which order candidates are taken until the memory goal is met."""
+    """The order in which candidates are taken until the memory goal is met."""
 
     SPEC = "spec"
-    """As `SIZE`, of those above the thresholds; with N, so many in each round, whether they relieve one or not."""
+    """
+    As `SIZE`, of those above the thresholds; with N, so many in each round, whether or not they relieve an operation
+    over the budget.
+    """
     SLACK = "slack"
-    """The longest waiting first, of those that relieve an operation over the budget."""
+    """By descending slack, those that relieve an operation over the budget."""
     SIZE = "size"
-    """The largest first, of those that relieve an operation over the budget."""
+    """By descending size, those that relieve an operation over the budget."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Thresholds:
     size: int = 0
     """th_size: tensors of more bytes are candidates."""
     most: int | None = None
-    """N: as many insertions in one round; None: until the goal is met."""
+    """N: number of insertions in one round; None: until the goal is met."""
 
 
 def candidates(problem: OffloadProblem, rule: Rule, thresholds: Thresholds) -> Ints:
@@ -70,7 +73,7 @@ def planned_by_rule(
 
 
 def _rounds(evaluator: Evaluator, budget: int, kind: Kind, order: Ints, most: int) -> tuple[int, Ints] | None:
-    """So many insertions in each round, whether they help or not."""
+    """A fixed number of insertions in each round, whether they help or not."""
     plan = np.zeros(evaluator.problem.gaps, np.int64)
     for first in range(0, len(order) + most, most):
         time, _ = evaluator.makespan(plan, budget)

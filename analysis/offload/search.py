@@ -56,11 +56,11 @@ def searched(
     evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], effort: Effort, seed: int, bound: int
 ) -> Found | None:
     """
-    The best plan found under a budget (bytes); None where none of these kinds fits.
+    The best plan found under a budget (bytes); None if none of these kinds fits.
 
-    Each name of a kind is searched by itself, as far as it may beat the others, then two together, then all. What
-    cannot be quicker than another one, by the lower bound, is not searched on. A search ends with the first plan that
-    takes `bound` ns. That more kinds are never worse is up to `BudgetGridPlans`.
+    Each name of a kind is searched separately, as long as it may be better than the others, then pairs, then all. Kinds
+    that cannot be faster than a found plan, by the lower bound, are not searched further. A search ends with the first
+    plan that takes `bound` ns. `BudgetGridPlans` ensures that more kinds are never worse.
     """
     alone: list[tuple[tuple[Kind, ...], Found]] = []
     for group, least in _groups(evaluator, budget, kinds, effort):
@@ -108,9 +108,10 @@ def _alone(
     evaluator: Evaluator, group: tuple[Kind, ...], budget: int, effort: Effort, seed: int, bound: int, rival: int
 ) -> Found | None:
     """
-    The best plan found that saves memory in just one way, which takes `bound` ns at least.
+    The best plan found with a single kind, whose lower bound is `bound` ns.
 
-    Further rounds of annealing come where the first one helped, and where this way may beat a plan of `rival` ns.
+    Further rounds of annealing follow if the first one helped, and if this kind may be better than a plan of `rival`
+    ns.
     """
     compute = evaluator.problem.compute_ns
     first = _first(evaluator, group, budget, effort)
@@ -143,7 +144,7 @@ def _rounds(group: tuple[Kind, ...], effort: Effort) -> list[int]:
 
 
 def first_plans(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], effort: Effort) -> list[Found]:
-    """All plans that a search begins with: it finds a plan if there is one among them."""
+    """All initial plans of a search."""
     stages = [stage for stage in (*PAIRS, kinds) if set(stage) <= set(kinds) and stage not in GROUPS]
     found = [_first(evaluator, stage, budget, effort) for stage in stages]
     groups = [group for group in GROUPS if set(group) <= set(kinds)]
@@ -157,7 +158,7 @@ def first_plans(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], effo
 def crossovers(
     evaluator: Evaluator, pool: list[Found], kinds: tuple[Kind, ...], budget: int, evaluations: int, bound: int
 ) -> list[Found]:
-    """The plans of a pool and what their crossings gave, the quickest first; about so many simulated executions."""
+    """The plans of a pool and their crossovers, the fastest first; about so many simulated executions."""
     done: set[tuple[bytes, bytes]] = set()
     cuts = max(1, min(MAX_CROSSOVER_POINTS, evaluations // RUNS_PER_POINT))
     turns = max(1, round(evaluations / (cuts * RUNS_PER_POINT)))
@@ -178,13 +179,13 @@ def crossovers(
 
 
 def _distinct(pool: list[Found]) -> list[Found]:
-    """The quickest first, each plan once."""
+    """The plans without duplicates, the fastest first."""
     found = {one.plan.tobytes(): one for one in reversed(pool)}
     return sorted(found.values(), key=_time)
 
 
 def _starts(evaluator: Evaluator, first: Found | None, group: tuple[Kind, ...], budget: int) -> list[Found]:
-    """The quickest plan of one name of a kind that needs no search, to be annealed; `first`: one that is known."""
+    """The fastest plan of one name of a kind without search, as a start of annealing; `first`: a known plan."""
     rules = () if group == RECOMPUTATION else (Rule.SLACK, Rule.SIZE, Rule.SPEC)
     found = [first, *(_by_rule(evaluator, group[0], budget, rule) for rule in rules)]
     plans = [start for start in found if start is not None]
@@ -202,7 +203,7 @@ def _time(found: Found) -> int:
 
 
 def quicker(one: Found | None, other: Found | None) -> Found | None:
-    """The quicker of two plans, the first where both are as quick; None stands for no plan."""
+    """The faster of two plans, the first if both are equally fast; None stands for no plan."""
     if one is None or other is None:
         return one or other
     return min(one, other, key=_time)
@@ -221,7 +222,7 @@ def _by_rule(evaluator: Evaluator, kind: Kind, budget: int, rule: Rule) -> Found
 
 
 def _first(evaluator: Evaluator, kinds: tuple[Kind, ...], budget: int, effort: Effort) -> Found | None:
-    """A plan that runs within the budget."""
+    """A feasible plan within the budget."""
     if kinds == RECOMPUTATION:
         kinds = RECOMPUTATION[:1]
     for share in effort.shares:

@@ -3,8 +3,8 @@ The execution of a plan under a limit on memory, in time.
 
 Operations run one after the other. Three engines run beside them, each a queue: copies to the host, copies from the
 host, and (de)compression on the vector unit. An operation starts when its inputs are back and its results fit; copies
-to the host start as soon as the tensor is there; a tensor comes back as early as it fits without ever taking the room
-that an operation before its use needs.
+to the host start as soon as the tensor is computed; a tensor is restored as early as it fits without taking memory that
+an operation before its use needs.
 """
 
 from __future__ import annotations
@@ -17,19 +17,23 @@ from ...support.jit import jit
 from .recompute import COMPRESS, COMPRESS_SWAP, KEEP, RECOMPUTE, SWAP
 
 NEVER = 1 << 62
-"""A time that is not reached; also the makespan of plans that do not fit."""
+"""A time that is never reached; also the makespan of plans that do not fit."""
 
 OP, OUT, IN, PACK, UNPACK, AGAIN = range(6)
-"""Rows of a log: an operation ran; a tensor was copied out or in, (de)compressed, computed again."""
+"""Rows of a log: an operation ran; a tensor was copied out or in, (de)compressed, recomputed."""
 
 _HERE, _LEAVING, _AWAY, _COMING, _BACK, _PACKED, _SENDING = range(7)
-"""Where a gap's tensor is: not gone yet; nobody uses it, but its copy is not done; away (or compressed); on its way;
-back; back in compressed form; compressed, its copy to the host not done."""
+"""
+State of a gap's tensor: not offloaded yet; unused, but its copy is not done; offloaded (or compressed); being restored;
+back; back in compressed form; compressed, its copy to the host not done.
+"""
 
 
 @jit
 def profile(live: Any, before: Any, due: Any, saved: Any):
-    """[n] bytes in memory while each operation runs if everything has left, and comes back just in time."""
+    """
+    [n] bytes in memory while each operation runs if all offloads are complete, and tensors are restored just in time.
+    """
     n = len(live)
     change = np.zeros(n + 1, np.int64)
     for c in range(len(saved)):
@@ -55,7 +59,7 @@ def run(
     (makespan in ns or `NEVER`, rows of the log).
 
     [n] duration, on_vpu, allocated, freed, live; [c] tensor, size, packed (compressed size), before, producer, kind,
-    due, again_ns and again_room (computing again), copy_ns and packed_ns (copying), pack_ns ((de)compressing), gaps
+    due, again_ns and again_room (recomputation), copy_ns and packed_ns (copying), pack_ns ((de)compressing), gaps
     `by_before` sorted by `before` with `before_start` [n + 1]. `log` [rows, 4] int64: kind of row, number of the
     operation or gap, start, end; with 0 rows nothing is logged.
     """

@@ -1,5 +1,5 @@
 """
-How long tensors wait for their use, in linear time (spec 1, Definitions).
+Slack of tensors, in linear time (spec 1, Definitions).
 
 The outputs of a node are ready at its arrival time (TAT); it starts at its required time (TRT), when the last of its
 inputs has arrived; an input waits there for its slack (TTS). Every node runs as soon as it can.
@@ -34,8 +34,8 @@ def slack_of(delay: Ints, sources: Lists) -> Slack:
     """
     Times of nodes that take `delay` [n]; `sources` [n] names the node that each input comes from.
 
-    A source of -1 is outside: it is there from the start. A node without inputs is a source of the graph, all its times
-    are 0. Linear in nodes and inputs.
+    A source of -1 is outside the graph: it is available from the start. A node without inputs is a source of the graph,
+    all its times are 0. Linear in nodes and inputs.
     """
     producer = sources.values
     inside = producer >= 0
@@ -48,7 +48,7 @@ def slack_of(delay: Ints, sources: Lists) -> Slack:
 
 
 def graph_slack(graph: CostGraph) -> Slack:
-    """Times of a cost graph's operations, and of what they read (in the order of `graph.inputs`), in ns."""
+    """Times of a cost graph's operations, and of their operands (in the order of `graph.inputs`), in ns."""
     return slack_of(graph.duration, Lists(graph.inputs.starts, graph.producer[graph.inputs.values]))
 
 
@@ -57,7 +57,7 @@ def _propagate(
     delay: Flat, starts: Flat, producer: Flat, sink_starts: Flat, sinks: Flat, arrival: Flat, required: Flat,
     waiting: Flat,
 ) -> None:  # fmt: skip
-    """Fill the last three; `sinks` is room for the inputs' nodes by the node that they come from."""
+    """Fill the last three arguments; `sinks` is working memory for the inputs' nodes by source."""
     n = len(delay)
     fill = sink_starts[:n].copy()
     missing = np.zeros(n, np.int64)

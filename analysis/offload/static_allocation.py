@@ -8,14 +8,14 @@ from ..cost_graphs.graph import Ints
 WORK = 2_000_000_000
 """Steps of the search at each capacity; about a nanosecond each."""
 _SLACK = (0, 64, 32, 16, 8)
-"""Where the capacity is not reached, a 64th more is tried, and so on."""
+"""If no allocation is found, the capacity is increased by a 64th, and so on."""
 
 
 def compact_allocation(size: Ints, first: Ints, last: Ints, capacity: int, work: int = WORK) -> Allocation:
     """
     Offsets for buffers of `size` bytes alive from `first` to `last` (both included), at most `capacity` if found.
 
-    A capacity below the most bytes alive at once is taken as that. If there are no places, or none are found, the
+    A capacity below the largest sum of live bytes is raised to it. If there is no allocation, or none is found, the
     result ends somewhat higher.
     """
     goal = max(capacity, lower_bound(size, first, last))

@@ -73,9 +73,9 @@ class UnitProfiles:
 class ProfileCost:
     """Cycles of an order of pieces (an `OrderCost`)."""
 
-    def __init__(self, pieces: UnitProfiles) -> None:
-        self.pieces = pieces
-        self._problem = pieces.problem()
+    def __init__(self, profiles: UnitProfiles) -> None:
+        self.profiles = profiles
+        self._problem = profiles.problem()
 
     @property
     def problem(self) -> OrderProblem:
@@ -84,11 +84,11 @@ class ProfileCost:
     @property
     def bound(self) -> float:
         """The busiest unit."""
-        totals = np.append(self.pieces.busy.sum(axis=0), self.pieces.load.sum())
+        totals = np.append(self.profiles.busy.sum(axis=0), self.profiles.load.sum())
         return float(totals.max(initial=0))
 
     def cost(self, order: Ints) -> float:
-        one = self.pieces
+        one = self.profiles
         return float(
             stack_profiles(
                 self._problem.arrays, one.offset, one.busy, one.load, one.latency, one.room, one.spill, order
@@ -96,7 +96,7 @@ class ProfileCost:
         )
 
     def part(self, ops: Ints) -> ProfileCost:
-        return ProfileCost(self.pieces.part(ops))
+        return ProfileCost(self.profiles.part(ops))
 
 
 @jit

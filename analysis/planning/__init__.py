@@ -1,1 +1,1 @@
-"""Planning on the chip: how tasks are tiled, what stays in the cores' memory, and where buffers lie."""
+"""Planning on the chip: tilings of tasks, values that stay in the cores' memory, and addresses of buffers."""

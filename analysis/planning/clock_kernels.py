@@ -1,13 +1,13 @@
 """
-The kernels of the estimates: tasks run step by step on clocks of a core's units, the network and DRAM. All times are
-in cycles.
+The compiled kernels of the estimates: tasks run step by step on clocks of a core's units, the network and DRAM. All
+times are in cycles.
 
-- `clock` [5]: from when on the units that compute, the network and DRAM are free;
-- `rates` [4]: cycles before an exchange begins, after it has ended, of the network beside its bytes, and until what is
-  read from DRAM is there;
+- `clock` [5]: when the units that compute, the network and DRAM become free;
+- `rates` [4]: cycles before an exchange begins, after it has ended, of the network beside its bytes, and until data
+  read from DRAM are there;
 - `task`: a `WORK` record;
 - `crossing` [n, 2]: links that its exchanges share with reads from DRAM, as in `estimate.TaskWork`;
-- `spans` [MAX_SPANS, 3]: (unit, start, cycles) of what units do for a task, for as many rows as there are.
+- `spans` [MAX_SPANS, 3]: (unit, start, cycles) of the work of units for a task, up to the number of rows.
 """
 
 from __future__ import annotations
@@ -25,9 +25,12 @@ _VPU = int(Unit.VPU)
 _NETWORK, _DRAM = UNITS, UNITS + 1
 CLOCKS = UNITS + 2
 STAGING = 2
-"""Buffers from which parts of a result go to DRAM: a part waits until the one so many before has arrived there."""
+"""
+Number of buffers from which parts of a result are stored to DRAM: a part waits until the one STAGING before it is
+stored.
+"""
 EXAMINED_STEPS = 12
-"""Steps that are run one by one; those after them take as long as the last ones of these."""
+"""Number of steps that are run one by one; later steps take as long as the last of these."""
 MAX_SPANS = 2 + 3 * EXAMINED_STEPS
 
 _COUNTS = ("unit", "steps", "outputs", "serial", "parts", "early")
@@ -36,61 +39,61 @@ _FIELDS = (
     "later", "passed_constants", "passed_values", "stored", "serial", "parts", "later_constants", "early",
 )  # fmt: skip
 WORK = np.dtype([(name, np.int64 if name in _COUNTS else np.float64) for name in _FIELDS])
-"""What a task does: the fields of its `StepWork`, and then of its `TaskWork`."""
+"""The work of a task: the fields of its `StepWork`, and then of its `TaskWork`."""
 
 
 class Tasks(NamedTuple):
-    """What the tasks of a network do, and what they read of each other."""
+    """The work of the tasks of a network, and the dependences between them."""
 
     works: Array
     """[tasks] WORK."""
     crossing: Array
     """[rows, 2]."""
     crossing_start: Array
-    """[tasks + 1] the rows of each."""
+    """[tasks + 1] first row of each task."""
     sources: Array
     """[reads] tasks whose results are operands."""
     source_start: Array
-    """[tasks + 1] the reads of each."""
+    """[tasks + 1] first read of each task."""
 
 
 class Times(NamedTuple):
-    """When the loads of a network's tasks begin, and what they wait for."""
+    """The starts of the loads of a network's tasks, and what they wait for."""
 
     during: Array
     """[tasks] the task during which the first constants of each are loaded: itself, or an earlier one."""
     freed: Array
-    """[tasks, 2] the last task before that uses memory to which its first loads go (values, constants), or -1."""
+    """[tasks, 2] the last earlier task that uses the memory of its first loads (values, constants), or -1."""
     later: Array
-    """The tasks whose first constants are loaded during an earlier one, by that one."""
+    """The tasks whose first constants are loaded during an earlier one, sorted by that one."""
     later_start: Array
-    """[tasks + 1] those of each."""
+    """[tasks + 1] first entry of each task."""
     issued: Array
-    """[tasks, units] instructions of the busiest core; [0, units]: as if queues of units had no end."""
+    """[tasks, units] instructions of the busiest core; [0, units]: queues of units are taken as unbounded."""
     counts: Array
-    """The same of a task and all before it."""
+    """Cumulative sums of `issued`."""
     queue_depth: int
 
 
 class Run(NamedTuple):
-    """Tasks that have run."""
+    """The state of a run: times of the tasks that have run."""
 
     clock: Array
     constants: Array
-    """[tasks] when the first constants are in the cores."""
+    """[tasks] time at which the first constants are in the cores."""
     begins: Array
-    """[tasks] when all operands are there."""
+    """[tasks] time at which all operands are there."""
     ends: Array
     """[tasks]"""
     spans: Array
-    """[tasks, MAX_SPANS, 3], or [1, 0, 3] where instructions are not known."""
+    """[tasks, MAX_SPANS, 3], or [1, 0, 3] if instructions are not known."""
     span_counts: Array
     """[tasks]"""
 
 
 @jit
 def _load(clock: Array, rates: Array, ready: float, cycles: float) -> float:
-    """Read DRAM for so many cycles from `ready` on at the earliest; when all is there."""
+    """Read DRAM for so many cycles, from `ready` on at the earliest. Returns the time at which all is there."""
     if cycles == 0:
         return ready
     clock[_DRAM] = max(clock[_DRAM], ready) + cycles
@@ -99,7 +102,7 @@ def _load(clock: Array, rates: Array, ready: float, cycles: float) -> float:
 
 @jit
 def _send(clock: Array, rates: Array, ready: float, cycles: float, crossing: Array) -> float:
-    """Exchange values for so many cycles if nothing else uses the network; when all is there."""
+    """Exchange values for so many cycles (of an idle network). Returns the time at which all is there."""
     if cycles == 0:
         return ready
     start = max(clock[_NETWORK], ready + rates[0]) + rates[2]
@@ -115,7 +118,7 @@ def _send(clock: Array, rates: Array, ready: float, cycles: float, crossing: Arr
 
 @jit
 def _work(clock: Array, unit: int, ready: float, cycles: float, spans: Array, count: int) -> tuple[float, int]:
-    """Keep a unit busy; when it is done, and the number of spans then."""
+    """Keep a unit busy. Returns when it is done, and the new number of spans."""
     start = max(clock[unit], ready)
     clock[unit] = start + cycles
     if count < len(spans):
@@ -128,8 +131,9 @@ def run_task(
     clock: Array, rates: Array, task: Any, crossing: Array, inputs: float, constants: float, free: float, spans: Array
 ) -> tuple[float, int]:
     """
-    Run a task whose values are complete at `inputs`, and whose first constants are in the cores at `constants`; when
-    its result is complete, and the number of spans. Its values from DRAM are loaded from `free` on at the earliest.
+    Run a task whose values are complete at `inputs`, and whose first constants are in the cores at `constants`. Returns
+    when its result is complete, and the number of spans. Its values from DRAM are loaded from `free` on at the
+    earliest.
     """
     none, spanned = crossing[:0], 0
     steps, unit, early = task.steps, task.unit, task.early
@@ -209,8 +213,8 @@ def run_task(
 @jit
 def run_each(rates: Array, works: Array, crossing: Array, starts: Array) -> Array:
     """
-    [tasks] when each is complete if it runs by itself from 0 on, its first constants in the cores. `starts`: the rows
-    of `crossing` of each.
+    [tasks] when each is complete if it runs in isolation from 0 on, with its first constants in the cores. `starts`:
+    the rows of `crossing` of each.
     """
     ends, spans = np.empty(len(works)), np.empty((0, 3))
     for number in range(len(works)):
@@ -221,7 +225,7 @@ def run_each(rates: Array, works: Array, crossing: Array, starts: Array) -> Arra
 
 @jit
 def run_tasks(run: Run, first: int, last: int, tasks: Tasks, times: Times, rates: Array) -> None:
-    """Run tasks `first` up to `last`, and load meanwhile what is loaded ahead for others."""
+    """Run tasks `first` up to `last`, with the prefetches for other tasks."""
     for number in range(first, last):
         work = tasks.works[number]
         if times.during[number] == number:
@@ -244,7 +248,7 @@ def run_tasks(run: Run, first: int, last: int, tasks: Tasks, times: Times, rates
 
 @jit
 def _load_first(run: Run, task: int, during: int, known: int, tasks: Tasks, times: Times, rates: Array) -> None:
-    """Load the first constants of a task during an earlier one (its last step), and pass them on."""
+    """Load the first constants of a task during the last step of an earlier one, and multicast them."""
     work = tasks.works[task]
     there = _free(run, task, 1, during, known, tasks, times)
     there = _load(run.clock, rates, there, work.constants + (work.early - 1) * work.later_constants)
@@ -255,7 +259,7 @@ def _load_first(run: Run, task: int, during: int, known: int, tasks: Tasks, time
 
 @jit
 def _free(run: Run, task: int, constants: int, during: int, known: int, tasks: Tasks, times: Times) -> float:
-    """From when on loads may begin: there is memory, and cores have come to them. `known`: tasks that have run."""
+    """The earliest time of loads: their memory is free, and cores have issued them. `known`: tasks that have run."""
     before = times.freed[task, constants]
     return max(float(run.ends[before]) if before >= 0 else 0.0, _reached(run, during, known, tasks, times))
 
@@ -263,8 +267,8 @@ def _free(run: Run, task: int, constants: int, during: int, known: int, tasks: T
 @jit
 def _reached(run: Run, number: int, known: int, tasks: Tasks, times: Times) -> float:
     """
-    When cores have all but the last step of a task in the queues of their units (or all of the tasks before, where it
-    has not run yet): all that does not fit into queues has begun.
+    The time at which cores have all but the last step of a task in the queues of their units (or all of the previous
+    tasks, if it has not run yet): everything that does not fit into queues has begun.
     """
     time = 0.0
     if not len(times.issued) or not known:
@@ -291,7 +295,9 @@ def _reached(run: Run, number: int, known: int, tasks: Tasks, times: Times) -> f
 
 @jit
 def _at(run: Run, task: int, unit: int, share: float) -> float:
-    """When a unit has done a share of its instructions for a task: as it has of its cycles."""
+    """
+    The time at which a unit has done a share of its instructions for a task, taken as the same share of its cycles.
+    """
     spans, cycles, found = run.spans[task, : run.span_counts[task]], 0.0, False
     for row in range(len(spans)):
         if spans[row, 0] == unit:

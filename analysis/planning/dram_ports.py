@@ -1,4 +1,4 @@
-"""Which DRAM port serves which core, and where each port sits."""
+"""The DRAM port of each core, and the position of each port."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """
-Estimated cycles of tasks from their tiles alone: what an instruction takes is the emulator's own form (`chips.cycles`),
-and a task is run step by step on clocks of the units, the network and DRAM.
+Estimated cycles of tasks from their tiles alone: instructions cost what the emulator charges (`chips.cycles`), and a
+task is run step by step on clocks of the units, the network and DRAM.
 
-Choosing a tiling runs a task by itself; `network_estimate` runs all tasks of a network one after another on the same
-clocks, so that loads of later tasks overlap with the work of earlier ones.
+The choice of a tiling runs a task in isolation; `network_estimate` runs all tasks of a network one after another on the
+same clocks, so that loads of later tasks overlap with the work of earlier ones.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ HANDSHAKE = 30
 MESSAGE = 15
 """Cycles of the network for an exchange beside its bytes."""
 NEIGHBOURS = 0.7
-"""What a task takes of DRAM and the network beside its work, tasks around it miss: by this share."""
+"""
+The price of a task includes this share of its DRAM and network time that overlaps its work, since neighbouring tasks
+cannot use them.
+"""
 _UNITS = {unit.name: int(unit) for unit in isa.Unit}
 _NO_SPANS = np.empty((0, 3))
 Sizes = tuple[int, int, int, int]
@@ -40,7 +43,7 @@ Sizes = tuple[int, int, int, int]
 
 
 def op_cycles(cost: OpCost, chip: Chip, item_bytes: int) -> tuple[Unit, int]:
-    """The unit that runs one tile (instruction selection takes the quicker one), and its cycles."""
+    """The unit that runs one tile (instruction selection takes the faster one), and its cycles."""
     item_bytes = cost.item_bytes or item_bytes
     rate = RATE_BY_WIDTH.get(item_bytes, 1)
     if cost.encoded is not None:
@@ -80,7 +83,7 @@ def _product(chip: Chip, rate: int, sizes: Sizes) -> float:
 
 def _products(sizes: Sizes, window: tuple[Sequence[int], Sequence[int]], cycles: Callable[[Sizes], float]) -> float:
     """
-    Cycles of matrix products whose first operand may have more dimensions than an instruction can walk: those over it
+    Cycles of matrix products whose first operand may have more dimensions than an instruction can address: those beyond
     become a loop, the cheapest first, as in instruction selection (`lowering/codegen/access_plans.py`).
     """
     batch, m, k, n = sizes
@@ -103,19 +106,19 @@ class StepWork(NamedTuple):
     """Cycles of the operations of one step."""
 
     unit: Unit
-    """Of the root."""
+    """The unit of the root."""
     root: int
     rest: int
-    """The vector unit, after the root, where no later step goes on with the result."""
+    """Cycles of the vector unit after the root, if no later step adds to the result."""
     begun: int
-    """The vector unit, on the sum of the addends (`TaskInfo.addends`), which does not wait for the root."""
+    """Cycles of the vector unit for the sum of the addends (`TaskInfo.addends`), which does not wait for the root."""
 
 
 NO_WORK = StepWork("VPU", 0, 0, 0)
 
 
 def step_work(info: TaskInfo, step: Box, chip: Chip) -> StepWork:
-    """Cycles of the operations of a task's body for one step, of which only the sizes count."""
+    """Cycles of the operations of a task's body for one step, which depend only on the step's sizes."""
     return info.once(("work", step.sizes), lambda: _step_work(info, step, chip)) if step.volume else NO_WORK
 
 
@@ -139,42 +142,42 @@ def dram_bandwidth(chip: Chip, cores: tuple[int, ...]) -> float:
 
 
 class TaskWork(NamedTuple):
-    """What a task does on its busiest core, and what it moves; in cycles."""
+    """The work of a task on its busiest core, and its transfers, in cycles."""
 
     step: StepWork
     steps: int
     outputs: int
-    """Parts of the result; each is the work of as many steps as any other."""
+    """Number of parts of the result, each computed by equally many steps."""
     prepare: int
-    """The vector unit: borders, and what a core holds itself of the values that it gathers."""
+    """Vector unit: padding, and copies of the gathered values that a core holds itself."""
     gather: float
-    """The network: what the first step needs of others."""
+    """Network: data that the first step needs from other cores."""
     arriving: float
-    """The network: what later steps need of others."""
+    """Network: data that later steps need from other cores."""
     constants: float
     """DRAM: constants of the first step."""
     values: float
     """DRAM: other values of the first step."""
     later: float
-    """DRAM: what one later step needs."""
+    """DRAM: loads of one later step."""
     passed_constants: float
-    """The network: what cores that read the same constants pass on, a step."""
+    """Network: constants that cores multicast to others, per step."""
     passed_values: float
-    """The network: the same of other values from DRAM."""
+    """Network: other values from DRAM that cores multicast, per step."""
     stored: float
     """DRAM: one part of the result."""
     serial: bool = False
-    """The root of a part waits for the rest of the part before, which works on the same memory."""
+    """Whether the root of a part waits for the epilogue of the previous part, which works on the same memory."""
     parts: int = 0
-    """In how many what is gathered comes. Each comes after its place has been prepared; 0: that is left out."""
+    """Number of parts in which gathered values arrive. Each arrives after its buffer is prepared; 0: no gather."""
     later_constants: float = 0.0
     """DRAM: the constants in `later`."""
     early: int = 1
-    """The first steps, whose constants are loaded together, into buffers of their own."""
+    """Number of first steps whose constants are loaded together, into buffers of their own."""
     crossing: tuple[tuple[float, float], ...] = ()
     """
-    (share of DRAM's reads, how much of the time an exchange uses it) of links that what is gathered shares with reads
-    from DRAM (see `exchange_time`).
+    (share of DRAM's reads, share of the time of an exchange) of links that gathers share with reads from DRAM (see
+    `exchange_time`).
     """
 
     @property
@@ -184,17 +187,17 @@ class TaskWork(NamedTuple):
 
     @property
     def dram(self) -> float:
-        """The same, and for those who read the result from there."""
+        """As `own_dram`, plus the loads by readers of the result."""
         return self.own_dram + (PASS_THROUGH - 1) * self.stored * self.outputs
 
     @property
     def network(self) -> float:
-        """Cycles of the network in all."""
+        """Total cycles of the network."""
         return self.gather + self.arriving + (self.passed_constants + self.passed_values) * self.steps
 
     @property
     def computing(self) -> float:
-        """Cycles of the unit that works longest."""
+        """Cycles of the busiest unit."""
         step = self.step
         vector = self.prepare + (step.rest + step.begun) * self.outputs
         root = step.root * self.steps
@@ -202,7 +205,7 @@ class TaskWork(NamedTuple):
 
     @property
     def least(self) -> float:
-        """However steps overlap."""
+        """Lower bound of the cycles, however steps overlap."""
         return max(self.computing, self.dram, self.network)
 
 
@@ -219,7 +222,8 @@ def task_work(
     cores: tuple[int, ...],
 ) -> TaskWork:
     """
-    Of steps and reads: (size, whether it is a constant); `result_bytes` go to DRAM, 0 where the result stays.
+    The work of a task from its steps and reads (size, whether it is a constant); `result_bytes` are stored to DRAM, 0
+    if the result stays.
     """
     bandwidth = dram_bandwidth(chip, cores)
     first, passed, later = [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]
@@ -236,7 +240,9 @@ def task_work(
 
 
 class Clocks:
-    """From when on the units of a core, the network and DRAM are free, when tasks run one after another on them."""
+    """
+    The times at which the units of a core, the network and DRAM become free, as tasks run one after another on them.
+    """
 
     def __init__(self, chip: Chip) -> None:
         self._clock, self._rates = np.zeros(CLOCKS), clock_rates(chip, HANDSHAKE, HANDSHAKE, MESSAGE)
@@ -253,22 +259,22 @@ class Clocks:
 @lru_cache(64)
 def clock_rates(chip: Chip, before: float, after: float, message: float) -> NDArray[np.float64]:
     """
-    [4] cycles before an exchange begins, after it, of the network beside its bytes; and from reading DRAM until what is
-    read is there, over half the chip.
+    [4] cycles before an exchange begins, after it, of the network beside its bytes; and the latency of DRAM reads
+    over half the chip.
     """
     latency = chip.dram_latency + chip.hop_cycles * (chip.rows + chip.cols) / 2
     return np.array([before, after, message, latency])
 
 
 def task_arrays(works: Sequence[TaskWork]) -> tuple[NDArray[np.void], NDArray[np.float64]]:
-    """What tasks do, for the kernels: [tasks] WORK, and the rows of `crossing` of all of them, task by task."""
+    """The work of tasks as arrays for the kernels: [tasks] WORK, and the rows of `crossing`, task by task."""
     rows = [(_UNITS[work.step.unit], *work.step[1:], *work[1:-1]) for work in works]
     links = [link for work in works for link in work.crossing]
     return np.array(rows, WORK), np.array(links, np.float64).reshape(-1, 2)
 
 
 def run_alone(tasks: Sequence[TaskWork], chip: Chip) -> list[float]:
-    """When each is complete if it runs by itself: as `Clocks.run` from 0 on, of all in one go."""
+    """The completion time of each task in isolation: as `Clocks.run` from 0 on, for all tasks in one call."""
     works, crossing = task_arrays(tasks)
     starts = np.array([0, *accumulate([len(task.crossing) for task in tasks])])
     return run_each(clock_rates(chip, HANDSHAKE, HANDSHAKE, MESSAGE), works, crossing, starts).tolist()
@@ -276,8 +282,8 @@ def run_alone(tasks: Sequence[TaskWork], chip: Chip) -> list[float]:
 
 def alone(tasks: Sequence[TaskWork], chip: Chip) -> list[float]:
     """
-    What each costs a network: its cycles by itself, its first constants loaded before, but no less than DRAM has to
-    carry; and a share of what it takes of DRAM and the network meanwhile.
+    The price of each task: its cycles in isolation with its first constants loaded before, but at least its DRAM time;
+    plus a share of its DRAM and network time that overlaps them.
     """
     found: list[float] = []
     for task, cycles in zip(tasks, run_alone(tasks, chip), strict=True):

@@ -20,10 +20,10 @@ from ...support.jit import Array, jit
 from .dram_ports import port_homes
 from .transfers import Transfers
 
-AT_ONCE = 2
-"""Parts of an exchange for which there are credits at one time, where parts come in turn."""
+PARTS_IN_FLIGHT = 2
+"""Number of parts of an exchange with credits at one time, if parts are sent in turn."""
 CREDIT_CYCLES = 100
-"""Parts that take less are not worth waiting for one another."""
+"""Parts that take fewer cycles are sent all at once."""
 
 _SOURCE, _EAST, _WEST, _NORTH, _SOUTH = range(5)
 _EJECT = 4
@@ -33,16 +33,17 @@ _WAY_BITS = 3
 
 def come_in_turn(parts: Sequence[Transfers], chip: Chip) -> bool:
     """
-    Whether parts of an exchange are better sent one after the other, `PAIRS_PER_ROUND` of them at a time, than all at
-    once.
+    Whether the parts of an exchange should be sent one after the other, `PARTS_IN_FLIGHT` of them at a time, than all
+    at once.
 
-    So it is where several cores hold what comes: all would send at the same time, and no part would be there before the
-    last. Not where parts are short, or where the senders of a part are too few to keep the links to receivers busy.
+    This is the case if several cores hold the data: all would send at the same time, and no part would be complete
+    before the last. It is not if parts are short, or if the senders of a part are too few to keep the links to
+    receivers busy.
     """
-    if len(parts) <= AT_ONCE:
+    if len(parts) <= PARTS_IN_FLIGHT:
         return False
     senders = [set(messages.senders.tolist()) for messages in parts]
-    if all(later <= earlier for earlier, later in zip(senders, senders[AT_ONCE:], strict=False)):
+    if all(later <= earlier for earlier, later in zip(senders, senders[PARTS_IN_FLIGHT:], strict=False)):
         return False
     least = CREDIT_CYCLES * chip.link_bytes_per_cycle
     sent, received = sum(part.most_sent for part in parts), sum(part.most_received for part in parts)
@@ -50,25 +51,25 @@ def come_in_turn(parts: Sequence[Transfers], chip: Chip) -> bool:
 
 
 def credit_cycles(chip: Chip) -> int:
-    """From when a receiver may be written until its senders know it: a flit over half the chip."""
+    """Cycles from the credit of a receiver until its senders have it: one flit over half the chip."""
     return 2 + chip.hop_cycles * (chip.rows + chip.cols) // 2
 
 
 class Exchange(NamedTuple):
-    """What an exchange takes if nothing else uses the network."""
+    """Times of an exchange on an idle network."""
 
     times: list[int]
-    """Cycles after which each part, and all before it, is where it is needed; senders have credit and begin at 0."""
+    """Cycles after which each part, and all before it, has arrived; senders have credit and begin at 0."""
     crossing: tuple[tuple[float, float], ...]
     """
-    Of links that reads from DRAM cross, too: (the share of all that a port reads, for how much of the time the exchange
-    uses the link; 1 is for the link that it uses most).
+    Links shared with reads from DRAM: (share of a port's reads over the link, share of the time that the exchange uses
+    the link; 1 is for the link that it uses most).
     """
 
 
 def follow(parts: Sequence[Transfers], chip: Chip) -> Exchange:
     """
-    Follow the messages of an exchange.
+    Simulate the messages of an exchange.
 
     Each sender sends its messages of a part in the given order, nearest receivers first, then those of the next part.
     """
@@ -93,7 +94,7 @@ def follow(parts: Sequence[Transfers], chip: Chip) -> Exchange:
 
 @cache
 def dram_shares(chip: Chip) -> NDArray[np.float64]:
-    """[cores * 5] how much of what its DRAM port reads crosses a link, when all cores read as much."""
+    """[cores * 5] share of the reads of its DRAM port that crosses a link, if all cores read equally much."""
     ports, homes = port_homes(chip)
     shares = np.zeros(chip.cores * _LINKS)
     for core, port in enumerate(ports.tolist()):
@@ -112,7 +113,7 @@ def dram_shares(chip: Chip) -> NDArray[np.float64]:
 
 @jit
 def _bits(below: int) -> int:
-    """How many bits the numbers below one have."""
+    """Number of bits of the numbers below `count`."""
     bits = 0
     while 1 << bits < below:
         bits += 1
@@ -157,7 +158,7 @@ def _follow(
             top[index, x], bottom[index, x] = min(top[index, x], y), max(bottom[index, x], y)
     opened = np.ones(parts, np.bool_)
     if in_turn:
-        opened[AT_ONCE:] = False
+        opened[PARTS_IN_FLIGHT:] = False
     link_free, loads = np.zeros(cores * _LINKS, np.int64), np.zeros(cores * _LINKS, np.int64)
     waiting = np.full(count, -1, np.int64)
     # Events are packets that come to a router, by time, message, router and way: all in one number.
@@ -213,7 +214,7 @@ def _follow(
                 own = part[index]
                 left[own] -= 1
                 ends[own] = max(ends[own], start + busy)
-                following = own + AT_ONCE
+                following = own + PARTS_IN_FLIGHT
                 if left[own] == 0 and following < parts and not opened[following]:
                     opened[following] = True
                     for other in range(count):

@@ -1,4 +1,4 @@
-"""When the parts of a gathered value come: each before the first step that needs it."""
+"""The order in which the parts of a gathered value arrive: each before the first step that needs it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def gather_schedule(
     read: ReadPlan, info: TaskInfo, tiling: Tiling, steps: Mapping[int, Sequence[Box]]
 ) -> dict[int, BoxArrays]:
     """
-    Step -> the boxes of cores that come before that step; those of a core are disjoint and make up its slice. Cores
+    Step -> the boxes of cores that arrive before that step; those of a core are disjoint and make up its slice. Cores
     whose slice is all padding get none.
 
-    `steps`: core -> box of each step. Boxes differ along the value's outermost axis alone, so that in memory none lies
-    between the parts of another.
+    `steps`: core -> box of each step. Boxes differ along the value's outermost axis only, so that each is contiguous
+    with respect to the others in memory.
     """
     axis = read.outer_axis
     (low, high), read_at_all = read.whole.bounds, (read.whole.extents[:, :, 1] > 0).all(axis=1)
@@ -52,7 +52,7 @@ def gather_schedule(
 
 
 def gather_transfers(info: TaskInfo, plan: TaskPlan) -> list[Transfers]:
-    """What cores send each other for the values that a task gathers, part after part."""
+    """The transfers between cores for the values that a task gathers, part by part."""
     reads = [read for read in plan.reads if read.kind is ReadKind.GATHER]
     if not reads:
         return []
@@ -69,7 +69,7 @@ def gather_transfers(info: TaskInfo, plan: TaskPlan) -> list[Transfers]:
 
 
 def _transfers(read: ReadPlan, boxes: BoxArrays) -> Transfers:
-    """Of the boxes of one value."""
+    """The transfers of the boxes of one value."""
     assert read.places is not None
     pairs = overlaps(read.places[0], boxes)
     pairs = pairs.taken(pairs.holders != pairs.readers)
@@ -79,12 +79,15 @@ def _transfers(read: ReadPlan, boxes: BoxArrays) -> Transfers:
 
 
 def _reaches(read: ReadPlan, info: TaskInfo, steps: Sequence[Box], axis: int, first: int, last: int) -> list[int]:
-    """By step, how far along an axis, from `first` to `last`, a core has read by then; after the last, all of it."""
+    """
+    By step, the position along an axis, from `first` to `last`, up to which a core has read; after the last step, all
+    of it.
+    """
     reach, found = first, list[int]()
     for box in steps:
-        piece = info.read_slice(read.read, box) if box.volume else None
-        if piece is not None and piece.box.volume:
-            reach = max(reach, piece.bounds.ends[axis])
+        sliced = info.read_slice(read.read, box) if box.volume else None
+        if sliced is not None and sliced.box.volume:
+            reach = max(reach, sliced.bounds.ends[axis])
         found.append(reach)
     found[-1] = last
     return found

@@ -10,9 +10,9 @@ from .reads import last_tile
 
 def parts_interleave(info: TaskInfo, plan: TaskPlan) -> bool:
     """
-    Whether the matrix unit would write a part of the result between the bytes of the part before, on which the vector
-    unit still works. What is ordered by ranges of bytes then lets one wait for the other, unless parts are worked on
-    in buffers of their own.
+    Whether the matrix unit would write a part of the result between the bytes of the previous part, on which the vector
+    unit still works. As dependences are ranges of bytes, one would wait for the other, unless parts are computed in
+    buffers of their own.
     """
     return plan.once("parts interleave", lambda: _parts_interleave(info, plan))
 

@@ -1,9 +1,9 @@
 """
-Constants that several tasks read alike, as the steps of a recurrent layer do, stay in the cores from the first of them
-to the last.
+Kept constants: those that several tasks read in the same way, as the steps of a recurrent layer do, stay in the cores
+from the first of them to the last.
 
-Such tasks have the same operations, and read the same value as the same operand. Where they are tiled alike, each core
-needs the same slices of it in all of them: these lie in one buffer, which only the first of the tasks fills.
+Such tasks have the same operations, and read the same value as the same operand. If they have the same tiling, each
+core needs the same slices of it in all of them: these are in one buffer, which only the first of the tasks fills.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ from .plan_specified import is_specified
 from .plan_task import Shortage, Source, TaskPlan, aligned
 
 LEAST_BYTES = 4096
-"""Of constants that a task reads, for which it is worth while that tasks are tiled alike."""
+"""Smallest size of a task's constants for which tasks are given the same tiling."""
 KEPT_SHARE = 0.7
-"""Of SRAM: what is kept takes no more at a time, for tasks need room for their own values and for other constants."""
+"""
+Largest share of SRAM for kept constants at one time: tasks need memory for their own values and for other constants.
+"""
 
 ReadOf = tuple[int, int]
 """(Number of a task, number of one of its reads)."""
@@ -32,22 +34,22 @@ ReadOf = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class Sharing:
-    """Tasks that may keep the same constants: these have the same operations."""
+    """Tasks with the same operations that may keep the same constants."""
 
     tasks: tuple[int, ...]
     """In order."""
     operands: tuple[int, ...]
     """The constants among their operands that are the same for all."""
     last: int
-    """The last task while which they are kept: of a loop that one of `tasks` is in, its last."""
+    """The last task during which they are kept: for a task in a loop, the last task of the loop."""
     in_loop: bool = False
-    """One of `tasks` runs several times."""
+    """Whether one of `tasks` runs several times."""
 
 
 def find_sharing(tasks: Sequence[TaskInfo], numbers: Sequence[int]) -> list[Sharing]:
     """
-    Tasks that read the same constants, or say that they keep them. `numbers`: one for each task, the same for those
-    with the same operations.
+    Groups of tasks that read the same constants, or specify that they keep them. `numbers`: one for each task, the same
+    for those with the same operations.
     """
     alike: dict[Hashable, list[int]] = {}
     for task, (info, number) in enumerate(zip(tasks, numbers, strict=True)):
@@ -69,7 +71,7 @@ def find_sharing(tasks: Sequence[TaskInfo], numbers: Sequence[int]) -> list[Shar
 
 
 def _may_keep(info: TaskInfo) -> tuple[int, ...]:
-    """The constants among the operands of a task: those that it says it keeps, or all where they are large enough."""
+    """The constants among the operands of a task: those that it specifies as kept, or all if they are large enough."""
     constants = tuple(operand for operand, value in enumerate(info.operands) if _is_constant(value))
     if is_specified(info):
         return tuple(operand for operand in info.op.kept if operand in constants)
@@ -96,7 +98,7 @@ def _bytes_of(info: TaskInfo, operand: int) -> int:
 
 
 def first_of_kept(tasks: Sequence[TaskInfo], plans: Sequence[TaskPlan]) -> dict[ReadOf, ReadOf]:
-    """For each read that is kept, the first one of the same slices in the same cores, which loads them."""
+    """For each kept read, the first read of the same slices in the same cores, which loads them."""
     first: dict[Hashable, ReadOf] = {}
     found: dict[ReadOf, ReadOf] = {}
     for number, (info, plan) in enumerate(zip(tasks, plans, strict=True)):
@@ -114,7 +116,7 @@ def first_of_kept(tasks: Sequence[TaskInfo], plans: Sequence[TaskPlan]) -> dict[
 
 
 def with_loads(tasks: Sequence[TaskInfo], plans: Sequence[TaskPlan]) -> tuple[TaskPlan, ...]:
-    """The plans, where each constant that is kept is loaded by the first task that keeps it."""
+    """The plans, in which each kept constant is loaded by the first task that keeps it."""
     loads: dict[int, list[int]] = {}
     for read, (task, index) in first_of_kept(tasks, plans).items():
         if read == (task, index):
@@ -124,30 +126,30 @@ def with_loads(tasks: Sequence[TaskInfo], plans: Sequence[TaskPlan]) -> tuple[Ta
 
 
 PlanNext = Callable[..., "TaskPlan | Shortage"]
-"""Plans the next task, given where its operands come from; `grid`: the only one that it may take."""
+"""Plans the next task, given the sources of its operands; `grid`: the only one allowed."""
 
 
 @dataclass
 class Keeping:
-    """What is kept while tasks are planned one after another."""
+    """The kept constants while tasks are planned one after another."""
 
     sharing: Sequence[Sharing]
     chip: Chip
     given_up: set[Sharing] = field(default_factory=set[Sharing])
-    """There is no room for these."""
+    """Kept constants that were given up because they do not fit."""
 
     @cached_property
     def _of_task(self) -> Mapping[int, Sharing]:
         return {task: one for one in self.sharing for task in one.tasks}
 
     def _first(self, one: Sharing, plans: Sequence[TaskPlan]) -> TaskPlan | None:
-        """The plan of the task that is the first to keep it."""
+        """The plan of the first task that keeps it."""
         begun = (plans[task] for task in one.tasks if task < len(plans))
         return next((plan for plan in begun if plan.kept_reads()), None)
 
     def beside(self, plans: Sequence[TaskPlan]) -> dict[Sharing, TaskPlan]:
         """
-        What the task after those with `plans` does not read of that which is in the cores, and how it is kept.
+        Kept constants that the task after those with `plans` does not read, and their reads.
         """
         number = len(plans)
         found: dict[Sharing, TaskPlan] = {}
@@ -160,8 +162,8 @@ class Keeping:
 
     def plan(self, plans: Sequence[TaskPlan], sources: Sequence[Source], make: PlanNext) -> TaskPlan | None:
         """
-        How the task after those with `plans` keeps what it shares with others; None where it shares nothing, or where
-        there is no room.
+        The plan of the task after those with `plans` that keeps shared constants; None if it shares nothing, or if they
+        do not fit.
         """
         one = self._of_task.get(len(plans))
         if one is None or one in self.given_up:
@@ -181,17 +183,17 @@ class Keeping:
         return plan
 
     def give_up(self, kept: Mapping[Sharing, TaskPlan]) -> int:
-        """Do without the largest of these; the number of the task from which on there are other plans."""
+        """Give up the largest of these. Returns the number of the first task that must be planned again."""
         largest = max(kept, key=lambda one: (kept_bytes(kept[one]), -one.tasks[0]))
         self.given_up.add(largest)
         return largest.tasks[0]
 
 
 def keep_operands(sources: Sequence[Source], operands: Container[int]) -> list[Source]:
-    """The sources, where these operands stay in the cores."""
+    """The sources, with these operands kept in the cores."""
     return [replace(one, keep=number in operands) if one.constant else one for number, one in enumerate(sources)]
 
 
 def kept_bytes(plan: TaskPlan) -> int:
-    """Bytes of a core's SRAM that what a task keeps takes."""
+    """Bytes of a core's SRAM that the kept constants of a task take."""
     return sum(aligned(plan.sizes[number].buffer_bytes) for number in plan.kept_reads())

@@ -1,10 +1,10 @@
 """
 Loops among the tasks of a function: `dataflow.loop` with tasks in its body.
 
-The tasks of a body are planned once, in line with those around it. What they read and write lies at the same places in
-all steps: a carried value stays in the cores, in the tiles that the task which begins it has made, and the task that
-gives it to the next step writes these tiles again. A scanned value, and one that is stacked, is a part of a value in
-DRAM that begins further on in every step.
+The tasks of a body are planned once, in sequence with those around it. Their operands and results have the same
+addresses in all steps: a carried value stays in the cores, in the tiles of the task that computes its initial value,
+and the task that computes it for the next step overwrites these tiles. A scanned or stacked value is a part of a value
+in DRAM that advances in every step.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class LoopSpan:
 
     @property
     def steps(self) -> int:
-        """How often they run."""
+        """Number of steps."""
         return self.op.step_count
 
     def __contains__(self, task: int) -> bool:
@@ -42,18 +42,36 @@ class LoopSpan:
 
 @dataclass(frozen=True)
 class Part:
-    """What a step sees of a value in DRAM, or adds to it: some bytes of it, which lie further on in every step."""
+    """
+    What a step sees of a value, or adds to it: some bytes of it, which lie further on in every step. Where the value is
+    spread over the cores, each of them sees as many of the bytes that it holds: a row of its own tile.
+    """
 
     whole: SSAValue
     loop: LoopOp
     start: int
     """Bytes before the part of the first step."""
     advance: int
-    """Bytes from the part of a step to that of the next; below 0 where it goes backwards."""
+    """Bytes from the part of a step to that of the next; negative for reverse order."""
+
+    @property
+    def rows(self) -> int:
+        """How many such parts the value has."""
+        return self.loop.step_count
+
+    @property
+    def first_row(self) -> int:
+        """The part of the first step."""
+        return self.rows - 1 if self.advance < 0 else 0
+
+    @property
+    def next_row(self) -> int:
+        """From the part of a step to that of the next, counted in parts."""
+        return -1 if self.advance < 0 else 1
 
 
 def tasks_in(function: FuncOp) -> Iterator[TaskOp]:
-    """The tasks of a function in order, those in the bodies of loops among them."""
+    """The tasks of a function in order, including those in the bodies of loops."""
     for op in function.body.block.ops:
         if isinstance(op, TaskOp):
             yield op
@@ -78,8 +96,8 @@ def spans_of(tasks: Sequence[TaskInfo]) -> tuple[LoopSpan, ...]:
 
 def memory_root(value: SSAValue) -> SSAValue:
     """
-    The value whose memory `value` is once it is in tasks: reshapes outside of tasks only change the view, and a carried
-    value lies where that lies with which the loop begins.
+    The storage root of a value of tasks: reshapes outside of tasks are views, and a carried value is in the memory of
+    its initial value.
     """
     while True:
         owner = value.owner
@@ -92,7 +110,7 @@ def memory_root(value: SSAValue) -> SSAValue:
 
 
 def _carried_from(value: SSAValue) -> SSAValue | None:
-    """The value with which a loop begins in place of one that it carries."""
+    """The initial value of a carried value."""
     if isinstance(value, BlockArgument):
         loop = value.block.parent_op()
         if isinstance(loop, LoopOp) and value.index < len(loop.initial):
@@ -109,14 +127,14 @@ def _carried_from(value: SSAValue) -> SSAValue | None:
 
 
 def is_carry(info: TaskInfo) -> bool:
-    """Whether a task in a loop gives a carried value to the next step."""
+    """Whether a task in a loop computes a carried value for the next step."""
     return _carried_from(info.result) is not None
 
 
 def part_of(value: SSAValue) -> Part | None:
     """
-    Where a value is a part of another, which lies in DRAM: what a step sees of a scanned one, or a task's result that
-    is stacked.
+    The part of another value in DRAM that a value is: a step's slice of a scanned value, or a task's result that is
+    stacked.
     """
     if isinstance(value, BlockArgument):
         loop = value.block.parent_op()
@@ -139,12 +157,12 @@ def _part(loop: LoopOp, whole: SSAValue, along: Along) -> Part:
 
 
 def is_in_rows(shape: Sequence[int], along: Along) -> bool:
-    """Whether the values of steps lie one after the other in a tensor of this shape."""
+    """Whether the values of steps are contiguous in a tensor of this shape."""
     return prod(shape[: along.axis]) == 1
 
 
 def scan_shapes_fit(loop: LoopOp) -> bool:
-    """Whether all that a loop scans and stacks has the values of steps one after the other."""
+    """Whether all scanned and stacked values of a loop have the values of steps contiguous."""
     scanned = zip(loop.scanned, loop.scans, strict=True)
     stacked = zip(loop.stacked, loop.stacks, strict=True)
     return all(is_in_rows(shape_of(value), along) for value, along in (*scanned, *stacked))

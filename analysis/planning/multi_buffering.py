@@ -1,9 +1,9 @@
 """
 Multi-buffering: weights of several steps are loaded before their task where it would otherwise wait.
 
-A task with more weights than fit into the cores beside everything else loads them step by step, into two buffers in
-turn, and takes as long as DRAM does, while tasks before it leave DRAM idle. With a buffer for each of several steps, or
-for all, these weights come meanwhile.
+A task whose weights do not fit the cores beside everything else loads them step by step, into two buffers in turn, and
+takes as long as DRAM does, while earlier tasks leave DRAM idle. With a buffer for each of several steps, or for all,
+these weights are loaded meanwhile.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from .prefetch_candidates import prefetch_starts
 from .sram_layout import SramLayout, estimated_times, lay_out, lay_out_sram
 
 TASKS = 8
-"""Tasks that are tried at most: those that wait longest."""
+"""Largest number of tasks that are tried: those that wait longest."""
 
 
 def lay_out_multi_buffered(network: NetworkPlan, chip: Chip, works: TaskWorks) -> SramLayout:
     """
-    `lay_out_sram`, which says what is raised; a deep lead adds buffers for weights if the estimate is then less. Where
-    tasks say how early their constants are loaded, that is done; InputError names a task for which it cannot be.
+    As `lay_out_sram`, with its errors; a multi-buffering policy adds buffers for weights if the estimate is then less.
+    If tasks specify their prefetch, it is used; InputError names a task for which that is impossible.
     """
     if (written := specified_prefetch(network)) is not None:
         return _as_written(network, chip, *written)
@@ -62,7 +62,7 @@ def _as_written(network: NetworkPlan, chip: Chip, ahead: dict[int, int], multi_b
 
 
 def _waits(plan: TaskPlan) -> float:
-    """Cycles that a task is longer than it computes because of weights that every step loads; 0: it has none such."""
+    """Cycles by which weights that every step loads lengthen a task beyond its computation; 0: there are none."""
     changing = [plan.changes_always(number) for number in range(len(plan.reads))]
     passed_on = any(size.received_bytes for size, always in zip(plan.sizes, changing, strict=True) if always)
     in_turn = any(
@@ -77,7 +77,7 @@ def _waits(plan: TaskPlan) -> float:
 
 
 def _depths(plan: TaskPlan, chip: Chip) -> Iterator[int]:
-    """Numbers of buffers to try, from as many as there are steps; those for which there is no room are left out."""
+    """Numbers of buffers to try, from the number of steps down; those that do not fit are left out."""
     each = sum(aligned(size.buffer_bytes) for number, size in enumerate(plan.sizes) if plan.changes_always(number))
     buffers = plan.tiling.step_count
     while buffers > 1:
@@ -87,7 +87,7 @@ def _depths(plan: TaskPlan, chip: Chip) -> Iterator[int]:
 
 
 def _deepened(network: NetworkPlan, layout: SramLayout, task: int, buffers: int, chip: Chip) -> SramLayout | None:
-    """`layout` with so many buffers for the weights of a task, all loaded ahead; None where they do not fit."""
+    """`layout` with so many buffers for the weights of a task, all prefetched; None if they do not fit."""
     multi_buffered = {**layout.multi_buffered, task: buffers}
     starts = [
         ahead[task]

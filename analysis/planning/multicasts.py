@@ -1,4 +1,4 @@
-"""What cores send each other, pair by pair, as messages: what is the same for several receivers travels once."""
+"""Multicasts: pairwise transfers between cores as messages; equal data for several receivers are sent once."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .transfers import Transfers
 
 def multicasts(pairs: Overlaps, places: NDArray[np.int64], item_bytes: int) -> tuple[Transfers, NDArray[np.int64]]:
     """
-    The messages, and the first pair of each, in whose order they are.
+    The messages, and the first pair of each, which determines their order.
 
-    `places`: [pairs, any] numbers that say where the common part lies in the reader's memory. Readers for which they
-    are equal get equal parts of a holder by one message.
+    `places`: [pairs, any] numbers that identify the address of the common part in the reader's memory. Readers with
+    equal numbers get equal parts of a holder by one message.
     """
     rows = np.concatenate([pairs.holders[:, None], pairs.low, pairs.high, places], axis=1)
     message, count = number_rows(rows)

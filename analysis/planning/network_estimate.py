@@ -1,4 +1,4 @@
-"""Estimated cycles of a planned network: all tasks in turn on the clocks of `estimate`, loads ahead of their turn."""
+"""Estimated cycles of a planned network: all tasks in turn on the clocks of `estimate`, with prefetch."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from .plan_task import TaskPlan
 
 @dataclass(frozen=True)
 class Code:
-    """What is known of a network beside its plan once it is in code."""
+    """Facts about a network's layout and code beside its plan."""
 
     ahead: Mapping[int, int]
-    """Task -> the earlier task during which its first constants are loaded (see `load_ahead`)."""
+    """Task -> the earlier task during which its first constants are loaded (see `prefetch_starts`)."""
     apart: Collection[int]
-    """Tasks that work on parts of their results in buffers of their own (see `interleaved`)."""
+    """Tasks that compute parts of their results in staging buffers (see `interleaved`)."""
     freed: Mapping[tuple[int, bool], int]
-    """(task, constants or not) -> the last task before that uses the memory which its first loads go to; none: -1."""
+    """(task, constants or not) -> the last earlier task that uses the memory of its first loads; none: -1."""
     issued: NDArray[np.int64] | None = None
-    """[tasks, units] instructions of the busiest core; None: as if queues of units had no end."""
+    """[tasks, units] instructions of the busiest core; None: queues of units are taken as unbounded."""
     multi_buffered: Mapping[int, int] = field(default_factory=dict[int, int])
-    """Task -> number of its first steps whose constants are loaded together, where it is not 1 (see `deep_loads`)."""
+    """Task -> number of its first steps whose constants are loaded together, if it is not 1 (see `multi_buffering`)."""
 
 
 class TaskWorks:
-    """What the tasks of a network do; the times of their exchanges are worked out once."""
+    """The work of the tasks of a network; the times of their exchanges are computed once."""
 
     def __init__(self, network: NetworkPlan) -> None:
         tasks = list(zip(network.tasks, network.plans, strict=True))
@@ -54,7 +54,7 @@ class TaskWorks:
         )  # fmt: skip
 
     def beside(self, code: Code) -> Tasks:
-        """With what `code` says of buffers and of constants that come early."""
+        """The work with the staging buffers and prefetched constants of `code`."""
         works = self._tasks.works.copy()
         works["serial"] = self._interleave
         works["serial"][list(code.apart)] = 0
@@ -65,8 +65,8 @@ class TaskWorks:
 
 def network_estimate(code: Code, chip: Chip, tasks: Tasks) -> list[int]:
     """
-    By task, the cycles by which it ends later than all before it: their sum is the estimate of the run. `tasks`: what
-    they do, by `TaskWorks`.
+    By task, the cycles by which it ends later than all before it: their sum is the estimate of the run. `tasks`: their
+    work, from `TaskWorks`.
     """
     run = NetworkRun(code, chip, tasks)
     run.finish()
@@ -76,7 +76,7 @@ def network_estimate(code: Code, chip: Chip, tasks: Tasks) -> list[int]:
 
 
 class NetworkRun:
-    """Tasks on the clocks, one after another: the first of the network to begin with. All times are in cycles."""
+    """Runs tasks on the clocks one after another, from the first of the network on. All times are in cycles."""
 
     def __init__(self, code: Code, chip: Chip, tasks: Tasks) -> None:
         self._tasks, self._times = tasks, _times(code, chip, len(tasks.works))
@@ -87,21 +87,21 @@ class NetworkRun:
         self._run = Run(np.zeros(CLOCKS), constants, begins, ends, spans, np.zeros(count, np.int64))
         self._known = 0
         self.reached = 0.0
-        """When all tasks so far have ended."""
+        """The end of all tasks so far."""
 
     @property
     def ends(self) -> NDArray[np.float64]:
-        """[tasks] when they end, of those that have run."""
+        """[tasks] end of each task that has run."""
         return self._run.ends
 
     def fork(self) -> NetworkRun:
-        """A run that goes on from here by itself."""
+        """An independent copy of the run."""
         run = copy(self)
         run._run = Run(*(array.copy() for array in self._run))
         return run
 
     def advance(self, work: TaskWork) -> None:
-        """Run the next task, which does `work`, and load meanwhile what is loaded ahead for others."""
+        """Run the next task with this `work`, and the prefetches for other tasks."""
         number, tasks = self._known, self._tasks
         own, crossing = task_arrays([work])
         works, starts = tasks.works.copy(), np.zeros_like(tasks.crossing_start)
@@ -112,7 +112,7 @@ class NetworkRun:
         self._known += 1
 
     def finish(self) -> None:
-        """Run all tasks that have not run."""
+        """Run all remaining tasks."""
         run_tasks(self._run, self._known, len(self._tasks.works), self._tasks, self._times, self._rates)
 
 
@@ -130,17 +130,17 @@ def _times(code: Code, chip: Chip, count: int) -> Times:
 
 
 def _starts(counts: Sequence[int]) -> NDArray[np.int64]:
-    """Where the rows of each begin, one after another, and where all end."""
+    """Offsets of the rows of each, and their end."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(np.array(counts, np.int64))])
 
 
 def work_beside(work: TaskWork, together: bool, info: TaskInfo, plan: TaskPlan) -> TaskWork:
-    """`work` if parts of the result are worked on where they stay (`together`), or in buffers of their own."""
+    """`work` if parts of the result are computed in place (`together`), or in staging buffers."""
     return work._replace(serial=together and parts_interleave(info, plan))
 
 
 def exact_work(info: TaskInfo, plan: TaskPlan) -> TaskWork:
-    """What a task does; times of the exchange are those of its messages."""
+    """The work of a task, with the times of its exchange from its messages."""
     return plan.once("exact work", lambda: _exact_work(info, plan))
 
 

@@ -1,4 +1,4 @@
-"""First placements of tiles on cores. Others have the same signature (`PlaceTiles`)."""
+"""Initial placements of tiles on cores, of the signature `PlaceTiles`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from .plan_task import PlaceTiles
 
 
 def column_major(chip: Chip) -> PlaceTiles:
-    """Tiles go down the columns of usable cores: a few tiles already reach the DRAM ports of all rows."""
+    """Tiles in column-major order of the usable cores: a few tiles already use the DRAM ports of all rows."""
     cores = sorted(chip.usable_cores, key=lambda core: (core % chip.cols, core // chip.cols))
     return _in_order(tuple(cores))
 
 
 def row_major(chip: Chip) -> PlaceTiles:
-    """Tile t goes to the t-th usable core."""
+    """Tile t is placed on the t-th usable core."""
     return _in_order(chip.usable_cores)
 
 

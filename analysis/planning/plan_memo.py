@@ -12,15 +12,15 @@ from .plan_task import Shortage, Source, TaskPlan
 from .sram_budget import BudgetMemo, SramBudget
 
 KEPT_TASKS = 4000
-"""Tasks in what parts of a network share; beyond that it is worked out anew."""
+"""Largest number of tasks in the shared memo; beyond it a new one is begun."""
 
 _shared: dict[str, PlanMemo] = {}
 
 
 def memo_for(chip: Chip) -> PlanMemo:
     """
-    What the parts of a network that are planned in this process share, of one chip at a time: the whole, and what it is
-    cut into, mostly hold the same tasks.
+    The memo that subgraphs planned in this process share, for one chip at a time: the whole network and its subgraphs
+    mostly have the same tasks.
     """
     memo = _shared.get(chip.fingerprint)
     if memo is None or memo.tasks > KEPT_TASKS:
@@ -30,17 +30,20 @@ def memo_for(chip: Chip) -> PlanMemo:
 
 
 def forget_plans() -> None:
-    """Work everything out anew: for measuring a compilation after others, or with other constants."""
+    """Clear the shared memo: for measuring a compilation after others, or with other constants."""
     _shared.clear()
 
 
 @dataclass
 class PlanMemo:
-    """Tasks and their plans; a plan holds for all tasks with the same operations and sources, where it fits alike."""
+    """
+    A memo of tasks and their plans. A plan is reused for all tasks with the same operations and sources, if the budget
+    gives the same answers.
+    """
 
     _infos: dict[TaskOp, TaskInfo] = field(default_factory=dict[TaskOp, TaskInfo])
     _like: dict[int, TaskInfo] = field(default_factory=dict[int, TaskInfo])
-    """The first task of each number."""
+    """The first task with each number."""
     _plans: BudgetMemo[TaskPlan | Shortage] = field(default_factory=BudgetMemo["TaskPlan | Shortage"])
     _several: BudgetMemo[list[TaskPlan]] = field(default_factory=BudgetMemo["list[TaskPlan]"])
     _contents: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
@@ -48,11 +51,11 @@ class PlanMemo:
 
     @property
     def tasks(self) -> int:
-        """Number of tasks that were asked for."""
+        """Number of tasks in the memo."""
         return len(self._infos)
 
     def info(self, op: TaskOp) -> TaskInfo:
-        """What there is to know about a task, which must not have changed since it was first asked for."""
+        """The facts about a task, which must not change after the first call."""
         found = self._infos.get(op)
         if found is None:
             found = self._infos[op] = TaskInfo.of(op)
@@ -67,7 +70,7 @@ class PlanMemo:
         how: Hashable,
         make: Callable[[SramBudget], TaskPlan | Shortage],
     ) -> TaskPlan | Shortage:
-        """The plan of a task in so many bytes of SRAM; `how` is all else that it depends on."""
+        """The plan of a task in so many bytes of SRAM; `how` is everything else that it depends on."""
         return self._plans.get(self._key(info, sources, how), available, make)
 
     def several(
@@ -78,14 +81,14 @@ class PlanMemo:
         how: Hashable,
         make: Callable[[SramBudget], list[TaskPlan]],
     ) -> list[TaskPlan]:
-        """As `plan`, for searches that go on with several plans of a task. The memo keeps them."""
+        """As `plan`, for searches that continue with several plans of a task. The memo keeps them."""
         return self._several.get(self._key(info, sources, how), available, make)
 
     def _key(self, info: TaskInfo, sources: Sequence[Source], how: Hashable) -> Hashable:
         return self.number(info), tuple(source_key(source) for source in sources), how
 
     def number(self, info: TaskInfo) -> int:
-        """The same for tasks with the same operations."""
+        """A number that is equal for tasks with the same operations."""
         found = self._numbers.get(info)
         if found is None:
             found = self._numbers[info] = self._contents.setdefault(info.content, len(self._contents))
@@ -93,6 +96,6 @@ class PlanMemo:
 
 
 def source_key(source: Source) -> Hashable:
-    """Equal for sources with the same bytes in the same cores."""
+    """A key that is equal for sources with the same bytes in the same cores."""
     held = source.distribution
     return source.constant, source.keep, None if held is None else held.key

@@ -1,8 +1,8 @@
 """
 Plan a network of tasks: a tiling for each, and which values stay in the cores between the task that computes them and
-those that read them. What does not fit goes to DRAM: the largest value that is in the way first, until all tasks fit.
-The tasks after the one that computes it are planned again; each time that as many have been planned again as there are
-tasks, twice as many values go at once, so that thousands of tasks take few rounds.
+those that read them. Values that do not fit go to DRAM: the largest obstacle first, until all tasks fit. The tasks
+after the one that computes it are planned again; each time that as many plans were repeated as there are tasks, twice
+as many values are evicted at once, so that thousands of tasks take few rounds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ...dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ...dialects.dataflow.types import shape_of
 from ...dialects.locations import at, located
 from ...dialects.manycore import Tiling
-from ...support.errors import ResourceError
+from ...support.errors import InputError, ResourceError
 from ...support.phases import phase
 from ..tasks.task_info import TaskInfo, value_bytes
 from .estimate import PASS_THROUGH
@@ -40,19 +40,23 @@ from .plan_memo import PlanMemo
 from .plan_specified import is_specified, plan_specified, plan_tiled
 from .plan_task import PlaceTiles, Readable, Shortage, Source, TaskPlan, aligned, plan_task
 from .prefetch_candidates import PREFETCH_POLICIES, PrefetchPolicy
+from .reads import ReadKind
 from .sram_budget import SramBudget
 from .storage import Distribution
 
 CROWDED_STEPS = 8
-"""A task that needs as many steps to fit is planned again with less in the cores, and the faster way taken."""
+"""
+A task that needs at least this many steps to fit is planned again with fewer resident values, and the faster plan
+taken.
+"""
 MOST_LOOP_PLANS = 6
-"""Plans of a function with loops that are compared."""
+"""Largest number of plans of a function with loops that are compared."""
 WORKING_SHARE = 0.92
-"""Of SRAM: what planning hands out; the rest is for alignment, fragmentation and loading ahead."""
+"""The share of SRAM that planning uses; the rest is for alignment, fragmentation and prefetch."""
 
 
 def storage_root(value: SSAValue) -> SSAValue:
-    """The value whose memory `value` is: reshapes outside of tasks only change the view."""
+    """The value whose memory a value uses: reshapes outside of tasks are views."""
     while isinstance(value.owner, ReshapeOp):
         value = value.owner.operands[0]
     return value
@@ -71,59 +75,60 @@ class NetworkPlan:
 
     @cached_property
     def roots(self) -> tuple[tuple[SSAValue, ...], ...]:
-        """By task, the values whose memory its operands are."""
+        """By task, the storage roots of its operands."""
         return tuple(tuple(map(memory_root, info.operands)) for info in self.tasks)
 
     @cached_property
     def loops(self) -> tuple[LoopSpan, ...]:
-        """The loops that tasks are in."""
+        """The loops around tasks."""
         return spans_of(self.tasks)
 
     @cached_property
     def loop_of(self) -> dict[int, LoopSpan]:
-        """Of tasks that are in one, by number."""
+        """Number of a task -> its loop, if any."""
         return {number: span for span in self.loops for number in range(span.first, span.last + 1)}
 
     @cached_property
     def kept(self) -> dict[ReadOf, ReadOf]:
-        """Reads of constants that stay in the cores -> the read that loads them (see `kept_constants`)."""
+        """Reads of kept constants -> the read that loads them (see `kept_constants`)."""
         return first_of_kept(self.tasks, self.plans)
 
     @cached_property
     def kept_until(self) -> dict[ReadOf, int]:
-        """Reads that load constants which stay in the cores -> number of the last task that reads these."""
+        """Reads that load kept constants -> number of the last task that reads these."""
         last = {first: number for (number, _), first in self.kept.items()}
         return {
             first: self.loop_of[number].last if number in self.loop_of else number for first, number in last.items()
         }
 
     def cycles_of_step(self, number: int) -> float:
-        """Of a task in a loop, estimated by itself, in a step that finds what stays in the cores."""
+        """Estimated cycles of a task in a loop, in isolation, in a step that finds its resident operands."""
         return self.plans[number].loading(()).cycles
 
     @property
     def resident(self) -> dict[SSAValue, int]:
-        """Values that stay in the cores -> number of the task that computes them."""
+        """Resident values -> number of the task that computes them."""
         return {info.result: number for number, info in enumerate(self.tasks) if self.plans[number].resident}
 
 
 @phase("plan tasks")
 def plan_network(function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMemo | None = None) -> NetworkPlan:
     """
-    Plan all tasks of a function. A task that says where its result lies keeps that and its tiling.
+    Plan all tasks of a function. A task that specifies the memory of its result keeps that and its tiling.
 
-    `memo` holds what earlier calls for this chip and `place` have worked out.
+    `memo` holds results of earlier calls for this chip and `place`.
 
-    Raises InputError naming the task where that cannot be carried out, MeshloomError naming task, core, bytes needed
-    and bytes there if a task does not fit even alone, ResourceError for a loop whose values do not stay in the cores.
+    Raises InputError naming a task whose specified tiling is not possible, MeshloomError naming task, core, bytes
+    needed and bytes available if a task does not fit even alone, ResourceError for a loop whose carried values do not
+    fit the cores.
     """
     return network_plans(function, chip, place, memo)[0]
 
 
 def network_plans(function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMemo | None = None) -> list[NetworkPlan]:
     """
-    As `plan_network`; of a function with loops, plans with different grids of the tasks in these, the one that is
-    expected to take the fewest cycles first.
+    As `plan_network`; of a function with loops, plans with different grids of the tasks in these, the one with the
+    fewest estimated cycles first.
     """
     memo = PlanMemo() if memo is None else memo
     network = _plan_all(function, chip, place, memo, {}, {})
@@ -161,6 +166,7 @@ def _plan_all(
     grids: Mapping[int, tuple[int, ...]],
 ) -> NetworkPlan:
     """As `plan_network`, with the tilings and the grids of some tasks given by number."""
+    grids = dict(grids)
     tasks = tuple(map(memo.info, tasks_in(function)))
     last_use = last_uses(tasks)
     in_dram = _must_be_in_dram(function, tasks)
@@ -202,7 +208,15 @@ def _plan_all(
                     in_dram.update(victims)
                     begun.go_back(victims)
                     continue
-        if isinstance(plan, TaskPlan):
+        if isinstance(plan, TaskPlan) and (apart := _rows_elsewhere(info, plan, resident)):
+            # A step sees rows where they lie: what is to come from other cores comes from DRAM.
+            if specified := next((value for value in apart if value not in movable), None):
+                raise _rows_misplaced(info, specified)
+            in_dram.update(apart)
+            for value in apart:
+                grids.pop(begun.numbers[value], None)
+            begun.go_back(apart)
+        elif isinstance(plan, TaskPlan):
             begun.add(plan)
         elif kept and not is_specified(info):
             begun.go_back_to(keeping.give_up(kept))
@@ -229,26 +243,46 @@ def _plan_all(
     return NetworkPlan(tasks, with_loads(tasks, begun.plans), last_use)
 
 
+def _rows_elsewhere(info: TaskInfo, plan: TaskPlan, resident: Mapping[SSAValue, TaskPlan]) -> set[SSAValue]:
+    """Values in the cores of which a task in a loop reads rows that do not lie where it needs them."""
+    found: set[SSAValue] = set()
+    for read in plan.reads:
+        part = part_of(memory_root(info.operands[read.read.operand]))
+        if part is not None and part.whole in resident and read.kind is not ReadKind.DIRECT:
+            found.add(part.whole)
+    return found
+
+
+def _rows_misplaced(info: TaskInfo, value: SSAValue) -> InputError:
+    name = value.name_hint
+    what = "a value" if name is None else f"'{name}'"
+    error = InputError(
+        f"task '{info.name}' of a loop scans {what} in sram, where cores do not hold the rows that they need: place it "
+        "in dram"
+    )
+    return located(error, info.op)
+
+
 @dataclass
 class _Begun:
-    """Plans of the first tasks, and those of results that are in the cores when the next task begins."""
+    """Plans of the first tasks, and the results that are in the cores when the next task begins."""
 
     tasks: tuple[TaskInfo, ...]
     last_use: dict[SSAValue, int]
     plans: list[TaskPlan] = field(default_factory=list[TaskPlan])
     resident: dict[SSAValue, TaskPlan] = field(default_factory=dict[SSAValue, TaskPlan])
     movable: dict[SSAValue, None] = field(default_factory=dict[SSAValue, None])
-    """Those of `resident` that may go to DRAM: their tasks do not say where their results lie."""
+    """Those of `resident` that may go to DRAM: their tasks do not specify a memory."""
     held_bytes: int = 0
     """Bytes of SRAM of a core that `resident` takes."""
     leaving: dict[int, list[SSAValue]] = field(default_factory=dict[int, list[SSAValue]])
-    """Number of a task -> the values of `resident` that it is the last to read."""
+    """Number of a task -> the values of `resident` of which it is the last reader."""
     planned_again: int = 0
-    """How many plans were given up, all in all."""
+    """Total number of plans that were discarded."""
 
     @cached_property
     def bound(self) -> set[SSAValue]:
-        """Results that must stay in the cores: of tasks in loops, and what loops carry."""
+        """Results that must stay in the cores: of tasks in loops, and carried values."""
         spans = spans_of(self.tasks)
         carried = {memory_root(value) for span in spans for value in span.op.initial}
         return carried | {info.result for span in spans for info in self.tasks[span.first : span.last + 1]}
@@ -259,12 +293,14 @@ class _Begun:
         return {info.result: number for number, info in enumerate(self.tasks)}
 
     def in_the_way(self) -> set[SSAValue]:
-        """Which values go to DRAM when there is too little room: those with the largest tiles, the earlier of equal."""
+        """
+        The values that go to DRAM if the task does not fit: those with the largest tiles; ties go to the earlier one.
+        """
         count = 1 << self.planned_again // len(self.tasks)
         return set(nlargest(count, self.movable, lambda value: (self.resident[value].tile_bytes, -self.numbers[value])))
 
     def add(self, plan: TaskPlan) -> None:
-        """The next task is planned so."""
+        """Append the plan of the next task."""
         number = len(self.plans)
         self.plans.append(plan)
         for value in self.leaving.pop(number, ()):
@@ -274,11 +310,11 @@ class _Begun:
             self._enter(number, plan)
 
     def go_back(self, values: Iterable[SSAValue]) -> None:
-        """Only the tasks before those that compute these values are planned."""
+        """Discard the plans from the first task on that computes one of these values."""
         self.go_back_to(min(self.numbers[value] for value in values))
 
     def go_back_to(self, number: int) -> None:
-        """Only the tasks before this one are planned."""
+        """Discard the plans from this task on."""
         self.planned_again += len(self.plans) - number
         del self.plans[number:]
         self.resident, self.movable, self.held_bytes, self.leaving = {}, {}, 0, {}
@@ -296,7 +332,7 @@ class _Begun:
 
 
 def _largest_tile(info: TaskInfo, shortage: Shortage) -> str:
-    """Which operand takes most of what a task needs, for messages."""
+    """The operand that takes most of the memory of a task, for messages."""
     if shortage.operand is None or not shortage.operand_bytes:
         return ""
     name = info.operands[shortage.operand].name_hint
@@ -306,7 +342,7 @@ def _largest_tile(info: TaskInfo, shortage: Shortage) -> str:
 
 def last_uses(tasks: Sequence[TaskInfo]) -> dict[SSAValue, int]:
     """
-    Number of the last task that reads a value (by storage root): of what a loop does not compute anew in each step, the
+    Number of the last task that reads a value (by storage root); for a value that is live in all steps of a loop, the
     last task of the loop.
     """
     found: dict[SSAValue, int] = {}
@@ -333,8 +369,8 @@ def last_uses(tasks: Sequence[TaskInfo]) -> dict[SSAValue, int]:
 
 def check_loops(network: NetworkPlan) -> None:
     """
-    Raises ResourceError, located, for a loop whose values do not stay in the cores, or where a step does not leave what
-    it hands on where the loop has it.
+    Raises ResourceError, located, for a loop whose values do not stay in the cores, or whose steps do not leave carried
+    values where the loop expects them.
     """
     numbers = {info.result: number for number, info in enumerate(network.tasks)}
     for span in network.loops:
@@ -363,13 +399,12 @@ def _no_loop(span: LoopSpan, why: str) -> ResourceError:
 
 
 def _must_be_in_dram(function: FuncOp, tasks: tuple[TaskInfo, ...]) -> set[SSAValue]:
-    """Results of the function, values read by index, and what loops scan and stack."""
+    """Results of the function, values read by index, and what loops stack."""
     found: set[SSAValue] = set()
     last = function.body.block.last_op
     if last is not None:
         found.update(memory_root(value) for value in last.operands)
     for loop in loops_in(function.body.block):
-        found.update(map(memory_root, loop.scanned))
         found.update(loop.yielded[len(loop.initial) :])
     for info in tasks:
         for read in info.reads:
@@ -382,14 +417,14 @@ def _must_be_in_dram(function: FuncOp, tasks: tuple[TaskInfo, ...]) -> set[SSAVa
 
 
 def _detour(value: SSAValue, chip: Chip) -> float:
-    """Cycles that storing a value to DRAM and loading it again costs."""
+    """Cycles to store a value to DRAM and load it again."""
     return PASS_THROUGH * prod(shape_of(value)) * value_bytes(value) / chip.dram_bytes_per_cycle
 
 
 def in_cores(
     tasks: Sequence[TaskInfo], plans: Sequence[TaskPlan], last_use: dict[SSAValue, int]
 ) -> dict[SSAValue, TaskPlan]:
-    """Results that are in the cores when the task after those with `plans` begins -> how they were computed."""
+    """Results that are in the cores when the task after those with `plans` begins -> their plans."""
     return {
         info.result: plan
         for info, plan in zip(tasks, plans, strict=False)
@@ -402,6 +437,9 @@ def shapes_read(tasks: tuple[TaskInfo, ...]) -> dict[SSAValue, set[tuple[int, ..
     found: dict[SSAValue, set[tuple[int, ...]]] = {}
     for info in tasks:
         for value in info.operands:
+            found.setdefault(memory_root(value), set()).add(shape_of(value))
+    for span in spans_of(tasks):
+        for value in span.op.scanned:
             found.setdefault(memory_root(value), set()).add(shape_of(value))
     return found
 
@@ -419,8 +457,8 @@ def _plan_next(
     grid: tuple[int, ...] | None = None,
 ) -> TaskPlan | Shortage:
     """
-    Plan a task in so many bytes of SRAM; its result goes to DRAM where it must not or cannot stay. `grid`: the only one
-    that may be taken.
+    Plan a task in so many bytes of SRAM; its result goes to DRAM if it must not or cannot stay. `grid`: the only one
+    that is allowed.
     """
 
     def accept(found: tuple[int, ...]) -> bool:
@@ -458,7 +496,7 @@ def _planned_as_written(
 
 
 def readable_as(info: TaskInfo, shapes: set[tuple[int, ...]]) -> Readable:
-    """Whether a task's result can be read in these shapes where it is."""
+    """Whether a task's result can be read in these shapes from its present tiles."""
     own = shape_of(info.result)
     others = shapes - {own}
 
@@ -472,7 +510,7 @@ def readable_as(info: TaskInfo, shapes: set[tuple[int, ...]]) -> Readable:
 
 
 def _must_leave(info: TaskInfo, in_dram: set[SSAValue], read_as: set[tuple[int, ...]]) -> str | None:
-    """Why the result of a tiled task cannot stay in the cores, or None."""
+    """The reason why the result of a tiled task cannot stay in the cores, or None."""
     if info.result in in_dram:
         return "it is a result of the function or read by index"
     if not read_as:
@@ -488,8 +526,12 @@ def _must_leave(info: TaskInfo, in_dram: set[SSAValue], read_as: set[tuple[int, 
 
 
 def source_of(value: SSAValue, resident: Mapping[SSAValue, TaskPlan]) -> Source:
-    """Where a value comes from, given the plans of the tasks whose results are in the cores."""
+    """The source of a value, given the plans of the tasks whose results are in the cores."""
     root = memory_root(value)
+    part = part_of(root)
+    if part is not None and part.whole in resident:
+        whole = shape_of(part.whole)
+        return Source(resident[part.whole].distribution.row(whole, part.rows, shape_of(value)), False)
     if root not in resident:
         return Source(None, isinstance(root.owner, ConstantOp | WeightOp))
     distribution = resident[root].distribution

@@ -16,7 +16,7 @@ from .sram_budget import SramBudget
 
 
 def is_specified(info: TaskInfo) -> bool:
-    """Whether the task says where its result lies, and thereby that its tiling is meant."""
+    """Whether the task specifies the memory of its result, and with it its tiling."""
     return info.op.placement is not None
 
 
@@ -24,10 +24,10 @@ def plan_specified(
     info: TaskInfo, chip: Chip, sources: Sequence[Source], budget: SramBudget, free: int, must_leave: str | None
 ) -> TaskPlan | Shortage:
     """
-    The plan of a task as the IR gives it, double-buffered if that fits in `budget`.
+    The plan of a task with the tiling in the IR, double-buffered if that fits in `budget`.
 
-    With single buffers it may take all that is `free`; Shortage if that is too little. `must_leave` says why the result
-    cannot stay in the cores. Raises InputError naming the task where tiling or placement cannot be carried out.
+    With single buffers it may take all that is `free`; Shortage if that is too little. `must_leave`: the reason why the
+    result cannot stay in the cores. Raises InputError naming the task if tiling or placement is not possible.
     """
     tiling, resident = info.op.tiling.data, info.op.space is Space.SRAM
     place = f"task '{info.name}'"
@@ -57,7 +57,7 @@ def plan_tiled(
     *,
     resident: bool,
 ) -> TaskPlan | Shortage:
-    """The plan of a task with this tiling, double-buffered where that fits; the rest as `plan_specified`."""
+    """The plan of a task with this tiling, double-buffered if that fits; otherwise as `plan_specified`."""
     tiles = Tiles.of(tiling, info.sizes)
     reads = tuple(
         plan_read(info, chip, tiles, read, source.distribution, source.constant, source.keep)

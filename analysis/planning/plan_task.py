@@ -37,14 +37,14 @@ T = TypeVar("T")
 ALIGNMENT = 64
 """Bytes to which buffers in SRAM are aligned."""
 CONSTANT_SHARE = 5
-"""A buffer for constants takes at most this fraction (1 / 5) of SRAM, so that the next one can be loaded ahead."""
+"""A buffer for constants takes at most this fraction (1 / 5) of SRAM, so that the next one can be prefetched."""
 MATRIX_WORK = 0.2
-"""Prices of plans count the cycles of matrix units with encoded weights so many times beside those of the task."""
+"""Weight of the cycles of matrix units with encoded weights in the price of plans, beside the cycles of the task."""
 PRUNE_RATIO = 1.5
-"""Tilings that cost a task more than so many times the best are not looked at."""
+"""Tilings with a price above so many times the best are pruned."""
 MAX_REFINEMENTS = 64
 MAX_GRIDS = 8
-"""Grids that are looked at closely."""
+"""Largest number of grids that are estimated exactly."""
 
 
 def aligned(size: int) -> int:
@@ -54,62 +54,63 @@ def aligned(size: int) -> int:
 
 @dataclass(frozen=True)
 class Source:
-    """Where an operand comes from: its distribution over the cores (None: DRAM), and whether it is a constant."""
+    """The source of an operand: its distribution over the cores (None: DRAM), and whether it is a constant."""
 
     distribution: Distribution | None
     constant: bool
     keep: bool = False
-    """It is a constant that is to stay in the cores for later tasks."""
+    """Whether it is a constant that is kept in the cores for later tasks."""
 
 
 @dataclass(frozen=True)
 class TaskPlan:
-    """A tiling with what follows from it."""
+    """A tiling with everything derived from it."""
 
     tiling: Tiling
     reads: tuple[ReadPlan, ...]
     sizes: tuple[ReadSize, ...]
     keeps_constants: bool
-    """Constants of all steps are loaded before the first."""
+    """Whether constants of all steps are loaded before the first."""
     slots: int
-    """Buffers of each read that gets new content during the task (2: the next is loaded while one is in use)."""
+    """Number of buffers of each read that changes during the task (2: double-buffered)."""
     resident: bool
-    """The result stays in the cores."""
+    """Whether the result stays in the cores."""
     tile_bytes: int
     """Bytes of the largest tile of the result."""
     step_elements: int
     """Elements of the result of the largest step."""
     scratch_bytes: int
-    """Bytes that the instructions of a step need beside all values."""
+    """Bytes of scratch memory that the instructions of a step need beside all values."""
     working_bytes: int
-    """SRAM of the busiest core that the task needs beside what is there already, the result included."""
+    """SRAM of the busiest core that the task needs beside resident values, including its result."""
     count_work: Callable[[Sequence[ReadSize]], TaskWork] = field(repr=False, compare=False)
-    """Counts `work` for these reads, which plans that do not fit never need."""
+    """Computes `work` on demand, since plans that do not fit never need it."""
     info: TaskInfo = field(repr=False, compare=False)
     """The task, or one with the same operations."""
     chip: Chip = field(repr=False, compare=False)
     matrix_work: float = 0.0
-    """The share by which work of matrix units counts; see `price`."""
+    """The weight of the work of matrix units; see `price`."""
     fitting_steps: int = 1
-    """Number of steps of the first plan looked at that fitted: more would be for speed."""
+    """Number of steps of the first plan that fitted; more steps are for speed."""
 
     @cached_property
     def work(self) -> TaskWork:
-        """What it does on its busiest core."""
+        """The work on its busiest core."""
         return self.count_work(self.sizes)
 
     @cached_property
     def cycles(self) -> float:
-        """Estimated, by itself."""
+        """Estimated cycles in isolation."""
         return alone([self.work], self.chip)[0]
 
     @cached_property
     def price(self) -> float:
         """
-        What plans of a task are compared by: the cycles, and for encoded weights a share of the mean matrix unit's.
+        The criterion by which plans of a task are compared: the cycles, and for encoded weights a share of the mean
+        matrix unit's.
 
-        Weights with few left are soon multiplied, so that a layer mostly waits for memory, and cycles hardly tell apart
-        the plans; but cores that share the weights and have rows of their own all load these weights.
+        Weights of low density are multiplied quickly, so that a layer mostly waits for memory, and cycles hardly
+        distinguish plans; but cores that share the weights and have rows of their own all load these weights.
         """
         step = self.work.step
         if not self.matrix_work or step.unit != "MPU":
@@ -119,11 +120,13 @@ class TaskPlan:
 
     @property
     def least_cycles(self) -> float:
-        """Bound for all plans that differ in steps alone."""
+        """Lower bound for all plans that differ in steps only."""
         return self.work.least
 
     def once(self, what: str, make: Callable[[], T]) -> T:
-        """What `make` works out of this plan, once: variants of a network share plans, and tasks with the same work."""
+        """
+        The result of `make` for this plan, cached: variants of a network share plans, and tasks with the same work.
+        """
         if what not in self._known:
             self._known[what] = make()
         return cast("T", self._known[what])
@@ -134,16 +137,16 @@ class TaskPlan:
 
     @cached_property
     def distribution(self) -> Distribution:
-        """Where the result's tiles are."""
+        """The distribution of the result's tiles over the cores."""
         tiles = self.tiling.tile_boxes(self.info.sizes)
         return Distribution({core: self.info.root.result_box(tile) for core, tile in tiles.items()}, self.tile_bytes)
 
     def staging_slots(self, info: TaskInfo) -> int:
-        """Number of buffers from which steps of the result go to DRAM."""
+        """Number of buffers from which steps of the result are stored to DRAM."""
         return 0 if self.resident else min(self.slots, output_steps(info, self.tiling))
 
     def temporary_bytes(self, buffer: int) -> int:
-        """Bytes of a temporary buffer of the body: for two steps where these use it in turn."""
+        """Bytes of a temporary buffer of the body: for two steps if these use it in turn."""
         nbytes = self.step_elements * self.info.buffers.item_bytes[buffer]
         turns = buffer == self.info.root_in_turn and min(self.slots, output_steps(self.info, self.tiling)) > 1
         return 2 * aligned(nbytes) if turns else nbytes
@@ -156,11 +159,11 @@ class TaskPlan:
         return min(max(self.slots, multi_buffered) if self.changes_always(number) else self.slots, size.versions)
 
     def kept_reads(self) -> list[int]:
-        """Numbers of the reads that stay in the cores for later tasks."""
+        """Numbers of the reads that are kept in the cores for later tasks."""
         return [number for number, read in enumerate(self.reads) if read.keep]
 
     def loading(self, numbers: Container[int]) -> TaskPlan:
-        """The same where it is the first to load the kept reads of these numbers; it finds the others."""
+        """The plan if it is the first to load these kept reads; the others are there already."""
         tile = last_tile(self.info, self.tiling)
         sizes = tuple(
             measure_kept(read, self.info, self.chip, tile, found=number not in numbers) if read.keep else size
@@ -169,27 +172,27 @@ class TaskPlan:
         return replace(self, sizes=sizes)
 
     def changes_always(self, number: int) -> bool:
-        """Whether read `number` is of constants of which every step has its own."""
+        """Whether read `number` is of constants that differ in every step."""
         return self.reads[number].constant and self.sizes[number].versions == self.tiling.step_count > 1
 
 
 def output_steps(info: TaskInfo, tiling: Tiling) -> int:
-    """Number of steps that give different parts of the result."""
+    """Number of steps that compute different parts of the result."""
     return tiling.step_count // math.prod([tiling.steps[dim] for dim in info.reductions])
 
 
 @dataclass(frozen=True)
 class Shortage:
-    """Why no tiling fits: the best one tried needs so many bytes of SRAM on a core."""
+    """The reason why no tiling fits: the smallest one tried needs so many bytes of SRAM on a core."""
 
     needed: int
     operand: int | None = None
-    """The operand whose tiles take most of it."""
+    """The operand whose tiles take most of the memory."""
     operand_bytes: int = 0
 
     @staticmethod
     def of(plan: TaskPlan) -> Shortage:
-        """What a plan needs."""
+        """The shortage of a plan."""
         parts = {
             read.read.operand: min(plan.slots, size.versions) * aligned(size.buffer_bytes)
             for read, size in zip(plan.reads, plan.sizes, strict=True)
@@ -199,7 +202,7 @@ class Shortage:
 
 
 def estimate_together(plans: Sequence[TaskPlan]) -> None:
-    """Work out the cycles of plans for one chip: all in one go, which takes less time."""
+    """Estimate the cycles of several plans for one chip in one call, which is faster."""
     unknown = [plan for plan in plans if "cycles" not in plan.__dict__]
     if unknown:
         for plan, cycles in zip(unknown, alone([plan.work for plan in unknown], unknown[0].chip), strict=True):
@@ -211,7 +214,7 @@ PlaceTiles = Callable[[TaskInfo, tuple[int, ...]], tuple[int, ...]]
 
 
 Readable = Callable[[Callable[[], Distribution]], bool]
-"""Whether those who read a result can do so where it is; it is given what makes the distribution of the result."""
+"""Whether readers can use a result in the cores; its argument computes the distribution of the result on demand."""
 
 
 def plan_task(
@@ -228,9 +231,9 @@ def plan_task(
     """
     The cheapest tiling that fits `budget` on each core, by estimated cycles.
 
-    Only grids that `accept` takes are looked at, and only plans whose price may be less than `limit`.
+    Only grids that `accept` allows are tried, and only plans whose price may be below `limit`.
 
-    Where the result is not `readable`, it goes to DRAM. None: it goes there in any case.
+    A result that is not `readable` goes to DRAM. None: it goes there in any case.
     """
     found = task_plans(info, chip, sources, budget, readable, place, 1, limit=limit, accept=accept)
     return found if isinstance(found, Shortage) else found[0]
@@ -249,8 +252,8 @@ def task_plans(
     accept: Callable[[tuple[int, ...]], bool] = lambda grid: True,
 ) -> list[TaskPlan] | Shortage:
     """
-    The cheapest tilings with different grids, the best first: `most` at most, and none that costs much more than the
-    best. The rest as `plan_task`.
+    The cheapest tilings with different grids, the best first: at most `most`, and none that costs much more than the
+    best. The arguments are as for `plan_task`.
     """
     found: list[TaskPlan] = []
     least = Shortage(1 << 62)
@@ -290,9 +293,9 @@ def _fastest_first(
     tilings: Sequence[Tiling],
 ) -> Iterator[TaskPlan]:
     """
-    A lower bound of each tiling, by ascending cycles: it is at its fastest without steps and messages.
+    Grids by ascending lower bound of their cycles, which is that without steps and messages.
 
-    How values are read is looked at only for tilings whose operations alone take less than others do in all.
+    Reads are examined only for tilings whose operations alone take less than others in total.
     """
     heap: list[tuple[float, int, int]] = []
     for number, tiling in enumerate(tilings):
@@ -315,7 +318,7 @@ def _fastest_first(
 
 
 def _cut(info: TaskInfo, chip: Chip, sources: Sequence[Source], readable: Readable | None, tiles: Tiles) -> Cut:
-    """A grid with its reads; a lower bound where `tiles` are only some."""
+    """A grid with its reads; a lower bound if `tiles` is a sample."""
     served = [sources[read.operand] for read in info.reads]
     reads = tuple(
         plan_read(info, chip, tiles, read, source.distribution, source.constant, source.keep)
@@ -330,7 +333,7 @@ def _cut(info: TaskInfo, chip: Chip, sources: Sequence[Source], readable: Readab
 
 
 def _refine(cut: Cut, tiling: Tiling, budget: SramBudget) -> TaskPlan | Shortage:
-    """Cut tiles into steps until they fit, then go on as long as finer or coarser steps are faster."""
+    """Cut tiles into steps until they fit, then continue as long as finer or coarser steps are faster."""
     info, chip, tile = cut.info, cut.chip, cut.tile
 
     @cache
@@ -374,7 +377,7 @@ def _refine(cut: Cut, tiling: Tiling, budget: SramBudget) -> TaskPlan | Shortage
 
 def _least_excess(options: Sequence[TaskPlan], chip: Chip, budget: SramBudget) -> list[TaskPlan]:
     """
-    Those that come nearest to what `fits` asks for; `budget` is asked so that it need not be the same another time.
+    The plans with the least excess over what `fits` demands; `budget` is queried so that it records the sizes.
     """
 
     def constants(option: TaskPlan) -> int:
@@ -395,18 +398,18 @@ def _least_excess(options: Sequence[TaskPlan], chip: Chip, budget: SramBudget) -
 
 
 def _least(options: Sequence[TaskPlan], nbytes: Callable[[TaskPlan], int]) -> list[TaskPlan]:
-    """All with the fewest bytes."""
+    """All plans with the fewest bytes."""
     sizes = [nbytes(option) for option in options]
     return [option for option, size in zip(options, sizes, strict=True) if size == min(sizes)]
 
 
 def fits(plan: TaskPlan, chip: Chip, budget: SramBudget) -> bool:
-    """Whether a plan keeps to `budget` and leaves some to load the next task's constants."""
+    """Whether a plan keeps the `budget` and leaves memory to load the next task's constants."""
     return not _constant_excess(plan, chip) and budget.fits(plan.working_bytes)
 
 
 def _constant_excess(plan: TaskPlan, chip: Chip) -> int:
-    """By how many bytes the largest buffer for constants is too large."""
+    """Number of bytes by which the largest buffer for constants is too large."""
     largest = 0
     for read, size in zip(plan.reads, plan.sizes, strict=True):
         if size.buffer_bytes > largest and read.constant and not read.keep:  # of what is kept there is no next one
@@ -420,7 +423,7 @@ def _default_order(info: TaskInfo) -> tuple[int, ...]:
 
 
 def _best_order(cut: Cut, plan: TaskPlan) -> TaskPlan:
-    """The loop order that moves least, reductions always innermost."""
+    """The loop order with the least traffic, reductions always innermost."""
     tiling, reductions = plan.tiling, cut.info.reductions
     moving = [dim for dim in tiling.order if tiling.steps[dim] > 1 and dim not in reductions]
     still = [dim for dim in range(len(tiling.steps)) if dim not in moving and dim not in reductions]
@@ -437,22 +440,22 @@ def _best_order(cut: Cut, plan: TaskPlan) -> TaskPlan:
 
 @dataclass(frozen=True)
 class Cut:
-    """A task cut over cores: what is the same however its tiles are cut into steps."""
+    """A task cut over cores: everything that does not depend on the cut of tiles into steps."""
 
     info: TaskInfo
     chip: Chip
     reads: tuple[ReadPlan, ...]
     tile: Box
-    """The last tile, as large as any."""
+    """The last tile, which is as large as any."""
     resident: bool
-    """The result stays in the cores."""
+    """Whether the result stays in the cores."""
 
     def with_traffic(self) -> Cut:
-        """The same with exchanges estimated from their messages."""
+        """A copy with exchanges estimated from their messages."""
         return replace(self, reads=tuple(read.with_traffic(self.chip) for read in self.reads))
 
     def buffered(self, tiling: Tiling, budget: SramBudget) -> TaskPlan:
-        """With two buffers; the constants of all steps are kept if that fits in `budget`."""
+        """The double-buffered plan; the constants of all steps are loaded together if that fits in `budget`."""
         if tiling.step_count > 1:
             step = self._largest_step(tiling)
             sizes = self._sizes(tiling, step, keep_constants=True)
@@ -463,7 +466,7 @@ class Cut:
         return self.plan(tiling)
 
     def plan(self, tiling: Tiling, slots: int = 2, keep_constants: bool = False) -> TaskPlan:
-        """What follows from a tiling of this grid and from a number of buffers."""
+        """The plan of a tiling with this grid and number of buffers."""
         step = self._largest_step(tiling)
         return self._plan(tiling, step, self._sizes(tiling, step, keep_constants), slots, keep_constants)
 
@@ -500,7 +503,7 @@ class Cut:
 
     @cached_property
     def _result_bytes(self) -> tuple[int, int, tuple[int, ...]]:
-        """Bytes of an element of the result, of the largest tile of it, and of an element of each temporary buffer."""
+        """Bytes of an element of the result, of its largest tile, and of an element of each temporary buffer."""
         info, buffers = self.info, self.info.buffers
         item = value_bytes(info.result)
         temporaries = tuple(buffers.item_bytes[number] for number in buffers.temporaries)
@@ -508,7 +511,7 @@ class Cut:
 
     @cached_property
     def _gathering(self) -> tuple[float, int]:
-        """Cycles of exchanges, and of the vector unit before they end."""
+        """Cycles of exchanges, and of the vector unit for their preparation."""
         return sum(read.exchange_cycles for read in self.reads), sum(read.prepare_cycles for read in self.reads)
 
     @cached_property
@@ -531,9 +534,9 @@ class Cut:
         )  # fmt: skip
 
     def _stored_bytes(self, step: Box) -> float:
-        """Bytes that cross ports of DRAM for the result, of which each step stores a part: whole bursts."""
+        """Bytes over DRAM ports for the result, of which each step stores a part: whole bursts."""
         info = self.info
-        item, piece = value_bytes(info.result), info.root.largest_result(step)
+        item, sizes_stored = value_bytes(info.result), info.root.largest_result(step)
         whole = info.root.result_box(Box.whole(info.sizes))
-        share = burst_bytes(whole.sizes, piece, item, self.chip) / max(1, math.prod(piece) * item)
+        share = burst_bytes(whole.sizes, sizes_stored, item, self.chip) / max(1, math.prod(sizes_stored) * item)
         return share * whole.volume * item

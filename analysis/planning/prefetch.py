@@ -1,4 +1,4 @@
-"""How early the constants of tasks are loaded where the tasks say so."""
+"""The prefetch that tasks specify."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from .plan_network import NetworkPlan
 def specified_prefetch(network: NetworkPlan) -> tuple[dict[int, int], dict[int, int]] | None:
     """
     (task -> the earlier task during which its first constants are loaded, task -> the number of its steps whose
-    constants these are, where that is not 1); None where no task says anything.
+    constants these are, if it is not 1); None if no task specifies prefetch.
 
-    Raises InputError naming a task that is to load them before the first task, or for several steps where that cannot
-    be.
+    Raises InputError naming a task whose loads would begin before the first task, or for more steps than possible.
     """
     if all(info.op.prefetch is None for info in network.tasks):
         return None

@@ -20,7 +20,7 @@ class PrefetchPolicy:
     waiting: bool
     """The tasks between are assumed to take as long as their own loads, which may be under way as well."""
     multi_buffered: bool
-    """Constants of several steps may be loaded together (see `deep_loads`)."""
+    """Whether constants of several steps may be loaded together (see `multi_buffering`)."""
 
     def __str__(self) -> str:
         order = "beside those of tasks between" if self.waiting else "before those of tasks between"
@@ -47,9 +47,9 @@ def prefetch_starts(
     Task -> the earlier task during which the loads of its first constants begin; tasks without constants are left out.
     The first are those of the first step, or of as many as `multi_buffered` says.
 
-    Every task leaves DRAM idle for a part of its estimated time. From the last task to the first, a task's loads take
+    Every task leaves DRAM idle for a part of its estimated time. From the last task to the first, a task's loads use
     what is left of the idle time of the tasks before it, the nearest first, until they are covered; they keep the order
-    of the tasks. What a later task needs for more time than there is so moves the loads of earlier ones forward.
+    of the tasks. Long loads of a later task thus move the loads of earlier ones forward.
     """
     first = [_first_constant_bytes(plan, multi_buffered.get(number, 1)) for number, plan in enumerate(plans)]
     own = [_own_bytes(plan) - early for plan, early in zip(plans, first, strict=True)]
@@ -91,7 +91,7 @@ def prefetch_starts(
 
 
 def _quiet_cycles(plan: TaskPlan) -> float:
-    """From when on a task has what it gathers: cores may pass on what they have loaded for others."""
+    """The time from which on a task has its gathered values, so that cores may multicast loads for other tasks."""
     step = plan.work.step
     return max(plan.work.computing, float(step.root + step.rest) if plan.work.steps == 1 else 0.0)
 
@@ -106,6 +106,6 @@ def _first_constant_bytes(plan: TaskPlan, early: int) -> float:
 
 
 def _own_bytes(plan: TaskPlan) -> float:
-    """Bytes that a task moves from and to DRAM."""
+    """Bytes that a task transfers from and to DRAM."""
     result = 0 if plan.resident else plan.tile_bytes * len(plan.tiling.cores)
     return result + sum(size.dram_bytes for size in plan.sizes)

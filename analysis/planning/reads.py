@@ -1,4 +1,4 @@
-"""The ways in which a tiled task gets the values that it reads."""
+"""Reads of tiled tasks: how each operand reaches the cores."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from .storage import Distribution
 from .traffic import BoxArrays, exchange_traffic, most_missing
 
 SHARE_ABOVE_BYTES = 4096
-"""Slices that several cores need are read from DRAM once and sent on if reading them everywhere costs more bytes."""
+"""Slices that several cores need are read from DRAM once and multicast if reading them everywhere costs more bytes."""
 
 MOST_PARTS = 8
-"""Exchanges in which a gather comes at most: each takes a semaphore."""
+"""Largest number of exchanges of a gather; each takes semaphores."""
 
 SAMPLES = 4
-"""Cores by which tilings are compared at first."""
+"""Number of cores in the sample by which tilings are compared first."""
 
 
 class ReadKind(StrEnum):
-    """The ways in which a value reaches a core."""
+    """How a value reaches a core."""
 
     DIRECT = "direct"
-    """It is in the core's own memory already."""
+    """The value is in the core's own memory."""
     GATHER = "gather"
-    """Parts held by other cores are sent over before the task begins."""
+    """Other cores send their parts before the task begins."""
     STREAM = "stream"
-    """It is loaded from DRAM step by step."""
+    """The value is loaded from DRAM step by step."""
     INDEXED = "indexed"
-    """The instruction itself reads rows of it from DRAM."""
+    """The instruction itself reads rows of the value from DRAM."""
 
 
 @dataclass(frozen=True)
@@ -47,26 +47,26 @@ class ReadPlan:
     read: Read
     kind: ReadKind
     constant: bool
-    """Known before the network runs (weights): may be fetched before earlier tasks have finished."""
+    """Whether it is a constant, which may be loaded before earlier tasks have finished."""
     item_bytes: int
     whole: Slices
     """Per core: the slice of its whole tile."""
     gathered: int = 0
     """GATHER: bytes of the largest core's buffer."""
     places: tuple[BoxArrays, BoxArrays] | None = field(default=None, repr=False, compare=False)
-    """GATHER: where it is, and what cores need."""
+    """GATHER: the boxes that cores hold, and those that they need."""
     exchange_cycles: float = 0.0
-    """GATHER: estimated time of the exchange; a lower bound until `with_traffic` has looked at it closely."""
+    """GATHER: estimated time of the exchange; a lower bound until `with_traffic` replaces it."""
     prepare_cycles: int = 0
-    """GATHER: time in which the busiest core fills borders and copies what it holds itself."""
+    """GATHER: time in which the busiest core fills padding and copies what it holds itself."""
     keep: bool = False
-    """STREAM: what cores need in all steps stays there for later tasks."""
+    """STREAM: whether the slices of all steps are kept in the cores for later tasks."""
 
     @cached_property
     def outer_axis(self) -> int | None:
         """
-        GATHER: the outermost axis of the value along which a core's buffer extends: what arrives along it, part after
-        part, does not lie between what is there already. None: nothing is gathered.
+        GATHER: the outermost axis of the value along which a core's buffer extends: parts along it are contiguous, and
+        do not interleave with earlier ones. None: nothing is gathered.
         """
         extended = (self.whole.gathered > 1).any(axis=0)
         return int(extended.argmax()) if extended.any() else None
@@ -77,7 +77,7 @@ class ReadPlan:
         return self.whole.groups if self.kind is ReadKind.STREAM else ()
 
     def with_traffic(self, chip: Chip) -> ReadPlan:
-        """The same with the exchange estimated from its messages."""
+        """A copy with the exchange estimated from its messages."""
         if self.places is None:
             return self
         cycles = exchange_traffic(*self.places, self.item_bytes, chip).cycles(chip)
@@ -93,19 +93,19 @@ class ReadSize:
     buffer_bytes: int
     """Bytes of one buffer, padding included."""
     received_bytes: int
-    """Bytes that other cores which read the same pass on to a core, step by step."""
+    """Bytes that a core receives from other cores with the same slices, over all steps."""
     dram_bytes: int
-    """Bytes that cross the ports of DRAM for all cores: whole bursts."""
+    """Bytes over the DRAM ports for all cores: whole bursts."""
     parts: int = 1
-    """GATHER: exchanges in which the buffer fills."""
+    """GATHER: number of exchanges that fill the buffer."""
     kept: bool = False
-    """STREAM: the slices of all steps are loaded together, before the first step."""
+    """STREAM: whether the slices of all steps are loaded together, before the first step."""
     found: bool = False
-    """STREAM: an earlier task has loaded them, and left them where they are."""
+    """STREAM: whether an earlier task has loaded and kept them."""
 
 
 _NOTHING = ReadSize(1, 0, 0, 0)
-"""Of what is there, or what the instruction itself reads."""
+"""The size of reads that are in the core already, or that the instruction itself does."""
 
 
 def last_tile(info: TaskInfo, tiling: Tiling) -> Box:
@@ -115,7 +115,7 @@ def last_tile(info: TaskInfo, tiling: Tiling) -> Box:
 
 
 def sample_tiles(info: TaskInfo, tiling: Tiling) -> Tiles:
-    """The tiles of a few cores, the last and largest among them: enough to bound what a tiling costs from below."""
+    """The tiles of a few cores, the last and largest among them: enough for a lower bound of a tiling's cost."""
     last = len(tiling.cores) - 1
     return Tiles.of(tiling, info.sizes, sorted({last * part // (SAMPLES - 1) for part in range(SAMPLES)}))
 
@@ -130,8 +130,8 @@ def plan_read(
     keep: bool = False,
 ) -> ReadPlan:
     """
-    Decide how `read` is served when the value lies in the cores as `source` says, or in DRAM (None). `keep`: a constant
-    is to stay in the cores.
+    Decide how `read` is served if the value is in the cores with distribution `source`, or in DRAM (None). `keep`: a
+    constant is to stay in the cores.
     """
     if tiles.sampled:
         # The same for all sources: searches with other values in the cores ask for it again.
@@ -160,7 +160,7 @@ def plan_read(
 def measure_read(
     plan: ReadPlan, info: TaskInfo, chip: Chip, tiling: Tiling, step: Box, tile: Box, keep_constants: bool
 ) -> ReadSize:
-    """Sizes of a read, given the largest step of the largest tile; constants of all steps may be kept."""
+    """Sizes of a read, given the largest step of the largest tile; constants of all steps may be loaded together."""
     match plan.kind:
         case ReadKind.GATHER:
             return ReadSize(1, plan.gathered, 0, 0, gather_parts(plan, info, tiling))
@@ -175,7 +175,7 @@ def measure_read(
 
 
 def measure_kept(plan: ReadPlan, info: TaskInfo, chip: Chip, tile: Box, *, found: bool) -> ReadSize:
-    """Of what cores need in all steps and keep; `found`: it is there already."""
+    """Sizes of a kept read of all steps; `found`: it is in the cores already."""
     kept = info.largest_slice(*plan.read.uses[0], tile)
     nbytes = math.prod(kept) * plan.item_bytes
     if found:
@@ -188,7 +188,7 @@ def measure_kept(plan: ReadPlan, info: TaskInfo, chip: Chip, tile: Box, *, found
 
 
 def plan_shape(plan: ReadPlan, info: TaskInfo) -> tuple[int, ...]:
-    """Of the value that is read."""
+    """Shape of the value that is read."""
     return info.argument_shapes[plan.read.operand]
 
 
@@ -198,8 +198,8 @@ def _measure_stream(
     number, index = plan.read.uses[0]
     versions = version_count(info, tiling, plan.read)
     shape = plan_shape(plan, info)
-    piece = info.largest_slice(number, index, step)
-    size = math.prod(piece) * plan.item_bytes
+    slice_sizes = info.largest_slice(number, index, step)
+    size = math.prod(slice_sizes) * plan.item_bytes
     filled = info.filled(plan.read)
     groups = plan.whole.group_sizes
     if keep and versions > 1 and plan.whole.is_plain:
@@ -212,25 +212,25 @@ def _measure_stream(
             return ReadSize(1, whole, 0, loaded, kept=True)
     shared = any(is_shared(cores, size * versions) for cores in groups)
     loads = sum(count * (1 if is_shared(cores, size * versions) else cores) for cores, count in groups.items())
-    loaded = round(loads * versions * filled * burst_bytes(shape, piece, plan.item_bytes, chip))
+    loaded = round(loads * versions * filled * burst_bytes(shape, slice_sizes, plan.item_bytes, chip))
     return ReadSize(versions, size, round(size * versions * filled) if shared else 0, loaded)
 
 
-def burst_bytes(shape: Sequence[int], piece: Sequence[int], item_bytes: int, chip: Chip) -> int:
+def burst_bytes(shape: Sequence[int], slice_sizes: Sequence[int], item_bytes: int, chip: Chip) -> int:
     """
-    Bytes that cross a port of DRAM for a piece of these sizes out of a value of `shape`, which lies there in row-major
-    order: whole bursts for each contiguous run.
+    Bytes over a DRAM port for a slice of these sizes of a value of `shape`, which is there in row-major order: whole
+    bursts for each contiguous run.
     """
     run = 1
-    for size, whole in zip(reversed(piece), reversed(shape), strict=True):
+    for size, whole in zip(reversed(slice_sizes), reversed(shape), strict=True):
         run *= min(size, whole)
         if size != whole:
             break
-    return dram_traffic(chip, math.prod(piece) // max(run, 1), run * item_bytes)
+    return dram_traffic(chip, math.prod(slice_sizes) // max(run, 1), run * item_bytes)
 
 
 def gather_parts(plan: ReadPlan, info: TaskInfo, tiling: Tiling) -> int:
-    """In how many parts a gather comes, each before the step that needs it, so that steps need not wait for all."""
+    """Number of parts of a gather, each before the step that needs it, so that steps need not wait for all."""
     if tiling.step_count == 1 or plan.outer_axis is None:
         return 1
     steps = math.prod(tiling.steps[dim] for dim in info.moving_dims(plan.read, plan.outer_axis))
@@ -238,7 +238,7 @@ def gather_parts(plan: ReadPlan, info: TaskInfo, tiling: Tiling) -> int:
 
 
 def is_shared(cores: int, bytes_each: int) -> bool:
-    """Whether so many cores that read the same bytes get them from a few of them, instead of each from DRAM."""
+    """Whether so many cores with the same slice get it by multicast instead of each from DRAM."""
     return cores > 1 and (cores - 1) * bytes_each > SHARE_ABOVE_BYTES
 
 

@@ -10,16 +10,16 @@ from .network_estimate import Code, TaskWorks, network_estimate
 from .plan_network import NetworkPlan
 
 SHIFTS = (-1, 1, 2)
-"""Tasks by which loads are moved."""
+"""Distances, in tasks, by which loads are moved."""
 TRIALS = 200
-"""Estimates that are made at most."""
+"""Largest number of estimates."""
 
 
 def shift_prefetch(network: NetworkPlan, code: Code, chip: Chip, known: TaskWorks) -> dict[int, int]:
     """
-    `code.ahead` with loads a task earlier, or one or two later, where that makes the estimate less: what is passed on
-    between cores may hold up an exchange, and values from DRAM wait for constants. Task by task, first those whose
-    loads come while tasks take longest beyond what they take alone.
+    `code.ahead` with loads a task earlier, or one or two later, if that reduces the estimate: multicasts between cores
+    may delay an exchange, and values from DRAM wait for constants. Task by task, beginning with those whose loads
+    coincide with tasks that are delayed most.
     """
     works = known.beside(code)
     times = network_estimate(code, chip, works)

@@ -1,9 +1,9 @@
 """
-Products of one row cut along their inputs: parts with all outputs each, on cores of their own, and the sum over parts.
+Products of one row cut along their inputs: parts with all outputs each, on separate cores, and the sum over parts.
 
-What a lane of a matrix unit takes is the sum over its output neurons, and the fullest lane decides. A narrow panel of
-whole neurons waits for the one with most weights. In parts, each lane has a share of these, and as many cores have work
-with panels that are as many times wider, whose lanes have other neurons beside.
+The time of a lane of a matrix unit is the sum over its output neurons, and the slowest lane decides. A narrow panel of
+whole neurons waits for the one with most weights. If inputs are cut, each lane has a share of these, and as many cores
+have work with panels that are wider by the number of parts, whose lanes process further neurons.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from ..sparse.smallest_encoding import Choice
 from .estimate import MESSAGE
 
 ACCEPT_RATIO = 0.9
-"""Inputs are cut only if the product then takes less than this share of what it does (`LayerCost.price`)."""
+"""Inputs are cut only if the price (`LayerCost.price`) is then below this share of that without a cut."""
 MORE_WORK = 1.25
-"""It may make so many times the work for matrix units: parts of joined lanes are not all filled."""
+"""Largest factor by which the work of matrix units may grow: parts of joined lanes are not all filled."""
 SECOND_TASK = 100
 """Cycles that a task for the sum costs beside the messages of the parts."""
 
 
 @dataclass(frozen=True)
 class Split:
-    """In how many parts the inputs are, and what the product then takes with its sum."""
+    """The number of parts of the inputs, and the cost of the product with its sum."""
 
     parts: int
     cost: LayerCost
@@ -37,8 +37,8 @@ class Split:
 
 def best_split(chip: Chip, layer: Layer, mask: Mask, choice: Choice) -> Split:
     """
-    The number of parts with which a product takes least, 1 where others are not worth while or make much more work for
-    matrix units; see `best_panels`.
+    The number of parts with the least cost of a product, 1 if others do not pay or make much more work for matrix
+    units; see `best_panels`.
     """
     whole = best_panels(chip, layer, mask, choice)
     best = Split(1, whole)

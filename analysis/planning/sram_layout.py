@@ -1,4 +1,4 @@
-"""Addresses in SRAM for everything that planned tasks hold there; the same on every core."""
+"""SRAM layout: addresses of all buffers of planned tasks, the same on every core."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ from .interleaved import parts_interleave
 from .loops import is_carry
 from .network_estimate import Code, TaskWorks, network_estimate
 from .plan_network import NetworkPlan
-from .plan_task import ALIGNMENT, aligned
+from .plan_task import ALIGNMENT, TaskPlan, aligned
 from .prefetch_candidates import prefetch_starts
+from .reads import ReadKind
 from .shift_prefetch import shift_prefetch
 
 DOUBLING = 4
-"""Loads ahead that are in the way are moved one at a time at first, and twice as many after so many rounds."""
+"""Prefetches that prevent a layout are delayed one at a time at first, and twice as many after each DOUBLING rounds."""
 
 Role = Literal["tile", "read", "staging", "temporary"]
 Key = tuple[Role, int, int, int]
-"""What a buffer is for: role, task, number of the read or of the body's buffer, slot."""
+"""The purpose of a buffer: role, task, number of the read or of the body's buffer, slot."""
 
 
 class SramBuffer(NamedTuple):
-    """A buffer for people: where it lies, and the first and last task at which it is in use."""
+    """A buffer for reports: its address, and the first and last task at which it is in use."""
 
     role: str
     """As in `Key`; reads of constants are "constant"."""
@@ -45,30 +46,30 @@ class SramBuffer(NamedTuple):
 
 @dataclass(frozen=True)
 class SramLayout:
-    """Where the buffers lie."""
+    """The addresses of all buffers."""
 
     addresses: dict[Key, int]
     ahead: dict[int, int]
-    """Task -> the earlier task at whose end its first constants are loaded; tasks not in it load them themselves."""
+    """Task -> the earlier task at whose end its first constants are loaded; other tasks load them themselves."""
     peak: int
     """Bytes up to the end of the highest buffer."""
     lower_bound: int
-    """Most bytes alive at once: no allocation can need fewer."""
+    """Most bytes alive at one time: a lower bound of every allocation."""
     buffers: tuple[SramBuffer, ...] = ()
-    """All of them, in the order of `addresses`."""
+    """All buffers, in the order of `addresses`."""
     apart: frozenset[int] = frozenset()
-    """Tasks whose results stay in the cores, but which work on parts of these in buffers of their own ("staging")."""
+    """Tasks whose results stay in the cores, but whose parts are computed in staging buffers."""
     multi_buffered: Mapping[int, int] = field(default_factory=dict[int, int])
-    """Task -> buffers of its constants that change in every step, all loaded ahead; of others there are two."""
+    """Task -> number of buffers of its constants that change in every step, all prefetched; other tasks have two."""
 
     @property
     def code(self) -> Code:
-        """What the estimate has to know, but for the number of instructions."""
+        """The facts that the estimate needs, except the number of instructions."""
         return Code(self.ahead, self.apart, self.freed, multi_buffered=self.multi_buffered)
 
     @cached_property
     def freed(self) -> dict[tuple[int, bool], int]:
-        """(task, constants or not) -> the last task before that uses memory to which its first loads go; none: -1."""
+        """(task, constants or not) -> the last earlier task that uses the memory of its first loads; none: -1."""
         if not self.buffers:
             return {}
         table = np.array([(one.address, one.address + one.size, one.first, one.last) for one in self.buffers])
@@ -103,8 +104,8 @@ def lay_out_sram(network: NetworkPlan, chip: Chip, works: TaskWorks | None = Non
     """
     Place all buffers by their lifetimes, counted in tasks.
 
-    Constants are loaded ahead as far as `prefetch_starts`, and then `shift_prefetch`, find useful and memory allows.
-    `works`: of the network, where they are known. Raises ResourceError if the buffers do not fit even without.
+    Constants are prefetched as far as `prefetch_starts`, and then `shift_prefetch`, find useful and memory allows.
+    `works`: those of the network, if known. Raises ResourceError if the buffers do not fit even without prefetch.
     """
     if network.loops:
         return lay_out(network, chip, _around_loops(prefetch_starts(network.plans, chip, network.policy), network))
@@ -120,32 +121,59 @@ def lay_out_sram(network: NetworkPlan, chip: Chip, works: TaskWorks | None = Non
 
 def _around_loops(ahead: Mapping[int, int], network: NetworkPlan) -> dict[int, int]:
     """
-    `ahead` without loads in loops that are for later tasks. Constants that stay in the cores while a loop runs come
-    with the first task after the loop before it, as nothing that these load has to wait for them then.
+    `ahead` without loads in loops that are for later tasks. Constants of the tasks after a loop, and those that stay in
+    the cores while the next one runs, come while it runs, where its steps load nothing: they are asked for before it
+    begins. Else they come with the first task after it, as nothing that steps load has to wait for them then. What
+    stays in the cores during a loop comes behind all that tasks before it load themselves.
     """
     found: dict[int, int] = {}
     before = 0
+    """The first task whose time later constants may take."""
+    after = 0
     """The first task after the last loop so far."""
+    streaming = 0
+    """The last task so far, outside of loops, that itself loads what it computes with."""
     for number, plan in enumerate(network.plans):
         span = network.loop_of.get(number)
+        start = after if _pass_on_constants(plan) else before
+        reads = zip(plan.reads, plan.sizes, strict=True)
+        loaded = [size for read, size in reads if read.constant and size.buffer_bytes and not size.found]
         if span is not None:
-            reads = zip(plan.reads, plan.sizes, strict=True)
-            loaded = [size for read, size in reads if read.constant and not size.found]
-            if before < span.first and loaded and all(size.kept for size in loaded):
-                found[number] = before
+            if start < span.first and loaded and all(size.kept for size in loaded):
+                found[number] = start if start < after else max(start, streaming)
             if number == span.last:
-                before = number + 1
-        elif number in ahead and max(ahead[number], before) < number:
-            found[number] = max(ahead[number], before)
+                after = number + 1
+                quiet = span.first > before and not any(map(_loads_in_steps, network.plans[span.first : after]))
+                before = max(before, span.first - 1) if quiet else after
+            continue
+        if any(read.kind is ReadKind.STREAM and not read.constant for read in plan.reads):
+            streaming = number
+        if start < after and loaded:
+            found[number] = start
+        elif number in ahead and max(ahead[number], start) < number:
+            found[number] = max(ahead[number], start)
     return found
+
+
+def _pass_on_constants(plan: TaskPlan) -> bool:
+    """Whether cores send constants on to each other, which takes the place of what steps send."""
+    return any(read.constant and size.received_bytes for read, size in zip(plan.reads, plan.sizes, strict=True))
+
+
+def _loads_in_steps(plan: TaskPlan) -> bool:
+    """Whether a task of a loop loads something in each step."""
+    return any(
+        read.kind is ReadKind.INDEXED or (read.kind is ReadKind.STREAM and size.buffer_bytes and not size.kept)
+        for read, size in zip(plan.reads, plan.sizes, strict=True)
+    )
 
 
 def estimated_times(
     network: NetworkPlan, layout: SramLayout, chip: Chip, works: TaskWorks, issued: NDArray[np.int64] | None = None
 ) -> list[int]:
     """
-    `network_estimate` with buffers where `layout` has them; `issued`: as in `Code`. A task in a loop is expected to
-    take as long in every step.
+    `network_estimate` with the buffers of `layout`; `issued`: as in `Code`. A task in a loop is assumed to take equally
+    long in every step.
     """
     times = network_estimate(replace(layout.code, issued=issued), chip, works.beside(layout.code))
     for number, span in network.loop_of.items():
@@ -157,9 +185,9 @@ def lay_out(
     network: NetworkPlan, chip: Chip, ahead: Mapping[int, int], multi_buffered: Mapping[int, int] = MappingProxyType({})
 ) -> SramLayout:
     """
-    All buffers, constants loaded as far ahead as given and memory allows. Parts of results that would interleave are
-    worked on apart, and what comes into buffers need not wait for what the task before leaves, where there is room
-    beside all that. `multi_buffered`: as in `SramLayout`. Raises ResourceError if the buffers do not fit.
+    Lay out all buffers, with constants prefetched as far as given and memory allows. Parts of results that would
+    interleave are computed in staging buffers, and loads do not reuse the memory of the previous task, if everything
+    fits. `multi_buffered`: as in `SramLayout`. Raises ResourceError if the buffers do not fit.
     """
     plain = _tight(network, chip, dict(ahead), multi_buffered)
     wanted = [
@@ -204,15 +232,18 @@ def _tight(network: NetworkPlan, chip: Chip, ahead: dict[int, int], multi_buffer
                 )  # fmt: skip
             crowded = crowded or list(ahead)
         for task in crowded:
-            ahead[task] += 1
-            if ahead[task] == task:
+            later = network.loop_of.get(ahead[task] + 1)
+            ahead[task] = ahead[task] + 1 if later is None else later.last + 1
+            if ahead[task] >= task:
                 del ahead[task]
 
 
 def _in_the_way(
     buffers: _Buffers, result: Allocation, ahead: Mapping[int, int], live: Sequence[int], chip: Chip
 ) -> list[int]:
-    """Tasks whose constants are loaded ahead while a buffer that does not fit is in use, from the greatest crowd on."""
+    """
+    Tasks whose prefetched constants overlap with a buffer that does not fit, beginning where most bytes are alive.
+    """
     above = np.flatnonzero(result.offsets + np.array(buffers.sizes) > chip.sram_bytes).tolist()
     change = np.zeros(len(live) + 1, np.int64)
     for buffer in above:
@@ -243,7 +274,10 @@ def _collect(
     apart: frozenset[int] = frozenset(),
     early: bool = False,
 ) -> _Buffers:
-    """All buffers; with `early`, those into which values come are free one task before these may begin to come."""
+    """
+    Collect all buffers with lifetimes; with `early`, buffers of loaded values are allocated one task before the loads
+    may begin.
+    """
     buffers = _Buffers()
     for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True)):
         span = network.loop_of.get(number)

@@ -1,4 +1,4 @@
-"""Where the values of a network live: in DRAM, or spread over the cores as the tiles that computed them."""
+"""Distributions of values over the cores: as the tiles in which they were computed."""
 
 from __future__ import annotations
 
@@ -22,17 +22,34 @@ class Distribution:
 
     @cached_property
     def arrays(self) -> BoxArrays:
-        """Its boxes."""
+        """The boxes as arrays."""
         return BoxArrays.of(self.boxes)
 
     @cached_property
     def key(self) -> Hashable:
-        """Equal for distributions of the same bytes over the same cores; quicker to compare than the boxes."""
+        """
+        A key that is equal for distributions of the same bytes over the same cores, and faster to compare than the
+        boxes.
+        """
         arrays = self.arrays
         return arrays.low.shape, arrays.cores.tobytes(), arrays.low.tobytes(), arrays.high.tobytes(), self.tile_bytes
 
+    def row(self, shape: tuple[int, ...], rows: int, row: tuple[int, ...]) -> Distribution | None:
+        """
+        Where one of so many `rows` of a value of a shape lies, each of shape `row`; None where a core does not hold its
+        part of all rows one after the other.
+        """
+        seen = self.reshaped(shape, (rows, *row))
+        if seen is None:
+            return None
+        held = {core: box for core, box in seen.boxes.items() if box.volume}
+        if any(box.sizes[0] != rows for box in held.values()):
+            return None
+        boxes = {core: Box(box.offsets[1:], box.sizes[1:]) for core, box in held.items()}
+        return Distribution(boxes, self.tile_bytes // rows)
+
     def reshaped(self, old: tuple[int, ...], new: tuple[int, ...]) -> Distribution | None:
-        """The same memory seen in another shape; None where a tile is no box in that shape."""
+        """The same memory viewed in another shape; None if a tile is not a box in that shape."""
         if old == new:
             return self
         groups = dimension_groups(old, new)
@@ -64,7 +81,7 @@ def _reshaped_box(box: Box, old: tuple[int, ...], new: tuple[int, ...], groups: 
 
 
 def _contiguous_range(box: Box, shape: tuple[int, ...], dims: tuple[int, ...]) -> tuple[int, int]:
-    """(start, length) of a box's part in a group of dimensions, as row-major positions; length 0 if it has gaps."""
+    """(start, length) of a box in a group of dimensions, as row-major positions; length 0 if it has gaps."""
     start, length = 0, 1
     pitch = 1
     whole = True  # all dimensions further inside are taken whole

@@ -20,14 +20,14 @@ from .estimate import HANDSHAKE, PASS_THROUGH, op_cycles
 
 UNITS = ("MPU", "VPU", "DAU")
 RESIDENT_SHARE = 0.6
-"""Of SRAM: results that stay in the cores beyond this are held to crowd out the task at work."""
+"""The share of SRAM above which resident results are assumed to displace the current task."""
 
 
 def estimated_profiles(tasks: Sequence[TaskOp], predecessors: list[list[int]], chip: Chip) -> UnitProfiles:
     """
-    The pieces of tasks that may or may not be tiled.
+    The profiles of tasks, tiled or not.
 
-    The operations of a body follow each other; each takes its cycles on one core, over the number of cores.
+    The operations of a body run one after another; each takes its cycles on one core, divided by the number of cores.
     """
     cores = len(chip.usable_cores)
     offset, busy = np.zeros((len(tasks), len(UNITS)), np.int64), np.zeros((len(tasks), len(UNITS)), np.int64)

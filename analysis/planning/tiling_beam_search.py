@@ -1,9 +1,9 @@
 """
 Beam search over the tilings of a network: each is judged together with the tasks that follow.
 
-`plan_network` takes the best tiling of each task for itself, and what reads the result has to live with where that left
-it. Here several partial plans go side by side from task to task, each with the clocks of the estimate; of those that
-leave the same values in the same places only the quickest goes on.
+`plan_network` takes the best tiling of each task in isolation, and the readers have to accept the distribution of its
+result. Here several partial plans are continued from task to task, each with the clocks of the estimate; of those with
+the same distributions of values only the fastest is kept.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from .sram_layout import SramLayout, estimated_times, lay_out_sram
 BEAM = 6
 """Width of the beam: partial plans that are continued after each task."""
 TILINGS = 4
-"""Tilings of a task with which each partial plan is continued."""
+"""Number of tilings of a task with which each partial plan is continued."""
 DRAM_BOUND_RATIO = 1.1
-"""A network that is estimated to take at most so many times as long as its transfers from DRAM has little to gain."""
+"""A network whose estimate is at most so many times its transfers from DRAM is not searched: it has little to gain."""
 CONTENTION = 0.3
 """
-Of the three times of a task (units, DRAM, network) the longest is in the run already. This share of the other two is
-added to it, since tasks around cannot use them meanwhile; less than `NEIGHBOURS`, as the run has most of it.
+Of the three times of a task (units, DRAM, network) the longest is part of the run. This share of the other two is added
+to it, since neighbouring tasks cannot use them meanwhile; less than `NEIGHBOURS`, as the run contains most of it.
 """
 
 
@@ -46,9 +46,9 @@ def tiling_beam_search(
     network: NetworkPlan, chip: Chip, place: PlaceTiles, memo: PlanMemo | None = None
 ) -> NetworkPlan:
     """
-    A plan that is estimated to be quicker than `network`, or this. The same values stay in the cores.
+    A plan that is estimated to be faster than `network`, or `network` itself. The same values stay in the cores.
 
-    Tasks that were tiled before are left as they are, and with them the network. `memo`: of its tasks, for this chip
+    A network with tasks that were tiled before does not change. `memo`: of its tasks, for this chip
     and `place`.
     """
     if len(network.tasks) < 2 or network.loops or any(is_specified(info) for info in network.tasks):
@@ -74,7 +74,7 @@ def tiling_beam_search(
 
 
 def _best_prefetch(network: NetworkPlan, chip: Chip, works: TaskWorks) -> tuple[NetworkPlan, SramLayout, int]:
-    """The network with the lead that is estimated best, its layout, and the estimate."""
+    """The network with the prefetch policy of the best estimate, its layout, and the estimate."""
     found: list[tuple[NetworkPlan, SramLayout, int]] = []
     for policy in dict.fromkeys(replace(policy, multi_buffered=False) for policy in PREFETCH_POLICIES):
         prefetched = replace(network, policy=policy)
@@ -84,7 +84,7 @@ def _best_prefetch(network: NetworkPlan, chip: Chip, works: TaskWorks) -> tuple[
 
 
 def _beside_cycles(network: NetworkPlan) -> float:
-    """What the prices of plans count beside cycles."""
+    """The terms of the prices of plans beside cycles."""
     return sum(plan.price - plan.cycles for plan in network.plans)
 
 
@@ -94,10 +94,10 @@ class _Partial:
 
     plans: tuple[TaskPlan, ...]
     held: dict[SSAValue, TaskPlan]
-    """Results in the cores that later tasks read -> how they were computed."""
+    """Results in the cores that later tasks read -> their plans."""
     run: NetworkRun
     missed: float
-    """Cycles beside those of the run so far."""
+    """Price beside the cycles of the run so far."""
 
     @property
     def cost(self) -> float:
@@ -107,23 +107,23 @@ class _Partial:
 @dataclass
 class _Search:
     network: NetworkPlan
-    """It says which values stay in the cores."""
+    """The initial plan, which determines the values that stay in the cores."""
     layout: SramLayout
-    """Its layout says when constants are loaded."""
+    """The initial layout, which determines prefetch."""
     works: Tasks
-    """What its tasks do."""
+    """The work of its tasks."""
     chip: Chip
     place: PlaceTiles
     memo: PlanMemo
 
     @cached_property
     def _numbers(self) -> dict[SSAValue, int]:
-        """Of tasks, by their results."""
+        """Numbers of tasks by their results."""
         return {info.result: number for number, info in enumerate(self.network.tasks)}
 
     @cached_property
     def _kept_beside(self) -> list[int]:
-        """By task, bytes of constants that stay in the cores and that it does not read."""
+        """By task, bytes of kept constants that it does not read."""
         found = [0] * len(self.network.tasks)
         reading = {(number, first) for (number, _), first in self.network.kept.items()}
         for (task, index), last in self.network.kept_until.items():
@@ -134,7 +134,7 @@ class _Search:
         return found
 
     def best(self) -> tuple[TaskPlan, ...] | None:
-        """Plans of all tasks; None where values that stay leave no room for one."""
+        """The best plans of all tasks; None if resident values leave too little memory for one."""
         tasks, code = self.network.tasks, self.layout.code
         shapes = shapes_read(tasks)
         beam = [_Partial((), {}, NetworkRun(code, self.chip, self.works), 0.0)]
@@ -152,7 +152,7 @@ class _Search:
         return beam[0].plans
 
     def _tilings(self, partial: _Partial, read_as: set[tuple[int, ...]]) -> list[TaskPlan]:
-        """Of the next task; its result stays in the cores if it does in the network's plan."""
+        """Tilings of the next task; its result stays in the cores if it does in the network's plan."""
         tasks, number = self.network.tasks, len(partial.plans)
         info, stays = tasks[number], self.network.plans[number].resident
         available = int(self.chip.sram_bytes * WORKING_SHARE)
@@ -174,7 +174,7 @@ class _Search:
         return self.memo.several(info, sources, available, how, search)
 
     def _after(self, partial: _Partial, plan: TaskPlan, code: Code) -> _Partial:
-        """With the next task planned so."""
+        """The partial plan, continued with this plan of the next task."""
         number = len(partial.plans)
         info = self.network.tasks[number]
         work = work_beside(exact_work(info, plan), number not in code.apart, info, plan)
@@ -187,6 +187,6 @@ class _Search:
         return _Partial((*partial.plans, plan), held, run, partial.missed + missed)
 
     def _places(self, partial: _Partial) -> Hashable:
-        """Where the values are that later tasks read from the cores."""
+        """A key of the distributions of the values that later tasks read from the cores."""
         held = partial.held.items()
         return tuple((self._numbers[value], plan.tiling.grid, plan.tiling.cores) for value, plan in held)

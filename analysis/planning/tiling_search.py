@@ -61,7 +61,7 @@ def finer_steps(info: TaskInfo, tile: tuple[int, ...], steps: tuple[int, ...]) -
 
 
 def much_finer_steps(info: TaskInfo, tile: tuple[int, ...], steps: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """The same, about four times as fine."""
+    """As `finer_steps`, but about four times as fine."""
     for dim in range(len(steps)):
         once = _finer(info, tile, steps, dim)
         if once and (twice := _finer(info, tile, once, dim)):
@@ -86,7 +86,7 @@ def coarser_steps(info: TaskInfo, tile: tuple[int, ...], steps: tuple[int, ...])
 
 
 def _without_empty(size: int, count: int) -> int:
-    """The number of steps that are not empty when `size` is cut into `count` blocks of equal size."""
+    """The number of non-empty steps if `size` is cut into `count` blocks of equal size."""
     return math.ceil(size / math.ceil(size / count)) if size else 1
 
 

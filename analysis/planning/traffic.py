@@ -1,4 +1,4 @@
-"""How long the network-on-chip needs to bring the parts of a spread value to the cores that read them."""
+"""Cycles that the network-on-chip needs to bring the tiles of a distributed value to the cores that read them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ...dialects.dataflow.tiling import Box
 from .traffic_kernel import busiest, missing
 
 LINK_EFFICIENCY = 0.85
-"""Of its bandwidth that the busiest link reaches, since messages wait for each other on their way to it."""
+"""The share of its bandwidth that the busiest link reaches, since messages wait for each other on their way to it."""
 MESSAGE_CYCLES = 8
-"""A sender's time for a message beside its bytes."""
+"""Cycles of a sender for a message beside its bytes."""
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """What an exchange loads the busiest parts of the chip with."""
+    """The load of an exchange on the busiest sender, receiver and link."""
 
     sent: int
     """Bytes that leave the busiest sender; equal parts for several receivers count once."""
@@ -34,7 +34,7 @@ class Traffic:
     """Bytes over the busiest link between two routers."""
 
     def cycles(self, chip: Chip) -> float:
-        """Time of the exchange if nothing else uses the network."""
+        """Cycles of the exchange on an idle network."""
         busiest = max(self.sent, self.received, self.crossing / LINK_EFFICIENCY)
         return busiest / chip.link_bytes_per_cycle + self.messages * MESSAGE_CYCLES
 
@@ -74,14 +74,14 @@ class BoxArrays:
 
     @cached_property
     def row_of(self) -> NDArray[np.int64]:
-        """By core, its row; -1: it has no box. Cores after the last are left out."""
+        """By core, its row; -1: it has no box. Cores after the last one with a box are left out."""
         rows = np.full(self.cores.max(initial=-1) + 1, -1)
         rows[self.cores] = np.arange(len(self.cores))
         return rows
 
     @staticmethod
     def of(boxes: Mapping[int, Box]) -> BoxArrays:
-        """The boxes of `boxes`, in its order."""
+        """The boxes as arrays, in the order of `boxes`."""
         low = rows_of([box.offsets for box in boxes.values()])
         return BoxArrays(
             np.fromiter(boxes, np.int64, len(boxes)), low, low + rows_of([b.sizes for b in boxes.values()])
@@ -89,13 +89,13 @@ class BoxArrays:
 
 
 def rows_of(rows: Sequence[tuple[int, ...]]) -> NDArray[np.int64]:
-    """[rows, rank] the same as an array."""
+    """[rows, rank] as an array."""
     rank = len(rows[0]) if rows else 0
     return np.fromiter(chain.from_iterable(rows), np.int64, rank * len(rows)).reshape(len(rows), rank)
 
 
 def overlaps(there: BoxArrays, here: BoxArrays) -> Overlaps:
-    """Where the boxes that are held `there` and those needed `here` meet."""
+    """The intersections of the boxes that are held `there` and those needed `here`."""
     meet = np.ones((len(here.low), len(there.low)), np.bool_)
     for dim in range(here.low.shape[1]):
         top = np.minimum(here.high[:, dim, None], there.high[None, :, dim])
@@ -107,8 +107,8 @@ def overlaps(there: BoxArrays, here: BoxArrays) -> Overlaps:
 
 def most_missing(held: BoxArrays, needed: BoxArrays) -> tuple[int, bool]:
     """
-    (Positions of its box in `needed` that a core does not hold itself, of the core that lacks most; whether some core
-    holds no box at all)
+    (Largest number of positions of a box in `needed` that its core does not hold itself; whether some core holds no box
+    at all)
     """
     return missing(held.row_of, held.low, held.high, needed.cores, needed.low, needed.high)
 

@@ -12,12 +12,13 @@ def busiest(
     held_low: Array, held_high: Array, held_cores: Array, low: Array, high: Array, cores: Array, rows: int, columns: int
 ) -> tuple[int, int, int, int]:
     """
-    (most sent by a core, most received by one, most messages of one, most over a link between routers), in positions.
+    The largest loads, in positions: (sent by a core, received by a core, messages of a core, over a link between
+    routers).
 
-    Core held_cores[i] holds the box held_low[i] to before held_high[i], core cores[j] needs low[j] to before high[j].
-    Equal parts of one sender for several receivers travel as one multicast. Routes go along the row first; a multicast
-    uses each link of its tree once: one range of links to the east and one to the west in the sender's row, and one to
-    the north and one to the south in each column with receivers.
+    Core held_cores[i] holds the box from held_low[i] to held_high[i] (exclusive), core cores[j] needs low[j] to high[j]
+    (exclusive). Equal parts of one sender for several receivers travel as one multicast. Routes go along the row first;
+    a multicast uses each link of its tree once: one range of links to the east and one to the west in the sender's row,
+    and one to the north and one to the south in each column with receivers.
     """
     readers, rank = low.shape
     length = max(rows, columns) + 1
@@ -106,10 +107,10 @@ def missing(
     row_of: Array, held_low: Array, held_high: Array, cores: Array, low: Array, high: Array
 ) -> tuple[int, bool]:
     """
-    (Most positions of its box, low[i] to before high[i], that core cores[i] does not hold itself, scalars left out;
-    whether some core holds nothing)
+    (Largest number of positions of a box, low[i] to high[i] (exclusive), that core cores[i] does not hold itself,
+    scalars left out; whether some core holds nothing)
 
-    Core c holds the box held_low[row_of[c]] to before held_high[row_of[c]]; see `BoxArrays.row_of`.
+    Core c holds the box from held_low[row_of[c]] to held_high[row_of[c]] (exclusive); see `BoxArrays.row_of`.
     """
     most, absent = 0, False
     for reader in range(len(cores)):

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Transfers:
-    """Messages, each of some bytes from a core to some others, which all get the same."""
+    """Messages, each of the same bytes from one core to one or several others."""
 
     senders: NDArray[np.int64]
     """[messages] core"""
     nbytes: NDArray[np.int64]
     """[messages]"""
     first: NDArray[np.int64]
-    """[messages + 1] where the receivers of each begin, and where those of the last end."""
+    """[messages + 1] offset of the receivers of each, and their end."""
     receivers: NDArray[np.int64]
     """Cores, message after message; each message has at least one."""
 
@@ -41,7 +41,7 @@ class Transfers:
 
     @staticmethod
     def joined(parts: Sequence[Transfers]) -> Transfers:
-        """All messages of several, those of the first one first."""
+        """The messages of several transfers, concatenated."""
         if len(parts) == 1:
             return parts[0]
         counts = [np.diff(part.first) for part in parts]
@@ -53,7 +53,7 @@ class Transfers:
         )
 
     def ordered(self, order: NDArray[np.int64]) -> Transfers:
-        """The messages in another order: `order` has the number of each."""
+        """The messages in the order of these numbers."""
         counts = np.diff(self.first)[order]
         first = np.concatenate([np.zeros(1, np.int64), counts.cumsum()])
         places = np.arange(len(self.receivers)) + np.repeat(self.first[order] - first[:-1], counts)
@@ -61,7 +61,7 @@ class Transfers:
 
     @cached_property
     def messages(self) -> NDArray[np.int64]:
-        """Of each of `receivers`, the message that it gets."""
+        """The message of each entry of `receivers`."""
         return np.repeat(np.arange(len(self)), np.diff(self.first))
 
     @property
@@ -76,7 +76,7 @@ class Transfers:
 
 
 def _most(cores: NDArray[np.int64], nbytes: NDArray[np.int64]) -> int:
-    """The largest sum of one core."""
+    """The largest sum over the cores."""
     sums = np.zeros(int(cores.max(initial=-1)) + 1, np.int64)
     np.add.at(sums, cores, nbytes)
     return int(sums.max(initial=0))

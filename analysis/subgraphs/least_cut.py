@@ -90,14 +90,14 @@ def fewest_bytes(crossing: NDArray[np.float64], first: Ints) -> list[int]:
     """Cuts of 0 to n with the least sum of `crossing`; a part that ends at e starts at `first[e]` or later."""
     count = len(crossing) - 1
     best = np.zeros(count + 1)
-    pieces = np.zeros(count + 1, np.int64)
+    part_counts = np.zeros(count + 1, np.int64)
     before = np.zeros(count + 1, np.int64)
     for end in range(1, count + 1):
         starts = np.arange(int(first[end]), end)
         cost = best[starts] + np.where(starts > 0, crossing[starts], 0)
-        choice = int(starts[np.lexsort((pieces[starts], cost))[0]])
+        choice = int(starts[np.lexsort((part_counts[starts], cost))[0]])
         best[end] = cost[choice - int(first[end])]
-        pieces[end] = pieces[choice] + 1
+        part_counts[end] = part_counts[choice] + 1
         before[end] = choice
     return _trace(before, count)
 

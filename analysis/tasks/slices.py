@@ -85,9 +85,9 @@ class Tiles:
         return low, (place + 1) * size // parts - low
 
 
-def extents_of(piece: OperandSlice) -> tuple[Extent, ...]:
+def extents_of(sliced: OperandSlice) -> tuple[Extent, ...]:
     """By axis, all that says what a slice takes along it."""
-    return tuple(zip(piece.box.offsets, piece.box.sizes, piece.pad_low, piece.pad_high, piece.steps, strict=True))
+    return tuple(zip(sliced.box.offsets, sliced.box.sizes, sliced.pad_low, sliced.pad_high, sliced.steps, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,16 +120,16 @@ class Slices(Mapping[int, OperandSlice]):
         return iter(cores)
 
     def __getitem__(self, core: int) -> OperandSlice:
-        return self._pieces[core]
+        return self._slices[core]
 
     def values(self) -> ValuesView[OperandSlice]:
-        return self._pieces.values()
+        return self._slices.values()
 
     def items(self) -> ItemsView[int, OperandSlice]:
-        return self._pieces.items()
+        return self._slices.items()
 
     @cached_property
-    def _pieces(self) -> dict[int, OperandSlice]:
+    def _slices(self) -> dict[int, OperandSlice]:
         cores: list[int] = self.cores.tolist()
         columns: list[list[list[int]]] = self.extents.transpose(0, 2, 1).tolist()
         found: dict[int, OperandSlice] = {}

@@ -294,8 +294,8 @@ class TaskInfo:
             offsets, sizes = [0] * len(self.sizes), list(self.sizes)
             for dim, (low, extent) in zip(dims, ranges, strict=True):
                 offsets[dim], sizes[dim] = low, extent
-            piece = self.operand_slice(*read.uses[0], Box(tuple(offsets), tuple(sizes)))
-            found = known[dims, ranges] = extents_of(piece)
+            sliced = self.operand_slice(*read.uses[0], Box(tuple(offsets), tuple(sizes)))
+            found = known[dims, ranges] = extents_of(sliced)
         return found
 
     @cached_property

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .encoding import MAX_DIMS, MAX_LOOPS, NO_DESC, TYPES, Unit
-from .instruction import Imm
-from .isa import INSTRUCTIONS, MNEMONICS, NO_UNIT, OPCODE, UNIT_OF_OPCODE
+from .instruction import Imm, Instruction
+from .isa import MNEMONICS, NO_UNIT, OPCODE, UNIT_OF_OPCODE, for_each_instruction
 
 _UNUSED, _OPERAND, _MAYBE_IMMEDIATE, _IMMEDIATE, _CORE_SET, _COUNT = range(6)
 _IMMS = tuple(Imm)
@@ -32,33 +32,32 @@ PATCHABLE = np.zeros((256, 10), np.bool_)
 """[opcode, field code] whether a parameter may set the field."""
 
 
-def _fill_tables() -> None:
-    for i in INSTRUCTIONS:
-        code = i.code
-        for source, destination in i.types:
-            TYPES_OK[code, source | destination << 4] = True
-        if not i.types:
-            TYPES_OK[code, 0] = True
-        ADDRESS_USED[code, sorted(i.used_addresses)] = True
-        for o in i.operands:
-            REGISTERS_USED[code] |= 0xF << (4 * o.slot)
-            may = _MAYBE_IMMEDIATE if o.immediate else _OPERAND
-            _DESC_KIND[code, o.slot] = _IMMEDIATE if o.always_immediate else may
-        if i.core_set:
-            _DESC_KIND[code, 3] = _CORE_SET
-        if i.byte_count:
-            _DESC_KIND[code] = _COUNT
-        _IMM_KIND[code] = _IMMS.index(i.imm)
-        if i.unit < Unit.SEQ:
-            PATCHABLE[code, 0:4] = ADDRESS_USED[code]
-            PATCHABLE[code, 4:8] = _DESC_KIND[code] != _UNUSED
-            PATCHABLE[code, 8] = i.imm is Imm.SEMAPHORE
-            PATCHABLE[code, 9] = REGISTERS_USED[code] != 0
-        elif i.unit == Unit.SEQ:
-            PATCHABLE[code, 0] = bool(i.scalars)
+def _enter(i: Instruction) -> None:
+    code = i.code
+    for source, destination in i.types:
+        TYPES_OK[code, source | destination << 4] = True
+    if not i.types:
+        TYPES_OK[code, 0] = True
+    ADDRESS_USED[code, sorted(i.used_addresses)] = True
+    for o in i.operands:
+        REGISTERS_USED[code] |= 0xF << (4 * o.slot)
+        may = _MAYBE_IMMEDIATE if o.immediate else _OPERAND
+        _DESC_KIND[code, o.slot] = _IMMEDIATE if o.always_immediate else may
+    if i.core_set:
+        _DESC_KIND[code, 3] = _CORE_SET
+    if i.byte_count:
+        _DESC_KIND[code] = _COUNT
+    _IMM_KIND[code] = _IMMS.index(i.imm)
+    if i.unit < Unit.SEQ:
+        PATCHABLE[code, 0:4] = ADDRESS_USED[code]
+        PATCHABLE[code, 4:8] = _DESC_KIND[code] != _UNUSED
+        PATCHABLE[code, 8] = i.imm is Imm.SEMAPHORE
+        PATCHABLE[code, 9] = REGISTERS_USED[code] != 0
+    elif i.unit == Unit.SEQ:
+        PATCHABLE[code, 0] = bool(i.scalars)
 
 
-_fill_tables()
+for_each_instruction(_enter)
 
 
 @dataclass(frozen=True)

@@ -21,29 +21,35 @@ classes of instructions are made from the instruction table.
 
 from __future__ import annotations
 
-from xdsl.ir import Dialect
+from xdsl.ir import Dialect, Operation
 
 from .executable_ops import BytesOp, DataOp, LaunchOp, MemoryOp, NoteOp, SetsOp, SourcesOp, TensorOp
+from .instruction import Instruction
+from .isa import for_each_instruction
 from .ops import INSTRUCTION_OPS, AccessAttr, LoopOp, UnpackedControllerOp, UnpackedProgramOp
 from .packed import ControllerOp, ProgramOp
 
-Coreasm = Dialect(
-    "coreasm",
-    [
-        NoteOp,
-        MemoryOp,
-        TensorOp,
-        SetsOp,
-        SourcesOp,
-        ProgramOp,
-        UnpackedProgramOp,
-        LaunchOp,
-        ControllerOp,
-        UnpackedControllerOp,
-        DataOp,
-        BytesOp,
-        LoopOp,
-        *INSTRUCTION_OPS.values(),
-    ],
-    [AccessAttr],
-)
+_OPERATIONS: list[type[Operation]] = [
+    NoteOp,
+    MemoryOp,
+    TensorOp,
+    SetsOp,
+    SourcesOp,
+    ProgramOp,
+    UnpackedProgramOp,
+    LaunchOp,
+    ControllerOp,
+    UnpackedControllerOp,
+    DataOp,
+    BytesOp,
+    LoopOp,
+]
+Coreasm = Dialect("coreasm", _OPERATIONS, [AccessAttr])
+
+
+def _enter(instruction: Instruction) -> None:
+    if instruction.mnemonic in INSTRUCTION_OPS:
+        _OPERATIONS.append(INSTRUCTION_OPS[instruction.mnemonic])
+
+
+for_each_instruction(_enter)

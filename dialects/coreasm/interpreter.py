@@ -42,6 +42,12 @@ def tensor_types(module: ModuleOp, role: str) -> dict[str, Attribute]:
     return {text_of(op.tensor_name): tensor(_TYPES[op.type.data], op.shape.get_values()) for op in ops}
 
 
+def outputs_in_dram(module: ModuleOp) -> frozenset[str]:
+    """Names of the executable's outputs that stay in DRAM."""
+    ops = [op for op in module.ops if isinstance(op, TensorOp) and op.role.data == "output" and op.host is None]
+    return frozenset(text_of(op.tensor_name) for op in ops)
+
+
 def run_executable(
     exe: Executable, inputs: Sequence[Array], check: bool = False
 ) -> tuple[list[Array], FunctionalResult]:

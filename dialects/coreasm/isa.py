@@ -7,7 +7,11 @@ page (`docs/reference/isa.md`) all come from `INSTRUCTIONS`. Only numpy is impor
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from .encoding import (
     DESC,
@@ -42,34 +46,75 @@ from .table_move import MOVE
 ISA_VERSION = 2
 
 INSTRUCTIONS: tuple[Instruction, ...] = tuple(sorted(MOVE + COMPUTE + MAP, key=lambda i: i.code))
-"""Every instruction, by ascending opcode."""
+"""Every instruction of the project, by ascending opcode."""
 
-BY_MNEMONIC: dict[str, Instruction] = {i.mnemonic: i for i in INSTRUCTIONS}
-BY_CODE: dict[int, Instruction] = {i.code: i for i in INSTRUCTIONS}
-OPCODE: dict[str, int] = {i.mnemonic: i.code for i in INSTRUCTIONS}
+BY_MNEMONIC: dict[str, Instruction] = {}
+"""Every instruction, with those that plug-ins add."""
+BY_CODE: dict[int, Instruction] = {}
+OPCODE: dict[str, int] = {}
 
-MNEMONICS: tuple[str, ...] = tuple(BY_CODE[c].mnemonic if c in BY_CODE else "" for c in range(256))
+MNEMONICS: list[str] = [""] * 256
 """[256] mnemonic by opcode, "" where there is none."""
 
+_entering: list[Callable[[Instruction], None]] = []
+
+
+def for_each_instruction(enter: Callable[[Instruction], None]) -> None:
+    """Call `enter` for each instruction, and for those that plug-ins add when they do."""
+    for instruction in BY_CODE.values():
+        enter(instruction)
+    _entering.append(enter)
+
+
+def by_opcode(value: Callable[[Instruction], object], dtype: DTypeLike, default: object = 0) -> NDArray[Any]:
+    """[256] `value` of each instruction, with those that plug-ins add; `default` where there is none."""
+    table = np.full(256, default, dtype)
+
+    def enter(instruction: Instruction) -> None:
+        table[instruction.code] = value(instruction)
+
+    for_each_instruction(enter)
+    return table
+
+
+def by_operand(value: Callable[[Operand], object], dtype: DTypeLike, default: object = 0) -> NDArray[Any]:
+    """[256, 4] `value` of each operand in memory, by opcode and slot; `default` where there is none."""
+    table = np.full((256, SLOTS), default, dtype)
+
+    def enter(instruction: Instruction) -> None:
+        for operand in instruction.operands:
+            table[instruction.code, operand.slot] = value(operand)
+
+    for_each_instruction(enter)
+    return table
+
+
+def add_instruction(instruction: Instruction) -> None:
+    """Enter an instruction into all tables. Its mnemonic and its opcode must be free."""
+    BY_MNEMONIC[instruction.mnemonic] = BY_CODE[instruction.code] = instruction
+    OPCODE[instruction.mnemonic] = instruction.code
+    MNEMONICS[instruction.code] = instruction.mnemonic
+    for enter in _entering:
+        enter(instruction)
+
+
+for _instruction in INSTRUCTIONS:
+    add_instruction(_instruction)
+
 NO_UNIT = 255
-UNIT_OF_OPCODE = np.full(256, NO_UNIT, np.uint8)
+UNIT_OF_OPCODE: NDArray[np.uint8] = by_opcode(lambda i: i.unit, np.uint8, NO_UNIT)
 """[256] `Unit` by opcode, `NO_UNIT` where there is no instruction."""
-FACTOR_OF_OPCODE = np.ones(256, np.int64)
+FACTOR_OF_OPCODE: NDArray[np.int64] = by_opcode(lambda i: i.factor, np.int64, 1)
 """[256] cycles per element relative to an addition."""
-for _i in INSTRUCTIONS:
-    UNIT_OF_OPCODE[_i.code] = _i.unit
-    FACTOR_OF_OPCODE[_i.code] = _i.factor
 
 COST_KINDS: tuple[Cost, ...] = tuple(Cost)
-COST_OF_OPCODE = np.array([COST_KINDS.index(BY_CODE[c].cost) if c in BY_CODE else 0 for c in range(256)], np.uint8)
+COST_OF_OPCODE: NDArray[np.uint8] = by_opcode(lambda i: COST_KINDS.index(i.cost), np.uint8)
 """[256] index into `COST_KINDS` by opcode."""
 
-DEPENDS_ON_DATA = np.array([c in BY_CODE and BY_CODE[c].cost in DATA_DEPENDENT for c in range(256)])
+DEPENDS_ON_DATA: NDArray[np.bool_] = by_opcode(lambda i: i.cost in DATA_DEPENDENT, np.bool_)
 """[256] whether an instruction's cycles depend on the values that it meets."""
-ENCODED = np.zeros((256, SLOTS), np.bool_)
+ENCODED: NDArray[np.bool_] = by_operand(lambda o: o.encoded, np.bool_)
 """[256, 4] whether an operand is an encoded block."""
-for _i in INSTRUCTIONS:
-    ENCODED[_i.code, [_o.slot for _o in _i.operands if _o.encoded]] = True
 
 __all__ = [
     "BY_CODE",
@@ -113,8 +158,12 @@ __all__ = [
     "TypeCode",
     "TypeOf",
     "Unit",
+    "add_instruction",
     "bf16_to_f32",
+    "by_opcode",
+    "by_operand",
     "f32_to_bf16",
+    "for_each_instruction",
     "new_words",
     "pack_types",
 ]

@@ -43,7 +43,7 @@ from .check import PATCHABLE, Limits, first_problem, structure_problem
 from .code import Code, Names, desc_array, numbered_params
 from .encoding import FIELD_CODE, FIELDS, MAX_DIMS, NO_DESC, WORD
 from .instruction import Instruction
-from .isa import BY_MNEMONIC, INSTRUCTIONS
+from .isa import BY_MNEMONIC, for_each_instruction
 from .text import Fields, Source, format_fields, format_tail, parse_fields, parse_tail
 from .verify_executable import verify_executable
 
@@ -373,7 +373,13 @@ def _class_of(ins: Instruction) -> type[InstructionOp]:
     return irdl_op_definition(type(class_name, (InstructionOp,), members))
 
 
-INSTRUCTION_OPS: dict[str, type[InstructionOp]] = {
-    i.mnemonic: _class_of(i) for i in INSTRUCTIONS if i.mnemonic != "loop"
-}
+INSTRUCTION_OPS: dict[str, type[InstructionOp]] = {}
 """Op class by mnemonic, all but `loop`."""
+
+
+def _enter(ins: Instruction) -> None:
+    if ins.mnemonic != "loop":
+        INSTRUCTION_OPS[ins.mnemonic] = _class_of(ins)
+
+
+for_each_instruction(_enter)

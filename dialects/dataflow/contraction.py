@@ -425,11 +425,11 @@ class ConvOp(SlidingOp, ContractionOp):
         begin, count = tile.offsets[1], tile.sizes[1]
         if not count:
             return [(min(begin // max(1, size), self.group_count - 1), 0, 0)]
-        pieces: list[tuple[int, int, int]] = []
+        group_ranges: list[tuple[int, int, int]] = []
         for group in range(begin // size, (begin + count - 1) // size + 1):
             low, high = max(begin, group * size), min(begin + count, (group + 1) * size)
-            pieces.append((group, low - begin, high - low))
-        return pieces
+            group_ranges.append((group, low - begin, high - low))
+        return group_ranges
 
     def operand_slice(self, index: int, tile: Box) -> OperandSlice:
         reduced = 2 + self.spatial
@@ -437,11 +437,11 @@ class ConvOp(SlidingOp, ContractionOp):
             return OperandSlice.of(
                 Box((tile.offsets[1], *tile.offsets[reduced:]), (tile.sizes[1], *tile.sizes[reduced:]))
             )
-        pieces = self.groups_of_tile(tile)
+        group_ranges = self.groups_of_tile(tile)
         channels = self.operand_shape(1)[1]
-        first = pieces[0][0] * channels
-        count = len(pieces) * channels
-        if len(pieces) == 1:
+        first = group_ranges[0][0] * channels
+        count = len(group_ranges) * channels
+        if len(group_ranges) == 1:
             first, count = first + tile.offsets[reduced], tile.sizes[reduced]
         space = padded_windows(self, tile)
         box = Box((tile.offsets[0], first, *space.box.offsets), (tile.sizes[0], count, *space.box.sizes))
@@ -454,12 +454,12 @@ class ConvOp(SlidingOp, ContractionOp):
 
     def build_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Sequence[Operation]:
         x, w = operands
-        pieces = self.groups_of_tile(tile)
+        group_ranges = self.groups_of_tile(tile)
         per_group = self.operand_shape(1)[0] // self.group_count
         channels = tile.sizes[2 + self.spatial]
-        whole_groups = all(size == per_group for _, _, size in pieces)
-        if len(pieces) == 1 or (whole_groups and channels == self.operand_shape(1)[1]):
-            return (self._tile_conv(x, w, len(pieces)),)
+        whole_groups = all(size == per_group for _, _, size in group_ranges)
+        if len(group_ranges) == 1 or (whole_groups and channels == self.operand_shape(1)[1]):
+            return (self._tile_conv(x, w, len(group_ranges)),)
         # The tile touches groups partly: one convolution for each, joined along the output channels.
         from .movement import ConcatOp
 
@@ -467,7 +467,7 @@ class ConvOp(SlidingOp, ContractionOp):
         parts: list[SSAValue] = []
         x_shape, w_shape = shape_of(x), shape_of(w)
         group_channels = self.operand_shape(1)[1]
-        for number, (_, first, size) in enumerate(pieces):
+        for number, (_, first, size) in enumerate(group_ranges):
             start = number * group_channels + tile.offsets[2 + self.spatial]
             x_part = channels_of(x, 1, start, channels, x_shape)
             w_part = channels_of(w, 0, first, size, w_shape)

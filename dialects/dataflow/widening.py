@@ -8,14 +8,14 @@ LEAST_BYTES = 1 << 14
 """And so many bytes, if there are as many."""
 
 
-def piece_bytes(row_bytes: int) -> int:
+def slice_bytes(row_bytes: int) -> int:
     """Room for a piece, of whose widened elements those of one position along the summed dimension take `row_bytes`."""
     return max(LEAST_ROWS * row_bytes, LEAST_BYTES)
 
 
-def piece_room(depth: int, row_bytes: int) -> int:
+def slice_buffer_bytes(depth: int, row_bytes: int) -> int:
     """The same of an operand of `depth` positions, which may be one piece: a multiple of 64 bytes."""
-    return min(piece_bytes(row_bytes), -(-depth * row_bytes // 64) * 64)
+    return min(slice_bytes(row_bytes), -(-depth * row_bytes // 64) * 64)
 
 
 def widened_bytes(depth: int, row_bytes: int) -> int:
@@ -23,12 +23,12 @@ def widened_bytes(depth: int, row_bytes: int) -> int:
     Bytes of memory for pieces of an operand of `depth` positions: one is multiplied while the next one is widened,
     which may be the first one of the next step. A smaller operand never needs more.
     """
-    return 2 * piece_room(depth, row_bytes)
+    return 2 * slice_buffer_bytes(depth, row_bytes)
 
 
-def piece_rows(depth: int, row_bytes: int, multiple: int) -> int:
+def slice_rows(depth: int, row_bytes: int, multiple: int) -> int:
     """Positions along the summed dimension in a piece, of the last one at most: this `multiple` if there are more."""
-    if depth * row_bytes <= piece_bytes(row_bytes):
+    if depth * row_bytes <= slice_bytes(row_bytes):
         return depth
-    rows = piece_bytes(row_bytes) // row_bytes
+    rows = slice_bytes(row_bytes) // row_bytes
     return rows // multiple * multiple or rows

@@ -32,7 +32,7 @@ from ..memory.ops import AllocOp, buffer_of
 from .execute import ComputeOp, ExecuteOp
 from .interpreter import combine_partials, materialise
 from .launch import LaunchOp
-from .repeat import RepeatOp
+from .repeat import RepeatOp, tile_row
 
 
 def _index(box: Box, origin: Sequence[int]) -> Any:
@@ -57,6 +57,9 @@ class CoreMemories:
     )
     """(Core, buffer) -> the value of which it holds a slice for all steps of a task, and that slice."""
 
+    rows: dict[SSAValue, tuple[SSAValue, int, int]] = field(default_factory=dict[SSAValue, tuple[SSAValue, int, int]])
+    """What a step of a loop sees of a spread value -> its buffer, the number of its rows, and the row that it is."""
+
     def view(self, core: int, buffer: SSAValue, element: Attribute, shape: Sequence[int]) -> Array:
         """The first bytes of a buffer on a core as an array. Raises MeshloomError where the buffer is too small."""
         type = cast(BufferType, buffer.type)
@@ -72,6 +75,9 @@ class CoreMemories:
 
     def collect(self, buffer: SSAValue, element: Attribute) -> Array:
         """The whole value that is spread over the cores' tiles."""
+        if buffer in self.rows:
+            whole, count, row = self.rows[buffer]
+            return self.collect(whole, element).reshape(count, -1)[row]
         if buffer not in self.held:
             raise MeshloomError(f"{buffer.type} is read before any task has written it")
         boxes, shape = self.held[buffer]
@@ -119,9 +125,12 @@ class _Launch:
                 self.interpreter.set_values(zip(op.results, results, strict=True))
 
     def _step(self, op: RepeatOp, step: int) -> None:
-        """A step of a loop, on its parts of values in DRAM."""
+        """A step of a loop, on its parts of values."""
         for argument in op.body.block.args:
             whole, start, advance = op.part(argument)
+            if (row := tile_row(argument)) is not None:
+                self.memories.rows[argument] = row.whole, row.rows, row.first + step * row.advance
+                continue
             memory = cast(Array, self.interpreter.get_values((whole,))[0])
             type = buffer_of(argument)
             low = (start + step * advance) // memory.itemsize
@@ -162,17 +171,17 @@ class _Loaded:
     """What a core has of a read that comes from DRAM."""
 
     version: int = -1
-    piece: OperandSlice | None = None
+    sliced: OperandSlice | None = None
     """The newest slice."""
     by_step: dict[int, tuple[OperandSlice, int]] = field(default_factory=dict[int, tuple[OperandSlice, int]])
     """Step for which it came -> the slice, and the number of its buffer."""
     whole: OperandSlice | None = None
     """The slice of all steps, where they came together."""
 
-    def version_for(self, step: int, piece: OperandSlice, buffers: int) -> int | str:
+    def version_for(self, step: int, sliced: OperandSlice, buffers: int) -> int | str:
         """The number of the slice that a step reads, or why it is not in one of so many buffers."""
         known = max((one for one in self.by_step if one <= step), default=None)
-        if known is None or self.by_step[known][0] != piece:
+        if known is None or self.by_step[known][0] != sliced:
             return "before it is transferred"
         version = self.by_step[known][1]
         return version if self.version - version < buffers else "after a later slice has taken its buffer"
@@ -244,7 +253,7 @@ class _Task:
 
     # ---- transfers
 
-    def _piece(self, read: int, box: Box) -> OperandSlice:
+    def _sliced(self, read: int, box: Box) -> OperandSlice:
         """The slice of a read for a box of the iteration space."""
         number, index = self.first_use[read]
         return self.ops[number].operand_slice(index, box if number == 0 else self.root.result_box(box))
@@ -273,19 +282,19 @@ class _Task:
             box = self.tiles[core] if step is None else boxes[step]
             if not box.volume:
                 continue
-            piece = self._piece(read, box)
-            if piece != has.piece:
+            sliced = self._sliced(read, box)
+            if sliced != has.sliced:
                 has.version += 1
-                has.piece = piece
-                local = materialise(array, piece, element)
+                has.sliced = sliced
+                local = materialise(array, sliced, element)
                 if local.size:
                     self.memories.view(core, buffers[has.version % len(buffers)], element, local.shape)[...] = local
             if step is None:
-                has.whole = piece
-                self.memories.whole[core, buffers[0]] = self.op.inputs[self._operand(read)], piece
+                has.whole = sliced
+                self.memories.whole[core, buffers[0]] = self.op.inputs[self._operand(read)], sliced
             else:
                 self.memories.whole.pop((core, buffers[has.version % len(buffers)]), None)
-                has.by_step[step] = (piece, has.version)
+                has.by_step[step] = (sliced, has.version)
 
     def _operand(self, read: int) -> int:
         """The number of the operand that a read is of."""
@@ -295,7 +304,7 @@ class _Task:
     def _left_by_others(self, read: int, core: int) -> _Loaded | None:
         """What a task before has left in a buffer, if that is what this one needs in all steps."""
         found = self.memories.whole.get((core, self.op.read_buffers(read)[0]))
-        needed = self.op.inputs[self._operand(read)], self._piece(read, self.tiles[core])
+        needed = self.op.inputs[self._operand(read)], self._sliced(read, self.tiles[core])
         return _Loaded(whole=needed[1]) if found == needed else None
 
     def gather(self, reads: Sequence[int], step: int) -> None:
@@ -305,7 +314,7 @@ class _Task:
             array, element = self._source(read)
             (buffer,) = self.op.read_buffers(read)
             for core, boxes in self.boxes.items():
-                whole = self._piece(read, self.tiles[core])
+                whole = self._sliced(read, self.tiles[core])
                 if 0 in whole.shape:
                     continue
                 view = self.memories.view(core, buffer, element, whole.gathered_shape)
@@ -314,7 +323,7 @@ class _Task:
                     if whole.is_padded:
                         view[...] = scalar_array(whole.pad_value, element)
                 if boxes[step].volume:
-                    bounds = self._piece(read, boxes[step]).bounds
+                    bounds = self._sliced(read, boxes[step]).bounds
                     view[_index(bounds, _origin(whole))] = array[_index(bounds, (0,) * bounds.rank)]
 
     # ---- computation
@@ -353,25 +362,25 @@ class _Task:
     def _outside(self, core: int, number: int, place: int, area: Box, step: int) -> Array:
         """An operand's slice, from where the core has it."""
         read = self.read_of[number, place]
-        piece = self.ops[number].operand_slice(place, area)
+        sliced = self.ops[number].operand_slice(place, area)
         element = element_of(self.ops[number].operands[place])
         buffers = self.op.read_buffers(read)
-        if not buffers or 0 in piece.shape:
-            return materialise(self._source(read)[0], piece, element)
+        if not buffers or 0 in sliced.shape:
+            return materialise(self._source(read)[0], sliced, element)
         if (whole := self.gathered.get((read, core))) is not None:
             if step not in self.gathered_steps:
                 self._refuse(read, step, core, "before it is transferred")
             view = self.memories.view(core, buffers[0], element, whole.gathered_shape)
-            return materialise(view, _within(piece, whole), element)
+            return materialise(view, _within(sliced, whole), element)
         has = self.loaded.get((read, core)) or self._left_by_others(read, core)
         if has is not None and has.whole is not None:
             view = self.memories.view(core, buffers[0], element, has.whole.shape)
-            start = tuple(a - b for a, b in zip(piece.box.offsets, has.whole.box.offsets, strict=True))
-            return view[_index(Box(start, piece.shape), (0,) * len(start))]
-        version = "before it is transferred" if has is None else has.version_for(step, piece, len(buffers))
+            start = tuple(a - b for a, b in zip(sliced.box.offsets, has.whole.box.offsets, strict=True))
+            return view[_index(Box(start, sliced.shape), (0,) * len(start))]
+        version = "before it is transferred" if has is None else has.version_for(step, sliced, len(buffers))
         if isinstance(version, str):
             self._refuse(read, step, core, version)
-        return self.memories.view(core, buffers[version % len(buffers)], element, piece.shape)
+        return self.memories.view(core, buffers[version % len(buffers)], element, sliced.shape)
 
     def _refuse(self, read: int, step: int, core: int, why: str) -> NoReturn:
         message = f"task @{self.op.sym_name.data} uses read {read} in step {step} on core {core} {why}"
@@ -395,10 +404,10 @@ def _origin(whole: OperandSlice) -> tuple[int, ...]:
     return tuple(low - pad for low, pad in zip(whole.bounds.offsets, whole.pad_low, strict=True))
 
 
-def _within(piece: OperandSlice, whole: OperandSlice) -> OperandSlice:
+def _within(sliced: OperandSlice, whole: OperandSlice) -> OperandSlice:
     """A slice of a value as one of the buffer in which a larger slice of it lies, padding included."""
-    start = [a - b - c for a, b, c in zip(piece.box.offsets, piece.pad_low, _origin(whole), strict=True)]
-    return OperandSlice(Box(tuple(start), piece.shape), (0,) * len(start), (0,) * len(start), 0, piece.steps)
+    start = [a - b - c for a, b, c in zip(sliced.box.offsets, sliced.pad_low, _origin(whole), strict=True)]
+    return OperandSlice(Box(tuple(start), sliced.shape), (0,) * len(start), (0,) * len(start), 0, sliced.steps)
 
 
 def _evaluate(op: TilingInterface, area: Box, operands: Sequence[Array]) -> Array:

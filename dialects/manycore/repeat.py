@@ -1,8 +1,9 @@
-"""`manycore.repeat`: in a launch, tasks that run several times, on other parts of values in DRAM each time."""
+"""`manycore.repeat`: in a launch, tasks that run several times, on other parts of values each time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, i64
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
@@ -22,7 +23,8 @@ class RepeatOp(IRDLOperation):
     The tasks and loads of its body are issued so many times, one step after the other. Buffers in SRAM are the same in
     all steps: a task may write a buffer that a task before the loop has written, which is how steps hand on values. Of
     a buffer in DRAM, a step sees a part, which begins `from` bytes after it in the first step, and `by` bytes further
-    on in each step that follows.
+    on in each step that follows. Of a buffer in SRAM, which holds the tiles of a value, a step sees a row of each tile:
+    the bytes are those of the largest tile, which has as many rows as there are parts of this size in the buffer.
 
     ```
     manycore.repeat 48 times
@@ -73,8 +75,15 @@ class RepeatOp(IRDLOperation):
             raise VerifyException(f"the body takes {len(arguments)} buffers of {count}: expected a part of each")
         for argument in arguments:
             whole, start, advance = self.part(argument)
-            if not isinstance(argument.type, BufferType) or argument.type.space is not Space.DRAM:
-                raise VerifyException(f"a part of type {argument.type}: expected a buffer in dram")
+            if not isinstance(argument.type, BufferType) or argument.type.space is not buffer_of(whole).space:
+                raise VerifyException(f"a part of type {argument.type}: expected a buffer where {whole.type} lies")
+            if argument.type.space is Space.HOST:
+                raise VerifyException(f"a part of type {argument.type}: expected a buffer in dram or sram")
+            nbytes = argument.type.nbytes
+            if argument.type.space is Space.SRAM and (
+                not nbytes or any(one % nbytes for one in (start, advance, buffer_of(whole).nbytes))
+            ):
+                raise VerifyException(f"parts from byte {start} on, by {advance}, are no rows of {whole.type}")
             if argument.type.offset is not None:
                 raise VerifyException(f"{argument.type} has an address, but lies elsewhere in each step")
             last = start + (self.step_count - 1) * advance
@@ -135,6 +144,31 @@ class RepeatOp(IRDLOperation):
         if attributes is not None:
             op.attributes.update(attributes.data)
         return op
+
+
+@dataclass(frozen=True)
+class TileRow:
+    """The row of a value in tiles that a step sees."""
+
+    whole: SSAValue
+    rows: int
+    """How many there are."""
+    first: int
+    """That of the first step."""
+    advance: int
+    """From that of a step to that of the next."""
+
+
+def tile_row(value: SSAValue) -> TileRow | None:
+    """Which rows of a buffer in SRAM the steps of a loop see as `value`; None where it is none."""
+    if not isinstance(value, BlockArgument) or buffer_of(value).space is not Space.SRAM:
+        return None
+    loop = value.block.parent_op()
+    if not isinstance(loop, RepeatOp):
+        return None
+    whole, start, advance = loop.part(value)
+    nbytes = buffer_of(value).nbytes
+    return TileRow(whole, buffer_of(whole).nbytes // nbytes, start // nbytes, advance // nbytes)
 
 
 def issued(block: Block) -> Iterator[Operation]:

@@ -14,7 +14,7 @@ from ..memory.attributes import Space
 from ..memory.ops import AllocOp, FreeOp, buffer_of
 from ..memory.transfers import GatherOp, LoadOp, SliceTransferOp, StoreOp
 from .execute import ComputeOp, ExecuteOp
-from .repeat import RepeatOp, issued, part_whole
+from .repeat import RepeatOp, issued, part_whole, tile_row
 
 
 def verify_schedule(op: ExecuteOp) -> None:
@@ -144,8 +144,10 @@ def _verify_buffers(op: ExecuteOp, block: Block, writers: dict[SSAValue, Execute
     """Of a task. `written`: results of the tasks before it."""
     name = op.sym_name.data
     for value, argument in zip(op.inputs, op.body.block.args, strict=True):
-        writer = writers.get(value)
-        if writer is not None and value not in written:
+        row = tile_row(value)
+        whole = value if row is None else row.whole
+        writer = writers.get(whole)
+        if writer is not None and whole not in written:
             other = writer.sym_name.data
             raise located(VerifyException(f"@{name} reads the result of @{other}, which stands behind it"), op)
         if buffer_of(value).space is not Space.SRAM:
@@ -154,7 +156,7 @@ def _verify_buffers(op: ExecuteOp, block: Block, writers: dict[SSAValue, Execute
             error = VerifyException(f"@{name} reads {value.type} as a whole, which no task of the launch writes")
             raise located(error, op)
         result = writer.ops[-1].results[0].type
-        if prod(shape_of(argument)) != prod(shape_of(writer.ops[-1].results[0])):
+        if prod(shape_of(argument)) * (1 if row is None else row.rows) != prod(shape_of(writer.ops[-1].results[0])):
             error = VerifyException(f"@{name} reads @{writer.sym_name.data}'s result, {result}, as {argument.type}")
             raise located(error, op)
     for value in (*op.reads, *op.staging, *op.temporaries, op.target):

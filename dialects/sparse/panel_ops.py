@@ -384,16 +384,16 @@ class PanelConvOp(SlidingOp, PanelOp):
 
     def build_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Sequence[Operation]:
         box = self.dense_box(tile)
-        pieces = self.dense.groups_of_tile(box)
+        group_ranges = self.dense.groups_of_tile(box)
         channels, inputs = self.dense.operand_shape(1)[1], box.sizes[2 + self.dense.spatial]
-        whole = all(size == self.panels.outputs // self.group_count for _, _, size in pieces)
-        if len(pieces) == 1 or (whole and inputs == channels):
+        whole = all(size == self.panels.outputs // self.group_count for _, _, size in group_ranges)
+        if len(group_ranges) == 1 or (whole and inputs == channels):
             return super().build_tile(tile, operands)
         # The tile touches groups partly: one convolution for each, joined along the output channels.
         neurons, weights = operands
         ops: list[Operation] = []
         parts: list[SSAValue] = []
-        for number, (_, first, size) in enumerate(pieces):
+        for number, (_, first, size) in enumerate(group_ranges):
             start = number * channels + box.offsets[2 + self.dense.spatial]
             own = channels_of(neurons, 1, start, inputs, shape_of(neurons))
             panel, count = first // self.panels.width, size // self.panels.width

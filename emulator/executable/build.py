@@ -1,4 +1,4 @@
-"""Executables by hand, instruction by instruction: for tests and experiments, without any compiler."""
+"""A builder of executables, instruction by instruction, for tests and experiments without the compiler."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Place:
 
 
 def at(address: int, shape: Sequence[int], code: int = F32, strides: Sequence[int] | None = None) -> Place:
-    """A place at `address`; without `strides` dense row-major elements of type `code`."""
+    """An operand at `address`; without `strides` dense row-major elements of type `code`."""
     if strides is None:
         size = STORAGE[code].itemsize
         dense: list[int] = []
@@ -40,12 +40,14 @@ def at(address: int, shape: Sequence[int], code: int = F32, strides: Sequence[in
 
 @dataclass
 class Assembly:
-    """A one-launch executable in the making: `op` appends instructions to cores, `input` and `output` add tensors."""
+    """
+    Builder of an executable with one launch: `op` appends instructions to cores, `input` and `output` add tensors.
+    """
 
     chip: Chip
     dram_bytes: int = 1 << 16
     words: dict[int, list[NDArray[Any]]] = field(default_factory=dict)
-    """Per core, without the final halt."""
+    """Words of each core, without the final halt."""
     table: list[tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=list)
     sets: list[tuple[int, ...]] = field(default_factory=list)
     tensors: list[TensorInfo] = field(default_factory=list)
@@ -53,7 +55,7 @@ class Assembly:
     weights_address: int = 0
     sources: list[str] = field(default_factory=list)
     source: str = ""
-    """Operator that the following instructions are said to come from."""
+    """Name of the source operator of the following instructions."""
     _source_of: dict[int, list[int]] = field(default_factory=dict)
 
     def op(
@@ -62,8 +64,8 @@ class Assembly:
         raw: Sequence[int] = (),
     ) -> None:  # fmt: skip
         """
-        Append an instruction. Operands by slot: a place, a number (immediate) or None; `raw` sets the other
-        address fields.
+        Append an instruction. Operands by slot: an operand in memory, a number (immediate) or None; `raw` sets the
+        other address fields.
 
         `cores` is the core set of put, signal and ready; `source` and `result` are element types.
         """
@@ -147,14 +149,14 @@ class Assembly:
 
 
 def control(mnemonic: str, imm: int) -> NDArray[Any]:
-    """A word of the controller without a copy."""
+    """Append a word of the controller other than a copy."""
     word = np.zeros((), WORD)
     word["op"], word["imm"], word["desc"] = OPCODE[mnemonic], imm, _NONE
     return word
 
 
 def control_copy(mnemonic: str, info: TensorInfo, tag: int) -> NDArray[Any]:
-    """A copy of a whole tensor between host and DRAM."""
+    """Append a copy of a whole tensor between host and DRAM."""
     word = np.zeros((), WORD)
     word["op"], word["imm"] = OPCODE[mnemonic], tag
     halves = [value >> shift & 0xFFFFFFFF for value in (info.dram_address, info.host_address) for shift in (0, 32)]

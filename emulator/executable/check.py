@@ -1,4 +1,4 @@
-"""Whether an executable makes sense as a whole: every reference in range, so that readers need not look again."""
+"""Validation of a whole executable: every reference is in range, so that readers need not check again."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...chips.chip import Chip
+from ...dialects.coreasm.added_instructions import check_notes
 from ...dialects.coreasm.check import PATCHABLE, Limits, first_problem, structure_problem
 from ...dialects.coreasm.encoding import DESC, FIELDS, NO_SOURCE, TENSOR_TYPES, WORD
 from ...formats.sparse.encoded_interface import ENCODED
@@ -19,11 +20,11 @@ from .executable import ROLES, Executable, Launch, Program, TensorInfo
 MAX_HOST_BYTES = 1 << 48
 MAX_PROGRAMS = 60000
 _PROGRAM_NAME = re.compile(r"[ !#-\[\]-~]{1,200}")
-"""What every tool and the dialect can write as it is."""
+"""Names that every tool and the dialect can print without quotes."""
 
 
 class WordError(InputError):
-    """A word that makes no sense: of the program of that name, or of the controller (None)."""
+    """An invalid word of the program of that name, or of the controller (None)."""
 
     def __init__(self, message: str, program: str | None, word: int) -> None:
         super().__init__(message)
@@ -32,6 +33,7 @@ class WordError(InputError):
 
 def check_executable(exe: Executable, place: str = "executable") -> None:
     """Raise InputError, naming `place`, the part and what is wrong with it, unless `exe` makes sense."""
+    check_notes(exe.notes, place)
     chip, sets = exe.chip, exe.core_sets
     if sets.ndim != 2 or sets.shape[1] != chip.cores:
         raise InputError(f"{place}: core sets have shape {sets.shape}, the chip has {chip.cores} cores")
@@ -169,8 +171,8 @@ def _check_tensor(tensor: TensorInfo, chip: Chip, place: str) -> None:
     if (problem := size_problem(tensor.shape, tensor.element_bytes)) is not None:
         raise InputError(f"{place}: {problem}")
     # An input or output may come or leave in pieces, and be too large for DRAM as a whole.
-    in_pieces = tensor.host_address >= 0 and tensor.dram_address == 0 and tensor.nbytes > chip.dram_bytes
-    room, where = (MAX_HOST_BYTES, "host memory") if in_pieces else (chip.dram_bytes, "DRAM")
+    in_chunks = tensor.host_address >= 0 and tensor.dram_address == 0 and tensor.nbytes > chip.dram_bytes
+    room, where = (MAX_HOST_BYTES, "host memory") if in_chunks else (chip.dram_bytes, "DRAM")
     elements = 1
     for size in tensor.shape:
         elements *= size
@@ -185,8 +187,8 @@ def _check_tensor(tensor: TensorInfo, chip: Chip, place: str) -> None:
         raise InputError(f"{place}: DRAM address {tensor.dram_address} and size do not fit in {chip.dram_bytes} bytes")
     if tensor.host_address < -1 or tensor.host_address + tensor.nbytes > MAX_HOST_BYTES:
         raise InputError(f"{place}: host address {tensor.host_address} is out of range")
-    if tensor.role in ("input", "output") and tensor.host_address < 0:
-        raise InputError(f"{place}: an {tensor.role} needs a host address")
+    if tensor.role == "input" and tensor.host_address < 0:
+        raise InputError(f"{place}: an input needs a host address")
 
 
 def _check_host(exe: Executable, place: str) -> None:

@@ -1,9 +1,10 @@
 """
-Networks on several equal chips: an executable for each, and which tensor the host takes from where.
+Networks on several equal chips: an executable for each, and the feeds of tensors between them.
 
 Every chip has memory and a host link of its own. What a chip computes for later ones goes to host memory, where they
-read it: the host hands tensors over in place, so they cost what the two links cost. Chips work side by side, each on
-another input of the network.
+read it: the host hands tensors over in place, so they cost what the two links cost. Or it stays in the DRAM of its chip
+(an output without a host address), and each reader copies it from there instead: once over both links, while the chip
+that has it takes no further input. Chips work side by side, each on another input of the network.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from ...support.errors import InputError
 from .executable import Executable, TensorInfo
 
 NETWORK = -1
-"""In place of a chip's number: an input of the network."""
+"""The chip number that stands for an input of the network."""
 
 
 @dataclass(frozen=True)
 class Feed:
-    """Where a tensor comes from."""
+    """The source of a tensor."""
 
     chip: int
-    """The one of whose outputs it is, or `NETWORK`."""
+    """Number of the chip with this output, or `NETWORK`."""
     name: str
 
 
@@ -32,13 +33,13 @@ class ChipPipeline:
     """A network in stages, each on a chip of its own."""
 
     chips: tuple[Executable, ...]
-    """In an order in which they can run one after the other."""
+    """The executables in a topological order."""
     feeds: tuple[dict[str, Feed], ...]
-    """Of each chip's inputs, by name."""
+    """The sources of each chip's inputs, by name."""
     inputs: tuple[str, ...]
-    """The network's, each of which some chip reads."""
+    """The network's inputs, each of which some chip reads."""
     outputs: tuple[tuple[str, int], ...]
-    """The network's: name, and the chip that has an output of that name."""
+    """The network's outputs: name, and the chip that has an output of that name."""
 
     @property
     def chip(self) -> Chip:
@@ -46,7 +47,7 @@ class ChipPipeline:
         return self.chips[0].chip
 
     def input_tensors(self) -> list[TensorInfo]:
-        """The network's inputs by their names there, as the first chip that reads each has them."""
+        """The network's inputs under their names in the network, as tensors of the first chip that reads each."""
         found: dict[str, TensorInfo] = {}
         for exe, feeds in zip(self.chips, self.feeds, strict=True):
             for info in exe.inputs:
@@ -54,8 +55,12 @@ class ChipPipeline:
                     found.setdefault(feed.name, replace(info, name=feed.name))
         return [found[name] for name in self.inputs]
 
+    def stays(self, feed: Feed) -> bool:
+        """Whether a tensor stays in the memory of the chip that computes it."""
+        return feed.chip != NETWORK and output_of(self.chips[feed.chip], feed.name).host_address < 0
+
     def output_tensors(self) -> list[TensorInfo]:
-        """The network's outputs, as the chips that compute them have them."""
+        """The network's outputs, as tensors of the chips that compute them."""
         return [output_of(self.chips[chip], name) for name, chip in self.outputs]
 
 
@@ -68,7 +73,7 @@ def output_of(exe: Executable, name: str) -> TensorInfo:
 
 
 def check_chip_pipeline(pipeline: ChipPipeline, place: str) -> None:
-    """Raises InputError naming `place` where chips and feeds do not belong together."""
+    """Raises InputError naming `place` if feeds do not match the chips."""
 
     def wrong(what: str) -> InputError:
         return InputError(f"{place} is damaged: {what}")
@@ -97,8 +102,11 @@ def check_chip_pipeline(pipeline: ChipPipeline, place: str) -> None:
     if len(set(names)) != len(names):
         raise wrong("an output has its name twice")
     for name, chip in pipeline.outputs:
-        if _output(pipeline, chip, name) is None:
+        found = _output(pipeline, chip, name)
+        if found is None:
             raise wrong(f"chip {chip} has no output '{name}'")
+        if found.host_address < 0:
+            raise wrong(f"output '{name}' stays in the memory of chip {chip}")
     _check_input_shapes(pipeline, place)
 
 

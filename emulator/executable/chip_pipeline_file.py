@@ -1,5 +1,5 @@
 """
-Networks on several chips as `.mlx` files: an ELF64 file like that of one chip (see `executable_file`), with
+Networks on several chips as `.mlx` files: an ELF64 file like that of one chip (see `file`), with
 
     .chips           a checksum over all of the file's contents, then JSON: version, feeds, inputs and outputs
     .chip.NUMBER     one a chip: the whole of its executable
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from ...support.errors import InputError, MeshloomError
-from ...support.files import write_pieces
+from ...support.files import write_chunks
 from .chip_pipeline import ChipPipeline, Feed, check_chip_pipeline
 from .elf import Section, find_sections, lay_out
 from .executable import Executable, write_executable
@@ -25,21 +25,21 @@ from .file import decode, encode, map_file
 CHIPS = ".chips"
 VERSION = 1
 MOST_CHIPS = 1024
-"""In a file; a chip's program takes kilobytes."""
+"""Largest number of chips in a file; a chip's program takes kilobytes."""
 _KEYS = {"version", "feeds", "inputs", "outputs"}
 _DIGEST_BYTES = 32
 _ALIGN = 4096
 
-Pieces = list[bytes | memoryview]
+Chunks = list[bytes | memoryview]
 
 
-def encode_chip_pipeline(pipeline: ChipPipeline) -> Pieces:
-    """The file in pieces. Raises MeshloomError where `pipeline` makes no sense."""
+def encode_chip_pipeline(pipeline: ChipPipeline) -> Chunks:
+    """The file as a sequence of buffers. Raises MeshloomError if `pipeline` is not valid."""
     try:
         check_chip_pipeline(pipeline, "the network on several chips")
     except InputError as error:
         raise MeshloomError(str(error)) from error
-    return _pieces(_facts(pipeline), [encode(exe) for exe in pipeline.chips])
+    return _chunks(_facts(pipeline), [encode(exe) for exe in pipeline.chips])
 
 
 def _facts(pipeline: ChipPipeline) -> bytes:
@@ -52,9 +52,9 @@ def _facts(pipeline: ChipPipeline) -> bytes:
     return json.dumps(facts, sort_keys=True, separators=(",", ":")).encode()
 
 
-def _pieces(facts: bytes, images: Sequence[Pieces]) -> Pieces:
-    """The file's head, then each image behind a gap."""
-    sizes = [sum(len(piece) for piece in image) for image in images]
+def _chunks(facts: bytes, images: Sequence[Chunks]) -> Chunks:
+    """The file's head, then each image after its padding."""
+    sizes = [sum(len(chunk) for chunk in image) for image in images]
     sections = [Section(CHIPS, _DIGEST_BYTES + len(facts))]
     sections += [Section(f".chip.{number}", size, _ALIGN) for number, size in enumerate(sizes)]
     layout = lay_out(sections, len(images))
@@ -66,11 +66,11 @@ def _pieces(facts: bytes, images: Sequence[Pieces]) -> Pieces:
     head[layout.table_offset : layout.table_offset + len(layout.table)] = layout.table
     digest = hashlib.sha256(facts)
     for image in images:
-        for piece in image:
-            digest.update(piece)
+        for chunk in image:
+            digest.update(chunk)
     content = digest.digest() + facts
     head[layout.offsets[0] : layout.offsets[0] + len(content)] = content
-    found: Pieces = [bytes(head)]
+    found: Chunks = [bytes(head)]
     end = len(head)
     for offset, size, image in zip(layout.offsets[2:], sizes, images, strict=True):
         found += [bytes(offset - end), *image]
@@ -80,7 +80,7 @@ def _pieces(facts: bytes, images: Sequence[Pieces]) -> Pieces:
 
 def write_chip_pipeline(pipeline: ChipPipeline, path: str | Path) -> None:
     """Write it to `path`, whole or not at all. Raises MeshloomError."""
-    write_pieces(path, encode_chip_pipeline(pipeline))
+    write_chunks(path, encode_chip_pipeline(pipeline))
 
 
 def write_any(found: Executable | ChipPipeline, path: str | Path) -> None:
@@ -107,19 +107,19 @@ def decode_any(data: bytes | bytearray | memoryview, place: str) -> Executable |
     if not 0 < len(images) <= MOST_CHIPS or len(content) < _DIGEST_BYTES:
         raise InputError(f"{place} is damaged: it has {len(images)} chips, or does not say how they hang together")
     facts = bytes(content[_DIGEST_BYTES:])
-    _compare(data, _pieces(facts, [[image] for image in images]), place)
+    _compare(data, _chunks(facts, [[image] for image in images]), place)
     chips = [decode(image, f"{place} (chip {number})") for number, image in enumerate(images)]
     pipeline = _read_facts(facts, chips, place)
     check_chip_pipeline(pipeline, place)
     return pipeline
 
 
-def _compare(data: memoryview, pieces: Pieces, place: str) -> None:
+def _compare(data: memoryview, chunks: Chunks, place: str) -> None:
     at, same = 0, True
-    for piece in pieces:
+    for chunk in chunks:
         # What is no copy is an image, a part of the file itself.
-        same = same and (isinstance(piece, memoryview) or bytes(data[at : at + len(piece)]) == piece)
-        at += len(piece)
+        same = same and (isinstance(chunk, memoryview) or bytes(data[at : at + len(chunk)]) == chunk)
+        at += len(chunk)
     if same and at == len(data):
         return
     raise InputError(f"{place} is damaged: its checksum or layout is wrong; compile or copy it again")

@@ -1,4 +1,4 @@
-"""The little of ELF64 that executables need: a header, one segment per program, named sections, notes."""
+"""The subset of ELF64 that executables need: a header, one segment per program, named sections, notes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where everything goes: file header and segment table, sections, section names and table, bulk sections."""
+    """The layout of a file: file header and segment table, sections, section names and table, bulk sections."""
 
     front: bytes
     offsets: tuple[int, ...]
@@ -49,7 +49,7 @@ def lay_out(sections: Sequence[Section], bulk: int = 1) -> Layout:
     """
     Place `sections` in order; the section names and the section table come before the last `bulk` ones.
 
-    These (the weights) end the file, so that everything that is not bulk data lies together.
+    These (the weights) end the file, so that everything but bulk data is contiguous.
     """
     first = len(sections) - bulk
     labels = [*(s.name for s in sections[:first]), ".shstrtab", *(s.name for s in sections[first:])]

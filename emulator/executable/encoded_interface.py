@@ -1,4 +1,4 @@
-"""Encoded inputs and outputs of executables: as who runs them knows them, and as bytes in memory."""
+"""Encoded inputs and outputs of executables: as tensors for users, and as bytes in memory."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from .executable import Executable, TensorInfo
 
 @dataclass(frozen=True)
 class HostInterface:
-    """What a network takes and gives, on one chip or on several."""
+    """The inputs and outputs of a network, on one chip or on several."""
 
     encoded: EncodedInterface
     inputs: tuple[TensorInfo, ...]
-    """As they are to who runs the network: encoded ones have the shape and the type of what is encoded."""
+    """The inputs for users: encoded ones have the shape and the type of the dense tensor."""
     outputs: tuple[TensorInfo, ...]
     _shapes: Mapping[str, tuple[int, ...]]
-    """Of the inputs in memory."""
+    """Shapes of the inputs in memory."""
 
     @staticmethod
     def of(target: Executable | ChipPipeline) -> HostInterface:
-        """That of an executable. Raises InputError where its note of encoded tensors is damaged."""
+        """The interface of an executable. Raises InputError if its note of encoded tensors is damaged."""
         if isinstance(target, Executable):
             inputs, outputs = target.inputs, target.outputs
             encoded = encoded_interface(target)
@@ -42,11 +42,11 @@ class HostInterface:
         )
 
     def in_memory(self, inputs: Mapping[str, Any]) -> dict[str, Array]:
-        """Inputs as the chip takes them, encoded ones as bytes. Raises InputError, naming the input."""
+        """Inputs in the form of the chip, encoded ones as bytes. Raises InputError, naming the input."""
         return self.encoded.pack(inputs, self._shapes)
 
     def read(self, outputs: Mapping[str, Array]) -> tuple[dict[str, Array], dict[str, Encoded]]:
-        """Dense values of all outputs (bf16 as f32), and those that are encoded as they are."""
+        """Dense values of all outputs (bf16 as f32), and the encoded ones in their encoded form."""
         found = self.encoded.unpack(outputs)
         dense = dict(outputs)
         for name, value in found.items():
@@ -56,7 +56,7 @@ class HostInterface:
 
 
 def encoded_interface(exe: Executable) -> EncodedInterface:
-    """The encoded tensors of one chip's program. Raises InputError where its note is not about its tensors."""
+    """The encoded tensors of one chip's program. Raises InputError if its note does not match its tensors."""
     found = read_interface(exe.notes.get(ENCODED))
     for side, tensors in ((found.inputs, exe.inputs), (found.outputs, exe.outputs)):
         known = {info.name: info for info in tensors}

@@ -1,8 +1,8 @@
 """
 Executables: programs, tensors, launches and weights of one compiled network, as plain numpy objects.
 
-`executable_file` turns them into bytes and back, `executable_check` says whether they make sense. Nothing here knows
-the IR: the emulator reads these and nothing else.
+`file` turns them into bytes and back, `check` validates them. Nothing here knows the IR: executables are the only input
+of the emulator.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Role: TypeAlias = Literal["input", "output", "weight", "temp"]
 ROLES: tuple[Role, ...] = ("input", "output", "weight", "temp")
 
 Buffer: TypeAlias = bytes | bytearray | memoryview | NDArray[np.uint8]
-"""What weights may be: anything flat that shares its memory."""
+"""Types of weights: anything with the buffer protocol."""
 
 
 def as_view(buffer: Buffer) -> memoryview:
@@ -48,7 +48,7 @@ class Program:
     descs: NDArray[Any]
     """DESC: the table that the words' descriptor fields index."""
     params: NDArray[np.uint32] = field(default_factory=_no_params)
-    """(n, 2): word index and field code (see `encoding.FIELDS`) patched with a value of each core."""
+    """(n, 2): word index and field code (see `encoding.FIELDS`) that are patched with a value per core."""
     sources: NDArray[np.uint32] = field(default_factory=_no_sources)
     """Per word: index in `Executable.source_names`, `NO_SOURCE` for none. Left out, it is filled with `NO_SOURCE`."""
 
@@ -60,7 +60,7 @@ class Program:
 
 @dataclass
 class TensorInfo:
-    """A tensor that the host or a reader of reports knows by name."""
+    """A named tensor, for the host and for reports."""
 
     name: str
     role: Role
@@ -71,7 +71,7 @@ class TensorInfo:
     nbytes: int
     """Bytes in DRAM, row-major; at least those of the elements."""
     host_address: int = -1
-    """Address in host memory, -1: not there."""
+    """Address in host memory, -1: not there. An output that is not there stays in DRAM, for another chip to take."""
 
     @property
     def element_bytes(self) -> int:
@@ -105,14 +105,14 @@ class Executable:
     weights_address: int = 0
     dram_bytes_used: int = 0
     source_names: list[str] = field(default_factory=list[str])
-    """Names of operations that words stem from."""
+    """Names of the source operations of words."""
     notes: dict[str, str] = field(default_factory=dict[str, str])
     """Entry name, pipeline, compiler version and the like; order is not kept (sorted by key)."""
     host_weights: Buffer = b""
     """Bytes in host memory at `host_weights_address`, read-only: the controller copies them to DRAM part by part."""
     host_weights_address: int = 0
     host_bytes_used: int = 0
-    """Host memory up to the end of the area in which the controller keeps values for a while; 0 where it does not."""
+    """Host memory up to the end of the area for temporaries of the controller; 0 if there is none."""
 
     @property
     def inputs(self) -> list[TensorInfo]:
@@ -132,7 +132,7 @@ class Executable:
 
     @property
     def host_bytes(self) -> int:
-        """Size of host memory: inputs and outputs, weights held there, and what is kept there for a while."""
+        """Size of host memory: inputs and outputs, weights held there, and temporaries."""
         ends = [t.host_address + t.nbytes for t in self.tensors if t.host_address >= 0]
         if size := self.host_weight_bytes:
             ends.append(self.host_weights_address + size)
@@ -149,13 +149,13 @@ def idle_program() -> Program:
 
 
 def source_name(exe: Executable, program: Program, word: int) -> str:
-    """The operation that a word stems from, "" where that is not recorded."""
+    """The source operation of a word, "" if it is not recorded."""
     index = int(program.sources[word]) if word < len(program.sources) else NO_SOURCE
     return exe.source_names[index] if index < len(exe.source_names) else ""
 
 
 def to_bytes(exe: Executable) -> bytes:
-    """The bytes of the `.mlx` file. Raises MeshloomError where `exe` makes no sense."""
+    """The bytes of the `.mlx` file. Raises MeshloomError if `exe` is not valid."""
     from .file import encode
 
     return b"".join(encode(exe))
@@ -170,10 +170,10 @@ def from_bytes(data: bytes | bytearray | memoryview, place: str = "executable") 
 
 def write_executable(exe: Executable, path: str | Path) -> None:
     """Write `exe` to `path`, whole or not at all. Raises MeshloomError."""
-    from ...support.files import write_pieces
+    from ...support.files import write_chunks
     from .file import encode
 
-    write_pieces(path, encode(exe))
+    write_chunks(path, encode(exe))
 
 
 def read_executable(path: str | Path) -> Executable:

@@ -1,5 +1,5 @@
 """
-Executables as `.mlx` files: an ELF64 file with one section a part, and a checksum over all of it.
+Executables as `.mlx` files: an ELF64 file with one section per part, and a checksum over all of it.
 
     .note.meshloom   checksum, versions, chip (JSON), its fingerprint, notes (JSON)
     .text.NAME       one a program, a segment at (number << 32): counts, name, words, descriptors, parameters
@@ -13,7 +13,7 @@ Executables as `.mlx` files: an ELF64 file with one section a part, and a checks
     .host_weights    weights that stay in host memory till the controller copies them; an address there, with bit 61 set
 
 The same executable gives the same bytes. A reader accepts exactly the bytes that a writer would produce: after decoding
-it lays the contents out again and compares, so no unnoticed rest can hide in a file.
+it lays the contents out again and compares, so that a file has no undetected extra bytes.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ import numpy as np
 
 from ...chips.chip import Chip
 from ...chips.load import chip_from_table
+from ...dialects.coreasm.added_instructions import noted
 from ...dialects.coreasm.check import canonical_words
 from ...dialects.coreasm.isa import ISA_VERSION
 from ...support.errors import InputError, MeshloomError
@@ -53,13 +54,13 @@ _HOST_SEGMENT = 1 << 61
 
 
 def encode(exe: Executable) -> list[bytes | memoryview]:
-    """The file in pieces, the weights as they are. Raises MeshloomError where `exe` makes no sense."""
+    """The file as a sequence of buffers, without copying the weights. Raises MeshloomError if `exe` is not valid."""
     exe = _normal(exe)
     try:
         check_executable(exe)
     except InputError as error:
         raise MeshloomError(str(error)) from error
-    return _pieces(exe)
+    return _chunks(exe)
 
 
 def _normal(exe: Executable) -> Executable:
@@ -71,12 +72,13 @@ def _normal(exe: Executable) -> Executable:
     return Executable(
         chip_from_table(cast("dict[str, Any]", json.loads(json.dumps(asdict(exe.chip)))), f"chip '{exe.chip.name}'"),
         exe.tensors, programs, exe.launches, exe.core_sets, canonical_words(exe.controller), exe.weights,
-        exe.weights_address, exe.dram_bytes_used, exe.source_names, exe.notes, exe.host_weights,
+        exe.weights_address, exe.dram_bytes_used, exe.source_names, noted(exe.notes, [p.words for p in programs]),
+        exe.host_weights,
         exe.host_weights_address, exe.host_bytes_used,
     )  # fmt: skip
 
 
-def _pieces(exe: Executable) -> list[bytes | memoryview]:
+def _chunks(exe: Executable) -> list[bytes | memoryview]:
     contents = [_notes(exe, bytes(_CHECKSUM_BYTES))]
     sections = [Section(".note.meshloom", len(contents[0]), 4, NOTE)]
     for number, program in enumerate(exe.programs):
@@ -99,8 +101,8 @@ def _pieces(exe: Executable) -> list[bytes | memoryview]:
         head[offset : offset + len(content)] = content
     head[layout.table_offset : layout.table_offset + len(layout.table)] = layout.table
     digest = hashlib.sha256(head)
-    for piece in (weights, gap, held):
-        digest.update(piece)
+    for chunk in (weights, gap, held):
+        digest.update(chunk)
     notes = layout.offsets[0]
     head[notes : notes + len(contents[0])] = _notes(exe, digest.digest())
     return [bytes(head), weights, gap, held]
@@ -125,7 +127,7 @@ def _notes(exe: Executable, checksum: bytes) -> bytes:
 
 
 def map_file(path: str | Path) -> memoryview:
-    """The file's bytes, memory-mapped. Raises InputError where it cannot be read."""
+    """The file's bytes, memory-mapped. Raises InputError if it cannot be read."""
     try:
         with open_regular(path) as file:
             if os.fstat(file.fileno()).st_size == 0:
@@ -163,7 +165,7 @@ def decode(data: bytes | bytearray | memoryview, place: str) -> Executable:
     for part in PARTS:
         part.decode(_part(parts, part.name, place), exe, place)
     check_executable(exe, place)
-    _compare(data, _pieces(exe), place)
+    _compare(data, _chunks(exe), place)
     return exe
 
 
@@ -173,8 +175,8 @@ def _part(parts: dict[str, memoryview], name: str, place: str) -> memoryview:
     return parts[name]
 
 
-def _compare(data: memoryview, pieces: Sequence[bytes | memoryview], place: str) -> None:
-    head, weights, gap, held = pieces
+def _compare(data: memoryview, chunks: Sequence[bytes | memoryview], place: str) -> None:
+    head, weights, gap, held = chunks
     start = len(head) + len(weights)
     same_size = start + len(gap) + len(held) == len(data)
     if not same_size or bytes(data[: len(head)]) != head or bytes(data[start : start + len(gap)]) != gap:

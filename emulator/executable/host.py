@@ -50,7 +50,7 @@ def _raw(value: Array, info: TensorInfo) -> Bytes:
 
 
 def tensor_values(raw: Bytes, info: TensorInfo) -> Array:
-    """Raw bytes as the tensor they hold, copied; bf16 comes as f32."""
+    """Raw bytes as a tensor, copied; bf16 is returned as f32."""
     nbytes = math.prod(info.shape) * info.element_bytes
     if len(raw) < nbytes:
         raise EmulationError(f"tensor '{info.name}' does not fit in its {info.nbytes} bytes")
@@ -58,13 +58,14 @@ def tensor_values(raw: Bytes, info: TensorInfo) -> Array:
     return widen_bf16(values) if info.dtype == BF16 else values.copy()
 
 
-def read_outputs(exe: Executable, host: Bytes) -> dict[str, Array]:
-    """The outputs, from host memory."""
-    return {
-        info.name: tensor_values(host[info.host_address : info.host_address + info.nbytes], info)
-        for info in exe.tensors
-        if info.role == "output"
-    }
+def read_outputs(exe: Executable, host: Bytes, dram: Bytes) -> dict[str, Array]:
+    """The outputs after a run, from host memory, or from DRAM where they stay."""
+
+    def raw(info: TensorInfo) -> Bytes:
+        memory, address = (dram, info.dram_address) if info.host_address < 0 else (host, info.host_address)
+        return memory[address : address + info.nbytes]
+
+    return {info.name: tensor_values(raw(info), info) for info in exe.outputs}
 
 
 @dataclass(frozen=True)
@@ -77,11 +78,16 @@ class ControllerStep:
     target: int
     source: int
     nbytes: int
-    """Of a copy: DRAM and host addresses (target is where it writes), bytes."""
+    """Bytes of a copy between the DRAM and host addresses; `target` is written."""
     word: int
 
+    @property
+    def host(self) -> int:
+        """Of a copy: the address in host memory."""
+        return self.target if self.mnemonic == "ctl.d2h" else self.source
+
     def run(self, host: Bytes, dram: Bytes, launch: Callable[[int], None]) -> None:
-        """Do it at once: the controller's waits are what makes that the same as doing it later."""
+        """Execute the step immediately: because of the controller's waits, that is equivalent to executing it later."""
         if self.mnemonic == "ctl.launch":
             launch(self.number)
         elif self.mnemonic in ("ctl.h2d", "ctl.d2h"):

@@ -1,4 +1,4 @@
-"""A launch made ready to run: every core's words with its parameters patched in, split into flat arrays."""
+"""Loading of a launch: every core's words with its parameters patched in, as flat arrays."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...dialects.coreasm.isa import MNEMONICS, UNIT_OF_OPCODE, Unit
+from ...dialects.coreasm.isa import MNEMONICS, UNIT_OF_OPCODE, Unit, by_opcode
 from ..machine.errors import EmulationError
 from ..machine.expand import ADDI, DATA, HALT, LI, LOOP, NOP, POST, WAIT, Code
 from .executable import Executable, Launch, Program
@@ -17,14 +17,15 @@ _CONTROL = {
     "put": POST, "put.z": POST, "signal": POST, "ready": POST, "send.wait": WAIT, "wait": WAIT,
 }  # fmt: skip
 _UNKNOWN = 255
-_KIND = np.array([_CONTROL.get(name, DATA) for name in MNEMONICS], np.uint8)
-_KIND[UNIT_OF_OPCODE > Unit.SEQ] = _UNKNOWN
+_KIND: NDArray[np.uint8] = by_opcode(
+    lambda i: _UNKNOWN if i.unit > Unit.SEQ else _CONTROL.get(i.mnemonic, DATA), np.uint8, _UNKNOWN
+)
 _FAR_SOURCE = np.array([name in ("load", "load.gather") for name in MNEMONICS])
 _FAR_TARGET = np.array([name == "store" for name in MNEMONICS])
 
 
 def patched_words(program: Program, values: NDArray[np.uint32]) -> NDArray[Any]:
-    """The words of `program` with one core's parameter `values` in place. Raises EmulationError on a bad parameter."""
+    """The words of `program`, patched with one core's parameter `values`. Raises EmulationError on a bad parameter."""
     if len(values) != len(program.params):
         raise EmulationError(
             f"program '{program.name}' has {len(program.params)} parameters, but a core gives {len(values)}"

@@ -20,13 +20,13 @@ _ALIGN = 32
 
 
 class Cursor:
-    """Reads through a section; every step checks that the bytes are there (InputError otherwise)."""
+    """Reads a section sequentially; every step checks that the bytes are there (InputError otherwise)."""
 
     def __init__(self, data: memoryview, part: str, place: str) -> None:
         self.data, self.part, self.place, self.at = data, part, place, 0
 
     def fail(self) -> InputError:
-        """The error for contents that cannot be right."""
+        """The error for invalid contents."""
         return InputError(f"{self.place} is damaged: {self.part} is cut off or inconsistent")
 
     def take(self, count: int) -> memoryview:
@@ -56,7 +56,7 @@ class Cursor:
         self.take(-self.at % to)
 
     def end(self) -> None:
-        """Nothing may be left."""
+        """Check that nothing is left."""
         if self.at != len(self.data):
             raise self.fail()
 
@@ -119,11 +119,11 @@ def _decode_core_sets(data: memoryview, exe: Executable, place: str) -> None:
 
 
 def _encode_launches(exe: Executable) -> bytes:
-    pieces = [struct.pack("<I", len(exe.launches))]
+    chunks = [struct.pack("<I", len(exe.launches))]
     for launch in exe.launches:
-        pieces.append(np.ascontiguousarray(launch.program_of_core, _I4).tobytes())
-        pieces.extend(np.ascontiguousarray(values, _U4).tobytes() for values in launch.params_of_core)
-    return b"".join(pieces)
+        chunks.append(np.ascontiguousarray(launch.program_of_core, _I4).tobytes())
+        chunks.extend(np.ascontiguousarray(values, _U4).tobytes() for values in launch.params_of_core)
+    return b"".join(chunks)
 
 
 def _decode_launches(data: memoryview, exe: Executable, place: str) -> None:
@@ -139,14 +139,14 @@ def _decode_launches(data: memoryview, exe: Executable, place: str) -> None:
 
 
 def _encode_tensors(exe: Executable) -> bytes:
-    pieces = [struct.pack("<I", len(exe.tensors))]
+    chunks = [struct.pack("<I", len(exe.tensors))]
     for t in exe.tensors:
         name = t.name.encode()
         role, rank = ROLES.index(t.role), len(t.shape)
-        pieces.append(_TENSOR.pack(role, t.dtype, rank, len(name), t.dram_address, t.nbytes, t.host_address))
-        pieces.append(struct.pack(f"<{rank}q", *t.shape))
-        pieces.append(name)
-    return b"".join(pieces)
+        chunks.append(_TENSOR.pack(role, t.dtype, rank, len(name), t.dram_address, t.nbytes, t.host_address))
+        chunks.append(struct.pack(f"<{rank}q", *t.shape))
+        chunks.append(name)
+    return b"".join(chunks)
 
 
 def _decode_tensors(data: memoryview, exe: Executable, place: str) -> None:
@@ -193,4 +193,4 @@ PARTS = (
     Part(".debug.sources", _encode_sources, _decode_sources),
     Part(".debug.names", _encode_names, _decode_names),
 )
-"""In the order of the file (and of reading: later ones may need earlier ones)."""
+"""The parts in the order of the file and of reading: later ones may need earlier ones."""

@@ -15,7 +15,7 @@ from ..machine.expand import POST, WAIT, Sequencer
 
 UNIT_NAMES = ("MPU", "VPU", "DAU", "LOAD", "STORE", "SEND", "RECV", "MAP")
 _SHOWN = 8
-"""Blocked units that a message lists; more would hide the cause."""
+"""Largest number of blocked units in a message; more would hide the cause."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def _signallers(sequencer: Sequencer, core: int, semaphore: int) -> Iterator[int
 
 
 def _pending(sequencer: Sequencer, core: int, base: int, length: int) -> NDArray[np.int64]:
-    """Flat words that `core` may still execute: queued ones, and those from its program counter or open loops on."""
+    """Words that `core` may still execute: queued ones, and those from its program counter or open loops on."""
     queued: list[int] = []
     slots = sequencer.queue.shape[2]
     for unit in range(8):
@@ -106,7 +106,10 @@ def find_cycle(blocked: list[Blocked]) -> list[int]:
 
 
 def explain_deadlock(exe: Executable, launch: Launch, sequencer: Sequencer) -> str:
-    """The message of a deadlock: the stuck units, what each lacks, who could give it, and the cycle if there is one."""
+    """
+    The message of a deadlock: the blocked units, what each waits for, which cores could provide it, and the cycle if
+    there is one.
+    """
     blocked = blocked_units(sequencer)
     stuck = sorted({unit.core for unit in blocked})
     lines = [f"deadlock: {len(stuck)} of {exe.chip.cores} cores cannot go on"]

@@ -35,14 +35,14 @@ _Columns: TypeAlias = tuple[int, int, int, list[int], list[int]]
 
 
 class Decoder:
-    """Turns words into steps; keeps what it has decoded. `srams` are the memories that `put` writes to."""
+    """Turns words into steps, with a cache. `srams` are the memories that `put` writes to."""
 
     def __init__(self, exe: Executable, srams: Sequence[Bytes]) -> None:
         self.core_sets = exe.core_sets
         self.srams = srams
         self.chip = exe.chip
         self.recorder = Recorder()
-        """Takes what instructions cost whose cost depends on values."""
+        """Records the costs of instructions that depend on values."""
         self._geometries: dict[int, list[Geometry]] = {}
         self._decoded: dict[tuple[Any, ...], Decoded] = {}
         self._steps: dict[int, Steps] = {}
@@ -73,7 +73,7 @@ class Decoder:
         return Steps(self, program, words, list(shared.known), shared, frozenset(cast("list[int]", at[own].tolist())))
 
     def decode(self, ins: Instruction, core_set: int) -> Decoded:
-        """Decode `ins`, once for all its equals. Raises Fault where it makes no sense."""
+        """Decode `ins`, with a cache. Raises Fault if it is not valid."""
         key = (ins, core_set)
         known = self._decoded.get(key)
         if known is None:
@@ -107,7 +107,7 @@ class Decoder:
 
 
 class Steps:
-    """The decoded words of a core, filled as they are first executed; cores share what is the same for them."""
+    """The decoded words of a core, filled at their first execution; cores share equal ones."""
 
     def __init__(
         self,
@@ -124,12 +124,12 @@ class Steps:
         self.run: list[Step | None] = [None if d is None else d.step for d in known]
         self._shared = shared
         self._own = own
-        """Words whose parameters change more than an address in memory."""
+        """Words with parameters other than memory addresses."""
         self._columns: tuple[list[Any], ...] | None = None
         self._words = words
 
     def decode(self, index: int) -> Decoded:
-        """The decoded word `index`. Raises Fault where it makes no sense."""
+        """The decoded word `index`. Raises Fault if it is not valid."""
         found = self.known[index]
         if found is None:
             if self._shared is not None and index not in self._own:
@@ -141,7 +141,7 @@ class Steps:
         return found
 
     def instruction(self, index: int) -> tuple[Instruction, int]:
-        """Word `index` with its descriptors looked up, and the core set it names (0xFFFF: none)."""
+        """Word `index` with its descriptors, and its core set (0xFFFF: none)."""
         if self._columns is None:
             w = self._words
             self._columns = tuple(w[name].tolist() for name in ("op", "dtype", "imm", "addr", "desc"))

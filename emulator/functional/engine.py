@@ -1,8 +1,8 @@
 """
-The functional engine: runs an executable and gives its outputs, exact to the definition of each instruction.
+The functional engine: runs an executable and returns its outputs, exact to the definition of each instruction.
 
 The order comes from the sequencer (`expand.py`), which honours queues, tokens and semaphores; numpy does the work of
-each instruction on views of the cores' memories (`semantics*.py`). Nothing but the executable is read.
+each instruction on views of the cores' memories (`semantics*.py`). The executable is its only input.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ class Machine:
 
 @dataclass
 class FunctionalResult:
-    """What a run leaves behind."""
+    """The result of a run."""
 
     outputs: dict[str, Array]
     executed: NDArray[np.int64]
-    """[cores] instructions executed, all launches together, those of the sequencer not counted."""
+    """[cores] instructions executed over all launches, without those of the sequencer."""
     machine: Machine
     executable: Executable
     mapped: MappedWork
-    """What instructions did whose cost depends on values; the timing engine takes it."""
+    """Work of instructions whose cost depends on values, for the timing engine."""
 
     def tensor(self, name: str) -> Array:
         """
-        The value that tensor `name` (of any role) has in DRAM after the run. bf16 comes as f32.
+        The value of tensor `name` (of any role) in DRAM after the run; bf16 is returned as f32.
 
-        Raises EmulationError where the executable has no such tensor.
+        Raises EmulationError if the executable has no such tensor.
         """
         for info in self.executable.tensors:
             if info.name == name:
@@ -62,7 +62,7 @@ class FunctionalResult:
 
 def read_tensor(result: FunctionalResult, info: TensorInfo) -> Array:
     """
-    The value of a tensor in DRAM after a run, as a copy of its shape. bf16 comes as f32.
+    The value of a tensor in DRAM after a run, as a copy with its shape; bf16 is returned as f32.
 
     Raises EmulationError for a tensor that is larger than DRAM.
     """
@@ -78,9 +78,9 @@ def run_functional(
     """
     Run `exe` on `inputs` (by name; shapes and types as in its table of tensors).
 
-    `check` also looks for reads of unwritten memory and for races, at several times the cost. `limit` bounds the
-    instructions of a launch. Raises InputError for inputs that do not fit and EmulationError for a program that does
-    what the machine does not allow.
+    `check` also detects reads of unwritten memory and races, at several times the cost. `limit` bounds the instructions
+    of a launch. Raises InputError for inputs that do not match and EmulationError for a program that violates the rules
+    of the machine.
     """
     engine = _Engine(exe, limit)
     if check:
@@ -94,7 +94,11 @@ def run_functional(
             if engine.checker is not None:
                 engine.checker.controller(step)
     return FunctionalResult(
-        read_outputs(exe, host), engine.executed, engine.machine, exe, engine.decoder.recorder.work()
+        read_outputs(exe, host, engine.machine.dram),
+        engine.executed,
+        engine.machine,
+        exe,
+        engine.decoder.recorder.work(),
     )
 
 
@@ -130,7 +134,7 @@ class _Engine:
         check = None if self.checker is None else self.checker.launch(number, code, steps, sequencer)
         depends = DEPENDS_ON_DATA[np.concatenate([w["op"] for w in words])]
         depends = depends if depends.any() else None
-        for stream in sequencer.pieces():
+        for stream in sequencer.chunks():
             self.executed += np.bincount(stream.core, minlength=len(self.executed))
             if check is not None:
                 check(stream)
@@ -164,13 +168,13 @@ class _Engine:
             raise self._located(what, steps[core], core, word, code) from error
 
     def _note(self, stream: Stream, depends: NDArray[np.bool_], code: Code) -> None:
-        """Say where the executions of a piece were whose cost depends on values."""
+        """Record where the executions of a chunk were whose cost depends on values."""
         flat = code.base[stream.core] + stream.word
         at = np.flatnonzero(depends[flat])
         self.decoder.recorder.place(self.runs, stream.core[at], code.unit[flat[at]], stream.word[at])
 
     def _out_of_range(self, steps: Steps, word: int, address: NDArray[np.int64]) -> str:
-        """Which operand of a word reaches outside its memory, in words; empty if none does."""
+        """A description of the operand of a word that reaches outside its memory; empty if none does."""
         found = steps.known[word]
         for access in () if found is None else found.accesses:
             low, high = access.geometry.extent(access.itemsize)

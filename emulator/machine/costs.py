@@ -1,6 +1,6 @@
 """
-What every instruction costs, from the numbers of the chip: `word_costs` applies the forms of `chips.cycles` to the
-words of a program. Both timing engines and the statistics use it. Cycles are integers.
+Costs of all instructions from the chip description: `word_costs` applies the formulas of `chips.cycles` to the words of
+a program. Both timing engines and the statistics use it. Cycles are integers.
 """
 
 from __future__ import annotations
@@ -16,22 +16,20 @@ from ...chips import cycles as cycles_of
 from ...chips.chip import RATES, Chip
 from ...chips.cycles import RATE_BY_WIDTH, ceil_div, copy_cycles, dram_traffic
 from ...dialects.coreasm.isa import (
-    BY_CODE,
-    COST_KINDS,
-    COST_OF_OPCODE,
     DEPENDS_ON_DATA,
     ENCODED,
     FACTOR_OF_OPCODE,
     ITEMSIZE,
     NO_DESC,
     OPCODE,
-    SLOTS,
     TYPES,
     UNIT_OF_OPCODE,
     Cost,
     Family,
     TypeOf,
     Unit,
+    by_opcode,
+    by_operand,
 )
 from .errors import EmulationError
 
@@ -41,15 +39,15 @@ MAX_POINTS = 1 << 40
 """More elements than any instruction of a real program touches; guards the arithmetic against damaged descriptors."""
 
 RATE = np.array([RATES.get(t.name, RATE_BY_WIDTH.get(t.bytes, 1)) for t in TYPES] + [1] * (16 - len(TYPES)), np.int64)
-"""Operations a cycle relative to f32 by type code; types without a rate of their own go by their width."""
+"""Operations per cycle relative to f32 by type code; types without a rate of their own use that of their width."""
 
 
 def _kinds(*costs: Cost) -> NDArray[np.bool_]:
-    return np.isin(COST_OF_OPCODE, [COST_KINDS.index(cost) for cost in costs])
+    return by_opcode(lambda i: i.cost in costs, np.bool_)
 
 
 def _families(*families: Family) -> NDArray[np.bool_]:
-    return np.array([c in BY_CODE and BY_CODE[c].family in families for c in range(256)])
+    return by_opcode(lambda i: i.family in families, np.bool_)
 
 
 _MATMUL, _VECTOR, _COPY, _FILL, _ROWS = (
@@ -62,16 +60,13 @@ _FROM_A = _families(Family.REDUCE, Family.ARG_REDUCE, Family.DOT, Family.CUMSUM)
 _DOT = _families(Family.DOT)
 _DENSE_SLOT: Ints = _families(Family.SCATTER).astype(np.int64)
 """The operand of gathers and scatters that walks all rows: D (0) of a gather, S (1) of a scatter."""
-_OPERAND_TYPE = np.zeros((256, SLOTS), np.uint8)
+_TYPE_NUMBER = {TypeOf.SOURCE: 1, TypeOf.DESTINATION: 2, TypeOf.BOOL: 3, TypeOf.F32: 4}
+_OPERAND_TYPE: NDArray[np.uint8] = by_operand(lambda o: _TYPE_NUMBER[o.type], np.uint8)
 """0: no operand in memory in this slot; else 1 source type, 2 destination type, 3 bool, 4 f32."""
 _ITEM = np.zeros((5, 256), np.int64)
 """Bytes of an element by operand type as above and by a word's `dtype`."""
 _ITEM[1], _ITEM[2] = ITEMSIZE[np.arange(256) & 15], ITEMSIZE[np.arange(256) >> 4]
 _ITEM[3], _ITEM[4] = (next(t.bytes for t in TYPES if t.name == name) for name in ("bool", "f32"))
-_TYPE_NUMBER = {TypeOf.SOURCE: 1, TypeOf.DESTINATION: 2, TypeOf.BOOL: 3, TypeOf.F32: 4}
-for _code, _entry in BY_CODE.items():
-    for _operand in _entry.operands:
-        _OPERAND_TYPE[_code, _operand.slot] = _TYPE_NUMBER[_operand.type]
 
 
 def matmul_cycles(chip: Chip, code: Ints, batch: Ints, m: Ints, k: Ints, n: Ints) -> Ints:
@@ -117,15 +112,15 @@ def contiguous_run(sizes: Ints, strides: list[Ints], itemsize: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class WordCosts:
-    """Per word, all int64 arrays; 0 where it does not apply."""
+    """Costs per word, all int64 arrays; 0 if not applicable."""
 
     cycles: Ints
     """
     Cycles of instructions of MPU, VPU, DAU and MAP; as declared by the word where they depend on values. Of a put
-    without zeros, those in which they are found, before the first byte leaves.
+    without zeros, those in which zeros are found, before the first byte is sent.
     """
     traffic: Ints
-    """Bytes that travel: a put's data (without zeros: as the word declares), whole DRAM bursts of loads and stores."""
+    """Bytes sent: a put's data (without zeros: as the word declares), whole DRAM bursts of loads and stores."""
     macs: Ints
     """Multiply-accumulates of matmul and dot; of sparse products, those of the entries that blocks have room for."""
     vpu_ops: Ints
@@ -134,7 +129,7 @@ class WordCosts:
     """Bytes read and written in SRAM, as the unit sees them (each operand once)."""
 
     def take(self, at: NDArray[np.int32]) -> WordCosts:
-        """Those of words `at`."""
+        """The costs of words `at`."""
         return WordCosts(self.cycles[at], self.traffic[at], self.macs[at], self.vpu_ops[at], self.sram_bytes[at])
 
 
@@ -142,7 +137,7 @@ def word_costs(chip: Chip, words: NDArray[Any], descs: NDArray[Any], place: str 
     """
     Costs of `words` (WORD, [n]), whose descriptor fields index `descs` (DESC).
 
-    Raises EmulationError, naming `place` and the word, for a descriptor that does not exist or makes no sense.
+    Raises EmulationError, naming `place` and the word, for a descriptor that does not exist or is not valid.
     """
     return costs_by_descriptor(chip, words, words["desc"].astype(np.int64), descs, lambda word: f"{place}: word {word}")
 
@@ -153,7 +148,7 @@ def costs_by_descriptor(
     """
     As `word_costs`, but descriptors of operands are rows `desc` ([n, 4]) of `descs` (DESC) instead of the words' own.
 
-    `where` says where a word stands, for errors.
+    `where` gives the location of a word, for errors.
     """
     ops: NDArray[np.uint8] = words["op"]
     geometry = _Geometry(words, desc, descs, where)
@@ -210,7 +205,7 @@ def costs_by_descriptor(
 
 
 class _Geometry:
-    """Sizes and strides of all operands of some words: [n, 4, 5], and what follows from them."""
+    """Sizes and strides of all operands of some words: [n, 4, 5], and derived figures."""
 
     def __init__(self, words: NDArray[Any], desc: Ints, descs: NDArray[Any], where: Callable[[int], str]) -> None:
         ops = words["op"]
@@ -221,7 +216,7 @@ class _Geometry:
             raise EmulationError(f"{where(bad)}: operation code {ops[bad]} is not one of a core's program")
 
         def refuse(bad: NDArray[np.bool_], what: str) -> None:
-            """Say what is wrong with the first operand ([n, 4]) that is `bad`."""
+            """Raise the error of the first operand ([n, 4]) that is `bad`."""
             if bad.any():
                 word, slot = np.argwhere(bad)[0].tolist()
                 raise EmulationError(f"{where(word)}: " + what.format(words["desc"][word, slot]))
@@ -245,7 +240,7 @@ class _Geometry:
         """[n, 4] bytes of an element."""
         refuse(there & (self.item == 0), "element type does not exist")
         self.bytes: Ints = moved * self.item
-        """[n, 4] bytes that each operand touches, broadcast elements once; all of a block."""
+        """[n, 4] bytes that each operand accesses, broadcast elements once; all of a block."""
         at = np.where(blocks, desc, len(descs))
         self._blocks, self._sizes_of_blocks = blocks, all_sizes[at]
         real = all_sizes.astype(np.float64)
@@ -261,7 +256,7 @@ class _Geometry:
         return self._sizes[self._index[at, slot]]
 
     def largest(self, at: Ints) -> Ints:
-        """Bytes that the largest operand touches."""
+        """Bytes that the largest operand accesses."""
         part = self.bytes[at]
         return np.maximum(np.maximum(part[:, 0], part[:, 1]), np.maximum(part[:, 2], part[:, 3]))
 
@@ -283,7 +278,7 @@ class _Geometry:
         return total, run
 
     def sparse_macs(self, at: Ints) -> Ints:
-        """Pairs of sparse products as far as descriptors tell: each stored element meets a whole row or column."""
+        """Pairs of sparse products by the descriptors: each stored element is multiplied by a whole row or column."""
         d = self.points[at, 0]
         found = np.full(len(at), MAX_POINTS, np.int64)
         for slot in (1, 2):

@@ -1,5 +1,5 @@
 """
-What the mapping unit and sparse products cost, from counts of the values that they meet.
+Costs of the mapping unit and of sparse products, from counts of values.
 
 A sparse product runs on the matrix unit's R x C array (R = mpu_rows * rate of the type), whose columns are its lanes.
 Output neuron n of a batch belongs to lane n mod C. A lane holds R of the stored weights of its neurons at a time, one
@@ -51,7 +51,7 @@ from .costs import RATE, Ints
 
 @dataclass(frozen=True)
 class IndexWork:
-    """What the mapping unit looks at of one operand's index, once."""
+    """Index work: what the mapping unit reads of one operand's index per use."""
 
     direct: int = 0
     """Positions of a direct index, or elements whose zeros it finds itself."""
@@ -60,7 +60,7 @@ class IndexWork:
 
     @staticmethod
     def of(block: Block, entries: int) -> IndexWork:
-        """Of a block that holds so many entries."""
+        """The index work of a block with so many entries."""
         return IndexWork(direct=block.index_elements) if block.format.kind == Kind.DIRECT else IndexWork(stride=entries)
 
     @property
@@ -69,7 +69,7 @@ class IndexWork:
         return self.direct + self.stride
 
     def cycles(self, chip: Chip, uses: int) -> int:
-        """Cycles of looking at it `uses` times."""
+        """Cycles of reading the index `uses` times."""
         return -(-uses * self.direct // chip.map_direct_bits) + -(-uses * self.stride // chip.map_stride_codes)
 
 
@@ -81,19 +81,19 @@ class MappedCost:
     pairs: int = 0
     """Pairs that were multiplied."""
     skipped: int = 0
-    """Pairs of the dense product that were not."""
+    """Pairs of the dense product that were skipped."""
     index_elements: int = 0
-    """Elements of indices that the mapping unit looked at, or that the encoder did."""
+    """Elements of indices that the mapping unit, or the encoder, has read."""
     map_cycles: int = 0
-    """Cycles in which it did so, by itself."""
+    """Cycles for that alone."""
     nbytes: int = 0
-    """Bytes that operands have in SRAM: of blocks, what is used."""
+    """Bytes of operands in SRAM; of blocks, the used ones."""
     traffic: int = 0
-    """Bytes that travel to other cores; those of a put have no other cycles that depend on values."""
+    """Bytes sent to other cores; a put has no other cycles that depend on values."""
 
 
 Record: TypeAlias = Callable[[MappedCost], None]
-"""Takes the cost of each execution, in order."""
+"""Records the cost of each execution, in order."""
 
 
 @dataclass(frozen=True)
@@ -104,11 +104,11 @@ class Product:
     length: int
     used: Ints
     pairs: Ints
-    """Of caches before the mapping unit: row by row."""
+    """Whether pairs are counted row by row: caches before the mapping unit."""
     weights: IndexWork
     inputs: IndexWork
     encoded: bool = True
-    """Only stored weights are there, one after the other."""
+    """Whether only stored weights are there, contiguous."""
 
 
 def count_pairs(weights: NDArray[Any] | None, hits: Ints | None, shape: tuple[int, int, int, int]) -> tuple[Ints, Ints]:

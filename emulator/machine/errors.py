@@ -1,4 +1,4 @@
-"""Errors of a program that goes wrong while it runs: always with core, instruction and source operator."""
+"""Run-time errors of programs, with core, instruction and source operator."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from ...support.errors import MeshloomError
 
 
 class Fault(Exception):
-    """What went wrong inside one instruction; the engine adds where (see `EmulationError`)."""
+    """An error inside one instruction; the engine adds the location (see `EmulationError`)."""
 
 
 class EmulationError(MeshloomError):
     """
-    A program did what the machine does not allow: bytes out of range, a read of unwritten memory, a race, a deadlock.
+    A violation of the machine's rules: an address out of range, a read of unwritten memory, a race, a deadlock.
 
-    `core`, `program` (name), `word` (index in the program), `mnemonic` and `source` (operator of the network) say
-    where; they are None or empty where the error concerns no single instruction.
+    `core`, `program` (name), `word` (index in the program), `mnemonic` and `source` (operator of the network) are the
+    location; they are None or empty if the error concerns no single instruction.
     """
 
     def __init__(
@@ -37,6 +37,6 @@ class EmulationError(MeshloomError):
 
 
 def place(program: str, word: int | None, mnemonic: str, source: str) -> str:
-    """One instruction in words, as `word 17 'matmul' of program 'p0' (from conv1)`."""
+    """A description of one instruction, as `word 17 'matmul' of program 'p0' (from conv1)`."""
     text = f"word {word} '{mnemonic}' of program '{program}'"
     return f"{text} (from {source})" if source else text

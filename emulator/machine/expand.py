@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from ...support.jit import jit
 
 DATA, HALT, NOP, LOOP, ADDI, LI, POST, WAIT = range(8)
-"""How the sequencer treats a word: a unit's instruction; its own; one that raises or waits for a semaphore."""
+"""Kinds of words for the sequencer: a unit's instruction; its own; one that raises or waits for a semaphore."""
 
 DONE, FULL, DEADLOCK, FAULT = range(4)
-"""Why the kernel returned: all cores finished; the output is full (call again); nothing can go on; a bad word."""
+"""Reasons why the kernel returned: all cores finished; the output is full (call again); deadlock; an invalid word."""
 
 FAULTS = (
     "",
@@ -33,10 +33,10 @@ FAULTS = (
     "there is no such core set",
     "more instructions than the limit of this run: is the loop count meant?",
 )
-"""What went wrong, by fault number."""
+"""Descriptions of faults by number."""
 
 CHUNK = 1 << 16
-"""Instructions handed out at a time."""
+"""Number of instructions per chunk of the stream."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Code:
 
 @dataclass
 class Stream:
-    """A piece of the dynamic stream, in execution order."""
+    """A chunk of the dynamic stream, in execution order."""
 
     core: NDArray[np.int32]
     word: NDArray[np.int32]
@@ -74,7 +74,7 @@ class Stream:
 
 @dataclass
 class Sequencer:
-    """State of all cores between two pieces of a stream; `pieces` runs them to the end."""
+    """State of all cores between two chunks of a stream; `pieces` runs them to the end."""
 
     code: Code
     queue_depth: int
@@ -116,8 +116,8 @@ class Sequencer:
         self.steps = np.zeros(1, np.int64)
         self.fault = np.zeros(3, np.int64)
 
-    def pieces(self, size: int = CHUNK) -> Iterator[Stream]:
-        """Run to the end, in pieces of at most `size` instructions; afterwards `status` tells how it ended."""
+    def chunks(self, size: int = CHUNK) -> Iterator[Stream]:
+        """Run to the end, in chunks of at most `size` instructions; afterwards `status` is the reason for the end."""
         code = self.code
         while True:
             core, word = np.empty(size, np.int32), np.empty(size, np.int32)

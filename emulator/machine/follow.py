@@ -1,5 +1,5 @@
 """
-One core's program followed without its data: loops, registers, and the bytes that each operand reaches over.
+Walk through one core's program without data: loops, registers, and the bytes that each operand spans.
 
 Control never depends on data, so what a program addresses is known without running it.
 """
@@ -11,20 +11,17 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ...dialects.coreasm.isa import BY_CODE, ITEMSIZE, OPCODE, SLOTS, TypeOf
+from ...dialects.coreasm.isa import ITEMSIZE, OPCODE, TypeOf, by_operand
 from ...support.jit import jit
 
 Ints = NDArray[np.int64]
 
 REGISTERS = 16
 LOOPS = 8
-"""More than loops may be nested."""
+"""An upper bound of the nesting of loops."""
 
 _TYPES = [TypeOf.SOURCE, TypeOf.DESTINATION, TypeOf.BOOL, TypeOf.F32]
-_TYPE = np.zeros((256, SLOTS), np.uint8)
-for _code, _entry in BY_CODE.items():
-    for _operand in _entry.operands:
-        _TYPE[_code, _operand.slot] = _TYPES.index(_operand.type)
+_TYPE: NDArray[np.uint8] = by_operand(lambda o: _TYPES.index(o.type), np.uint8)
 _LOOP, _ADDI, _LI, _HALT = (OPCODE[name] for name in ("loop", "addi", "li", "halt"))
 
 
@@ -48,7 +45,7 @@ def next_access(
     op: NDArray[Any], imm: NDArray[Any], addr: NDArray[Any], register: Ints, loops: Ints, pc: int, depth: int
 ) -> tuple[int, int]:
     """
-    (index of the next word at or after `pc` that is a unit's, number of loops around it); as many as words: the end.
+    (index of the next word of a unit at or after `pc`, number of loops around it); the number of words: the end.
 
     `register` [16] and `loops` [8, 3] (start, end, runs left) are those of the words before, zeros at first.
     """

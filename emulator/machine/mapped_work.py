@@ -18,10 +18,10 @@ COLUMNS = ("cycles", "pairs", "skipped", "index_elements", "map_cycles", "nbytes
 
 @dataclass(frozen=True)
 class MappedWork:
-    """One row an execution, in the order of the functional run; in that of the queue for each unit of a core."""
+    """One row per execution, in the order of the functional run; for each unit of a core, in the order of its queue."""
 
     run: NDArray[np.int32]
-    """Which start of a launch, in the controller's order."""
+    """Number of the start of a launch, in the controller's order."""
     lane: NDArray[np.int32]
     """core * 8 + unit"""
     word: NDArray[np.int32]
@@ -31,7 +31,7 @@ class MappedWork:
 
     @property
     def times(self) -> NDArray[np.int64]:
-        """What an execution's time follows from: cycles, or of a put the bytes that travel."""
+        """The quantity that determines an execution's time: cycles, or for a put the bytes sent."""
         return self.costs[:, COLUMNS.index("cycles")] + self.costs[:, COLUMNS.index("traffic")]
 
     def of_run(self, run: int, lanes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -48,22 +48,22 @@ class MappedWork:
 
 @dataclass
 class Recorder:
-    """Takes costs as instructions are executed, and where they were, piece by piece."""
+    """Records costs as instructions are executed, and their locations chunk by chunk."""
 
     pending: list[MappedCost] = field(default_factory=list[MappedCost])
-    _pieces: list[tuple[NDArray[Any], ...]] = field(default_factory=list[tuple[NDArray[Any], ...]])
+    _chunks: list[tuple[NDArray[Any], ...]] = field(default_factory=list[tuple[NDArray[Any], ...]])
 
     def place(self, run: int, core: NDArray[np.int32], unit: NDArray[np.uint8], word: NDArray[np.int32]) -> None:
-        """Say where the pending costs were: one core, unit and word each."""
+        """Record the locations of the pending costs: one core, unit and word each."""
         costs = np.array([astuple(cost) for cost in self.pending], np.int64).reshape(len(self.pending), len(COLUMNS))
         lane = core.astype(np.int32) * QUEUES + unit.astype(np.int32)
-        self._pieces.append((np.full(len(lane), run, np.int32), lane, word.astype(np.int32), costs))
+        self._chunks.append((np.full(len(lane), run, np.int32), lane, word.astype(np.int32), costs))
         self.pending.clear()
 
     def work(self) -> MappedWork:
-        """All that was recorded."""
-        if not self._pieces:
+        """All recorded work."""
+        if not self._chunks:
             none = np.zeros(0, np.int32)
             return MappedWork(none, none, none, np.zeros((0, len(COLUMNS)), np.int64))
-        columns = cast("Sequence[Any]", [np.concatenate(parts) for parts in zip(*self._pieces, strict=True)])
+        columns = cast("Sequence[Any]", [np.concatenate(parts) for parts in zip(*self._chunks, strict=True)])
         return MappedWork(columns[0], columns[1], columns[2], columns[3])

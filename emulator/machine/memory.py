@@ -19,7 +19,7 @@ Array: TypeAlias = NDArray[Any]
 Bytes: TypeAlias = NDArray[np.uint8]
 
 F32, F16, BF16, F64, I8, U8, I16, U16, I32, U32, I64, U64, BOOL = range(13)
-"""Codes of the element types that are computed with, as in the `dtype` field of an instruction."""
+"""Codes of the element types of arithmetic, as in the `dtype` field of an instruction."""
 
 NARROW: dict[int, NarrowFloat] = {13: F24, 14: F8E4M3, 15: F8E5M2}
 """Types that values are only stored in, by code."""
@@ -45,7 +45,7 @@ STORAGE: tuple[np.dtype[Any], ...] = tuple(
         "u1",
     )
 )
-"""How numpy stores each element type; of those that it does not have, bf16 and narrow floats, it keeps the bits."""
+"""The numpy type that stores each element type; bf16 and narrow floats, which numpy lacks, are stored as bits."""
 
 COMPUTE: tuple[np.dtype[Any], ...] = tuple(
     np.dtype(np.float32) if code in (F16, BF16) or code in NARROW else stored for code, stored in enumerate(STORAGE)
@@ -53,7 +53,7 @@ COMPUTE: tuple[np.dtype[Any], ...] = tuple(
 """The type that arithmetic happens in: shorter floats are widened to f32 and rounded once, at the end."""
 
 MAX_POINTS = 1 << 31
-"""More elements than any operand of a real instruction walks: guards against damaged descriptors."""
+"""Upper bound of the elements of an operand: guards against damaged descriptors."""
 
 
 def is_float(code: int) -> bool:
@@ -113,7 +113,7 @@ class Geometry:
 
     @property
     def points(self) -> int:
-        """How many elements it walks."""
+        """Number of elements that it walks."""
         return math.prod(self.shape)
 
     def extent(self, itemsize: int) -> tuple[int, int]:
@@ -155,7 +155,7 @@ def new_memory(size: int) -> Bytes:
     """
     `size` zero bytes; pages are only allocated when touched, so gigabytes cost nothing.
 
-    Raises MeshloomError where this machine has no room for them.
+    Raises MeshloomError if this computer does not have enough memory.
     """
     if size < 1 << 20:
         return np.zeros(size, np.uint8)

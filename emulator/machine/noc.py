@@ -2,9 +2,9 @@
 The network-on-chip: where the DRAM ports sit, which routers and links a packet uses, and the trees of multicasts.
 
 Routing is XY: along the row first, then along the column. A router is a core number (y * cols + x). Every router has
-six kinds of way out: a link to each neighbour (east, west, north = y - 1, south = y + 1), the link into its own core
-(`EJECT`), and at the west edge of some rows a DRAM port. A route, or the tree of a multicast, is a set of nodes; a
-node is one router that a packet visits, with the ways out that it takes there.
+six kinds of outputs: a link to each neighbour (east, west, north = y - 1, south = y + 1), the link into its own core
+(`EJECT`), and at the west edge of some rows a DRAM port. A route, or the tree of a multicast, is a set of nodes; a node
+is one router that a packet visits, with the outputs that it takes there.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ...support.jit import jit
 
 EAST, WEST, NORTH, SOUTH, EJECT, PORT, DELIVER, FETCH = range(8)
 """
-Ways out, as bit numbers of a node's mask. The first five are links (`link = router * LINKS + way`). PORT: written to
+Outputs, as bit numbers of a node's mask. The first five are links (`link = router * LINKS + way`). PORT: written to
 DRAM through the port of this router. DELIVER: data read from DRAM reaches the core. FETCH: read from the port (the
 first node of a read).
 """
@@ -52,7 +52,7 @@ class Routes:
     """
     All routes that a program uses, as flat arrays over nodes.
 
-    `router`: router of each node. `mask`: bit w set = leaves by way w. `child`: [nodes, 4], the node that comes next
+    `router`: router of each node. `mask`: bit w set = leaves by output w. `child`: [nodes, 4], the node that comes next
     east, west, north and south (-1: none); a FETCH node has its successor in column 0. `port`: DRAM port of PORT and
     FETCH nodes, else -1. `put_root`: [cores, sets], first node of a put from that core to that set (-1: never used).
     `load_root`, `store_root`: [cores], first node of a read from, and of a write to DRAM.

@@ -1,8 +1,8 @@
 """
 Classes of instruction words that differ in addresses only: a launch has few classes, each executed many times.
 
-What a word costs, and what it does to time, follows from its operation, types, tokens, descriptors and a few fields.
-Words that agree in these share a class, so that everything about them is worked out once a class.
+The cost and timing of a word depend on its operation, types, tokens, descriptors and a few fields. Words that agree in
+these share a class, so that they are analysed once per class.
 """
 
 from __future__ import annotations
@@ -14,48 +14,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...dialects.coreasm.encoding import DESC, NO_DESC, SLOTS, WORD
-from ...dialects.coreasm.isa import BY_CODE, DEPENDS_ON_DATA, Cost
+from ...dialects.coreasm.isa import DATA_DEPENDENT, Cost, Instruction, by_opcode, by_operand
 from ...support.jit import Array, jit
 
 _KEYS = 6
 _IMM, _COUNT, _BODY, _DECLARED, _SET, _TOKENS = (1 << bit for bit in range(6))
 
 
-def _fields() -> NDArray[np.uint8]:
+def _fields(entry: Instruction) -> int:
     """
-    Per opcode, which fields tell apart words that agree in operation, types and operands' descriptors: imm, addr[0],
-    addr[1], addr[3], the core set, the tokens.
+    Which fields tell apart words that agree in operation, types and operands' descriptors: imm, addr[0], addr[1],
+    addr[3], the core set, the tokens.
     """
-    found = np.full(256, _TOKENS, np.uint8)
-    for code, entry in BY_CODE.items():
-        if entry.core_set or entry.cost in (Cost.MATMUL, Cost.SPARSE_MATMUL, Cost.WAIT):
-            found[code] |= _IMM
-        if entry.cost == Cost.WAIT or entry.function == "loop":
-            found[code] |= _COUNT
-        if entry.function == "loop":
-            found[code] |= _BODY
-        if entry.core_set:
-            found[code] |= _SET
-        if DEPENDS_ON_DATA[code]:
-            found[code] |= _DECLARED
+    found = _TOKENS
+    if entry.core_set or entry.cost in (Cost.MATMUL, Cost.SPARSE_MATMUL, Cost.WAIT):
+        found |= _IMM
+    if entry.cost == Cost.WAIT or entry.function == "loop":
+        found |= _COUNT
+    if entry.function == "loop":
+        found |= _BODY
+    if entry.core_set:
+        found |= _SET
+    if entry.cost in DATA_DEPENDENT:
+        found |= _DECLARED
     return found
 
 
-_FIELDS = _fields()
-_COST_FIELDS = _FIELDS & _DECLARED | _IMM * np.array(
-    [c in BY_CODE and BY_CODE[c].cost in (Cost.MATMUL, Cost.SPARSE_MATMUL) for c in range(256)], np.uint8
-)
-"""Those of them that cycles and bytes depend on."""
-_OPERAND = np.zeros((256, SLOTS), np.bool_)
+def _cost_fields(entry: Instruction) -> int:
+    """Those of them that cycles and bytes depend on."""
+    by_imm = entry.cost in (Cost.MATMUL, Cost.SPARSE_MATMUL)
+    return _fields(entry) & _DECLARED | (_IMM if by_imm else 0)
+
+
+_FIELDS: NDArray[np.uint8] = by_opcode(_fields, np.uint8, _TOKENS)
+_COST_FIELDS: NDArray[np.uint8] = by_opcode(_cost_fields, np.uint8)
+_OPERAND: NDArray[np.bool_] = by_operand(lambda o: True, np.bool_)
 """Whether a slot holds an operand's descriptor."""
-for _code, _entry in BY_CODE.items():
-    for _operand in _entry.operands:
-        _OPERAND[_code, _operand.slot] = True
 
 
 @dataclass(frozen=True)
 class WordClasses:
-    """The classes of some words, numbered as they first appear, and the classes of these that cost alike."""
+    """The classes of some words, numbered in order of first appearance, and classes of these with equal costs."""
 
     of_word: NDArray[np.int32]
     first: NDArray[np.int64]
@@ -91,7 +90,7 @@ def classify(words: NDArray[Any], bounds: NDArray[np.int64], descs: list[NDArray
 
 def distinct(rows: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """
-    Which of `rows` ([n, k]) are equal: the number of each one's group, and the first row of each group.
+    Groups of equal `rows` ([n, k]): the number of each row's group, and the first row of each group.
 
     Groups are numbered in the order in which they first appear.
     """
@@ -103,8 +102,8 @@ def _word_keys(
     words: Array, part: Array, starts: Array, of_desc: Array, unknown: int, fields: Array, operand: Array
 ) -> Array:
     """
-    [n, 6] what tells words apart: a row for each of `words` ([n, 8] u32). Word i is of part[i], whose descriptors are
-    of_desc[starts[part[i]] : starts[part[i] + 1]].
+    [n, 6] keys that distinguish words: a row for each of `words` ([n, 8] u32). Word i is of part[i], whose descriptors
+    are of_desc[starts[part[i]] : starts[part[i] + 1]].
     """
     keys = np.empty((len(words), _KEYS), np.int64)
     for i in range(len(words)):

@@ -1,7 +1,7 @@
 """
 DRAM in use over time, from the accesses of a run: copies, and the addresses of the programs of each launch.
 
-The executable says which buffers there are, where, and which steps of the controller they are for (note `NOTE`). A
+The executable lists the buffers, their addresses and the steps of the controller that use them (note `NOTE`). A
 buffer is in use from the start of the first step that accesses it to the end of the last one.
 """
 
@@ -35,7 +35,7 @@ for _code, _entry in BY_CODE.items():
 
 
 class PlannedBuffer(NamedTuple):
-    """Bytes of DRAM and the controller's steps that they are for; constants that stay: steps -1."""
+    """A buffer in DRAM and the controller's steps that use it; resident constants: steps -1."""
 
     name: str
     address: int
@@ -43,17 +43,17 @@ class PlannedBuffer(NamedTuple):
     first: int
     last: int
     ends: int
-    """The step that is done with the buffer last: a copy may end after launches that begin later."""
+    """The step that ends last of those that use the buffer: a copy may end after launches that begin later."""
 
 
 @dataclass(frozen=True)
 class PlannedMemory:
-    """What the compiler has planned; times in cycles."""
+    """The compiler's plan; times in cycles."""
 
     capacity: int
-    """Bytes that were there."""
+    """Bytes that were available."""
     unsaved: int
-    """Bytes that the network needs if nothing is saved."""
+    """Bytes that the network needs without saving."""
     peak: int
     cycles: int
     steps: tuple[tuple[str, str, int, int], ...]
@@ -77,7 +77,7 @@ class DeviceMemory:
     spans: tuple[tuple[int, int], ...]
     """Start and end of each step."""
     stray: int
-    """Accesses to DRAM outside of the buffers that are there for the step."""
+    """Number of accesses to DRAM outside of the buffers of the step."""
 
     @property
     def peak(self) -> int:
@@ -86,7 +86,7 @@ class DeviceMemory:
 
 
 def planned_memory(exe: Executable) -> PlannedMemory | None:
-    """What an executable says of its memory; None where nothing was planned. Raises EmulationError for a bad note."""
+    """The plan of an executable's memory; None if there is none. Raises EmulationError for an invalid note."""
     if NOTE not in exe.notes:
         return None
     try:
@@ -111,7 +111,7 @@ def planned_memory(exe: Executable) -> PlannedMemory | None:
 
 
 def device_memory(exe: Executable, timing: TimingResult) -> DeviceMemory | None:
-    """Memory over time of a run that took `timing`; None where the executable says nothing of its buffers."""
+    """Memory over time of a run with this `timing`; None if the executable does not list its buffers."""
     planned = planned_memory(exe)
     if planned is None:
         return None
@@ -171,7 +171,7 @@ def _profile(
 
 
 def _touched(exe: Executable, step: ControllerStep, planned: PlannedMemory, there: list[int]) -> tuple[list[int], int]:
-    """(buffers that a step accesses, accesses that are in none of those that are there)."""
+    """(buffers that a step accesses, number of accesses outside of all buffers of the step)."""
     there = sorted(there, key=lambda one: planned.buffers[one].address)
     start = np.array([planned.buffers[one].address for one in there], np.int64)
     end = start + np.array([planned.buffers[one].nbytes for one in there], np.int64)

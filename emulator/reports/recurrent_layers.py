@@ -1,4 +1,4 @@
-"""The loops of a network as their work, and the note that says it."""
+"""The work of a network's loops, and the note that records it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class VectorWork:
     passes: int
     """Passes of each."""
     rate: int
-    """Elements that take the place of one f32."""
+    """Elements that are processed at the cost of one f32."""
     after: tuple[int, ...]
-    """Operations of the same layer, by number, whose results it waits for."""
+    """Numbers of the operations of the same layer on whose results it depends."""
 
 
 @dataclass(frozen=True)
@@ -29,18 +29,18 @@ class RecurrentLayer:
     """
     Loops of as many steps that do not wait for each other, such as the two directions of a layer.
 
-    It has only what lies between the carried values of a step and those of the next: what reads no carried value can
-    be done before, and what no carried value depends on can be done later.
+    Only operations between the carried values of a step and those of the next are counted: those that read no carried
+    value can be done before, and those on which no carried value depends can be done later.
     """
 
     steps: int
-    """How often the step runs in all; of a loop in a loop, the steps of both multiplied."""
+    """Total number of steps; for nested loops, the product."""
     weight_bytes: int
-    """Of what each step multiplies by, the same in all steps."""
+    """Bytes of the weights of each step, the same in all steps."""
     carried_bytes: int
-    """Of the carried values that products read: all cores that compute one need the whole value."""
+    """Bytes of the carried values that products read: all cores that compute one need the whole value."""
     operations: tuple[VectorWork, ...]
-    """Vector operations in an order in which each comes after those that it waits for."""
+    """Vector operations in a topological order."""
 
 
 def layers_as_json(layers: Sequence[RecurrentLayer]) -> str:

@@ -1,4 +1,4 @@
-"""Cycles that a network with loops can come near on a chip, however it is mapped."""
+"""Reference time of a network with loops on a chip: cycles that a good mapping can come near."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .roofline import Work, roofline
 @dataclass(frozen=True)
 class ReferenceTime:
     """
-    The largest of what DRAM, the units and the steps one after the other need.
+    The largest of the times of DRAM, of the units, and of the sequence of steps.
 
-    It is no bound, as a roofline is: layers may overlap in time, which this leaves out.
+    Unlike a roofline it is not a lower bound: overlap of layers in time is not considered.
     """
 
     dram: float
@@ -28,7 +28,7 @@ class ReferenceTime:
     steps: float
     """All steps, each after the one before it."""
     cores: int
-    """How many cores that is for: the number with the fewest cycles."""
+    """The number of cores with the fewest cycles of `steps`."""
 
     @property
     def cycles(self) -> float:
@@ -37,7 +37,7 @@ class ReferenceTime:
 
     @property
     def binding(self) -> str:
-        """What sets it."""
+        """The resource that determines the bound."""
         return max((self.steps, "steps"), (self.dram, "DRAM"), (self.units, "units"), key=lambda pair: pair[0])[1]
 
 
@@ -53,7 +53,7 @@ def reference_time(chip: Chip, work: Work, layers: Sequence[RecurrentLayer]) -> 
 
 def layer_cycles(chip: Chip, layer: RecurrentLayer, cores: int) -> float:
     """
-    Cycles of a layer on as many cores: steps x (the weights of a core, read once a step at the rate of one operand,
+    Cycles of a layer on so many cores: steps x (the weights of a core, read once a step at the rate of one operand,
     + the longest chain of vector operations + the exchange of the carried values).
     """
     reading = layer.weight_bytes / (cores * chip.sram_bytes_per_cycle)
@@ -61,7 +61,7 @@ def layer_cycles(chip: Chip, layer: RecurrentLayer, cores: int) -> float:
 
 
 def longest_chain(chip: Chip, layer: RecurrentLayer, cores: int) -> int:
-    """Cycles of the operations that wait for each other, each spread over the cores."""
+    """Cycles of the longest chain of dependent operations, each spread over the cores."""
     ends: list[int] = []
     for one in layer.operations:
         passing = ceil_div(ceil_div(one.points, cores), chip.vpu_lanes * one.rate) * one.passes
@@ -70,7 +70,7 @@ def longest_chain(chip: Chip, layer: RecurrentLayer, cores: int) -> int:
 
 
 def exchange(chip: Chip, carried_bytes: int, cores: int) -> int:
-    """Cycles until each core has what the others computed of the carried values; none for one core, or no bytes."""
+    """Cycles until each core has the carried values that the others computed; 0 for one core, or no bytes."""
     if cores == 1 or not carried_bytes:
         return 0
     of_core = ceil_div(ceil_div(carried_bytes, cores), chip.link_bytes_per_cycle)
@@ -78,7 +78,7 @@ def exchange(chip: Chip, carried_bytes: int, cores: int) -> int:
 
 
 def hops_across(chip: Chip, cores: int) -> int:
-    """Hops between the farthest two of as many cores, in the rectangle of the mesh in which these are nearest."""
+    """Hops between the farthest two of so many cores, in the rectangle of the mesh for which they are fewest."""
     heights = range(1, min(chip.rows, cores) + 1)
     sizes = ((height, ceil_div(cores, height)) for height in heights)
     return min(height + width - 2 for height, width in sizes if width <= chip.cols)
@@ -86,7 +86,7 @@ def hops_across(chip: Chip, cores: int) -> int:
 
 def noted_layers(exe: Executable) -> list[RecurrentLayer]:
     """
-    The layers with loops that the executable's network has; none where nothing is noted.
+    The loops recorded in an executable; empty if there is no note.
 
     Raises EmulationError where the note is not such a list.
     """

@@ -1,4 +1,4 @@
-"""Roofline: the fewest cycles that each kind of unit needs for the work, and which of them binds."""
+"""Roofline: lower bounds of the cycles of each kind of unit for the work, and the binding one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Roofline:
 
     @property
     def binding(self) -> str:
-        """The unit that needs the most cycles; not the host, whose copies `cycles` leaves out."""
+        """The unit that needs the most cycles, except the host, whose copies are not part of `cycles`."""
         return max((unit for unit in self.cycles if unit != "host"), key=lambda unit: self.cycles[unit])
 
     @property
@@ -33,7 +33,7 @@ class Roofline:
 
 @dataclass(frozen=True)
 class Work:
-    """What has to be done. MACs and vector operations count at their rate: `f32`-equivalents."""
+    """Amounts of work. MACs and vector operations count at their rate: `f32`-equivalents."""
 
     macs: float = 0
     vpu_ops: float = 0

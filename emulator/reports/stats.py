@@ -1,4 +1,4 @@
-"""The figures of a run as one dictionary, ready for JSON: what `--stats` writes."""
+"""The figures of a run as one JSON-serialisable dictionary, which `--stats` writes."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from .stats_memory import peak_sram
 
 @dataclass(frozen=True)
 class Totals:
-    """What a run's instructions do, over all cores and launches; exact integers except the f32-equivalents."""
+    """Totals of a run's instructions over all cores and launches; exact integers except the f32-equivalents."""
 
     macs: int
     """Multiply-accumulates of the matrix unit and of the vector unit's dot products."""
     mpu_macs: int
     mpu_macs_f32: float
-    """Those of the matrix unit, divided by the rate of their type."""
+    """Multiply-accumulates of the matrix unit, divided by the rate of their type."""
     vpu_ops: int
     """Element operations, slow functions by their factor."""
     vpu_ops_f32: float
@@ -77,7 +77,7 @@ def _work(tables: Tables, without_mapped: bool) -> tuple[list[int], list[float]]
 
 def collect(exe: Executable, timing: TimingResult, mapped: MappedWork | None = None) -> dict[str, Any]:
     """
-    All figures of a run of `exe` that took `timing`; `mapped` is the sparse work of the functional run that it is of.
+    All figures of a run of `exe` with this `timing`; `mapped` is the sparse work of its functional run.
 
     cycles count from the first launch to the last completion; utilisation is busy cycles over these. Bytes on links
     count each byte once a link, in whole packets. Raises EmulationError for a malformed note `ideal`.
@@ -151,7 +151,7 @@ def collect(exe: Executable, timing: TimingResult, mapped: MappedWork | None = N
 
 
 def _device_memory(exe: Executable, timing: TimingResult) -> dict[str, Any]:
-    """Memory over time, for executables that say which buffers they have in DRAM."""
+    """Memory over time, for executables that list their buffers in DRAM."""
     memory = device_memory(exe, timing)
     if memory is None:
         return {}
@@ -212,7 +212,7 @@ def _roofline(bound: Roofline, cycles: int, of: str) -> dict[str, Any]:
 
 
 def _reference(chip: Chip, work: Work, layers: Sequence[RecurrentLayer], cycles: int) -> dict[str, Any]:
-    """Of a network with loops: the reference time, what sets it, and on how many cores the steps take that long."""
+    """For a network with loops: the reference time, the binding resource, and the number of cores of the steps."""
     found = reference_time(chip, work, layers)
     by_part = {"steps": found.steps, "DRAM": found.dram, "units": found.units}
     ratio = cycles / found.cycles if found.cycles else None

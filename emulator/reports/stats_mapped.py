@@ -1,4 +1,4 @@
-"""Totals of the work that depends on values: what the mapping unit saved and cost in a run."""
+"""Totals of the work that depends on values: savings and costs of the mapping unit in a run."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def pairs_by_rate(exe: Executable, launches: Sequence[int], mapped: MappedWork) 
 
 def sparse_figures(mapped: MappedWork | None) -> dict[str, Any]:
     """
-    The figures of sparse work for `stats.collect`; None: there was no functional run, cycles are as declared.
+    The figures of sparse work for `stats.collect`; None: without a functional run, cycles are as declared.
 
-    `map_cycles` are those in which the mapping unit looks at indices, for encoding, decoding, sending and the matrix
-    unit. `bytes_sent` are those that cores sent without zeros, `bytes_sent_dense` what they would be with them.
+    `map_cycles` are those in which the mapping unit reads indices, for encoding, decoding, sending and the matrix
+    unit. `bytes_sent` are those that cores sent without zeros, `bytes_sent_dense` those with zeros.
     """
     if mapped is None:
         return {"cycles": "declared"}

@@ -1,4 +1,4 @@
-"""The highest byte of its SRAM that each core touches."""
+"""The highest byte of SRAM that each core accesses."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ for _code, _entry in BY_CODE.items():
 
 def peak_sram(exe: Executable, launches: Sequence[int]) -> NDArray[np.int64]:
     """
-    [cores] SRAM that is touched in `launches`: one more than the highest address that an instruction of the core, or a
-    put from another, reads or writes. What is allocated for them may reach further: sizes are rounded up.
+    [cores] SRAM that is accessed in `launches`: one more than the highest address that an instruction of the core, or a
+    put from another, reads or writes. Allocated buffers may extend further, since sizes are rounded up.
 
     Bytes are those of the operands' boxes of strides; registers are followed exactly through the loops.
     """
@@ -58,7 +58,7 @@ def _one_launch(exe: Executable, launch: Launch, peak: NDArray[np.int64]) -> Non
 
 
 def _extents(words: NDArray[Any], descs: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """[n, 4] bytes from the address to the end of the highest element; and where each operand lies (0: not in SRAM)."""
+    """[n, 4] bytes from the address to the end of the highest element; and the memory of each operand (0: not SRAM)."""
     sizes, strides = descs["size"].astype(np.int64), descs["stride"].astype(np.int64)
     _, up = reach(descs)
     desc = words["desc"].astype(np.int64)

@@ -19,9 +19,9 @@ HOST_TRACK = "host"
 
 def trace_content(exe: Executable, timing: TimingResult, path: str | Path) -> bytes | str:
     """
-    What to write to a file of that name: `.npz` takes arrays, anything else Chrome's JSON.
+    The contents of a trace file by its name: arrays for `.npz`, otherwise Chrome's JSON.
 
-    Raises MeshloomError where the run was not traced.
+    Raises MeshloomError if the run was not traced.
     """
     return to_npz(timing) if Path(path).suffix == ".npz" else to_chrome(exe, timing)
 

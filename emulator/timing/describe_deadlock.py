@@ -28,7 +28,7 @@ class Blocked:
     missing: tuple[int, ...]
     """Units of the core whose token it waits for."""
     has: int
-    """Count of the semaphore that it waits for (meaningful for waits only)."""
+    """Count of the semaphore that it waits for (defined for waits only)."""
     needs: int
     since: int
     """Cycle of the launch from which it could have started."""
@@ -37,7 +37,10 @@ class Blocked:
 
 
 def describe(exe: Executable, launch: Launch, blocked: list[Blocked]) -> str:
-    """The message of a deadlock: the stuck units, what each lacks, who could give it, and a cycle if there is one."""
+    """
+    The message of a deadlock: the blocked units, what each waits for, which could provide it, and a cycle if there is
+    one.
+    """
     view = _View(exe, launch, blocked)
     cores = sorted({unit.core for unit in blocked})
     lines = [f"deadlock: {len(cores)} of {exe.chip.cores} cores cannot go on"]
@@ -76,12 +79,12 @@ class _View:
         return f"core {unit.core} {unit_name(unit.unit)}, {name}, since cycle {unit.since}"
 
     def semaphore(self, unit: Blocked) -> int:
-        """The semaphore whose count is too low for this unit; -1 where it lacks none."""
+        """The semaphore whose count is too low for this unit; -1 if there is none."""
         word = self.words(unit.core)[unit.word]
         return int(word["imm"]) if word["op"] in _WAITS and unit.has < unit.needs else -1
 
     def raisers(self, core: int, semaphore: int) -> list[int]:
-        """Cores whose stuck queues, or words not yet dispatched, would raise `semaphore` of `core`."""
+        """Cores whose blocked queues, or words not yet dispatched, would raise `semaphore` of `core`."""
         found: list[int] = []
         for other in sorted({unit.core for unit in self.blocked}):
             words = self.words(other)
@@ -106,7 +109,7 @@ class _View:
         return " and ".join(reasons) or "its queue does not move"
 
     def _next(self, unit: Blocked) -> list[Blocked]:
-        """Stuck heads that this one waits for: of the units it wants tokens from, of cores that could signal."""
+        """Blocked heads that this one waits for: of units whose tokens it needs, of cores that could signal."""
         found = [self._head[unit.core, v] for v in unit.missing if (unit.core, v) in self._head]
         if any((unit.core, v) not in self._head for v in unit.missing):
             # The instruction that would signal is not dispatched: some full queue of this core holds the sequencer.

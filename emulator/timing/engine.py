@@ -1,9 +1,9 @@
 """
-The timing engine: how many cycles an executable takes, and what its units, links and DRAM ports do meanwhile.
+The timing engine: the cycles of an executable, and the activity of its units, links and DRAM ports.
 
-`run_timing` follows the controller's program; each launch goes to the compiled kernel (`timing_kernel`), whose rules
-are written down in `reference`. Control never depends on values; the cycles of encoding, decoding and sparse products
-do. What these took comes from a functional run (`mapped_work`); without one, the words' own declarations stand for it.
+`run_timing` follows the controller's program; each launch goes to the compiled kernel (`kernel`), whose rules are
+defined in `reference`. Control never depends on values; the cycles of encoding, decoding and sparse products do. These
+come from a functional run (`mapped_work`), or without one from the declarations of the words.
 """
 
 from __future__ import annotations
@@ -45,19 +45,21 @@ from .routes import bytes_carried, route_nodes
 from .tables import Tables, build_tables
 
 FIRST_ROOM, LAST_ROOM = 1 << 14, 1 << 24
-"""Tokens, semaphore counts and packets outstanding at one time for which the kernel has room: at first, at most."""
+"""Capacity of the kernel for outstanding tokens, semaphore counts and packets: initially, at most."""
 MAX_TRACE = 1 << 26
 """Instructions that a trace may hold (2 GB of memory)."""
 
 
 @dataclass(frozen=True)
 class LaunchTiming:
-    """One launch by itself; times count from its start."""
+    """One launch in isolation; times count from its start."""
 
     cycles: int
     """Until the last instruction is complete and the network empty."""
     busy: NDArray[np.int64]
-    """[cores, 8] cycles in which each unit works; waiting for a semaphore does not count, for a link or DRAM does."""
+    """
+    [cores, 8] cycles in which each unit is busy; waiting for a semaphore is not counted, for a link or DRAM it is.
+    """
     first: NDArray[np.int64]
     """[cores, 8] start of the first instruction; -1 where there is none."""
     last: NDArray[np.int64]
@@ -76,9 +78,9 @@ class LaunchTiming:
 @dataclass(frozen=True)
 class Trace:
     """
-    One entry per executed instruction of a unit, in the order in which the engine learnt its end.
+    One entry per executed instruction of a unit, in the order in which the engine determined its end.
 
-    `end` is when the unit is free again; what a load reads is there `dram_latency` and the way later.
+    `end` is when the unit is free again; the data of a load arrive `dram_latency` and the time on the network later.
     """
 
     core: NDArray[np.int32]
@@ -98,6 +100,8 @@ class HostCopy:
     nbytes: int
     start: int
     end: int
+    host: int = 0
+    """Address on the side of the host."""
 
 
 @dataclass(frozen=True)
@@ -113,9 +117,9 @@ class TimingResult:
     total_cycles: int
     """The controller's program from start to end, host copies included."""
     load_cycles: int
-    """For the weights to reach DRAM, before the run."""
+    """Cycles to copy the weights to DRAM, before the run."""
     host_in_cycles: int
-    """In which the host link moves data to the device."""
+    """Cycles in which the host link copies data to the device."""
     host_out_cycles: int
     host_in_bytes: int
     host_out_bytes: int
@@ -131,17 +135,17 @@ class TimingResult:
     copies: list[HostCopy] = field(default_factory=list[HostCopy])
     trace: Trace | None = None
     declared: bool = False
-    """Cycles of instructions that depend on values are those that their words declare: no functional run gave them."""
+    """Whether cycles that depend on values are those declared in the words, for lack of a functional run."""
 
 
 @phase("emulate")
 def run_timing(exe: Executable, trace: bool = False, mapped: MappedWork | None = None) -> TimingResult:
     """
-    Time a run of `exe`; with `trace`, every instruction's start and end come along.
+    Time a run of `exe`; with `trace`, with every instruction's start and end.
 
-    `mapped` is what a functional run says of instructions whose cycles depend on values (`FunctionalResult.mapped`).
-    Raises EmulationError for a deadlock (who waits for whom, with core, unit, word and source operator), for words that
-    cannot be timed, and where `mapped` is not from a run of `exe`.
+    `mapped` is the work of a functional run that depends on values (`FunctionalResult.mapped`). Raises EmulationError
+    for a deadlock (with the cycle of waiting cores, units, words and source operators), for words that cannot be timed,
+    and if `mapped` is not from a run of `exe`.
     """
     known: dict[int, Tables] = {}
 
@@ -155,7 +159,7 @@ def run_timing(exe: Executable, trace: bool = False, mapped: MappedWork | None =
 
 
 def depends_on_values(exe: Executable) -> bool:
-    """Whether some instruction's cycles depend on the values that it meets."""
+    """Whether the cycles of some instruction depend on values."""
     return any(bool(DEPENDS_ON_DATA[program.words["op"]].any()) for program in exe.programs)
 
 
@@ -163,12 +167,12 @@ def follow_controller(
     exe: Executable, time: Callable[[int, int], LaunchTiming], mapped: MappedWork | None = None
 ) -> TimingResult:
     """
-    The controller's program, given what each launch takes by itself: `time` takes its number, and which start it is
-    (the first of all launches is 0). It is called once per launch number, or where there is work that depends on values
+    Time the controller's program; `time` gives the timing of a launch in isolation from its number and the number of
+    its start (the first of all is 0). It is called once per launch number, or if there is work that depends on values
     (`mapped`), once per start.
 
-    Copies run beside launches, one each way at once, in order; a launch starts when the one before is done, with
-    all tokens and semaphores at zero.
+    Copies run beside launches, one in each direction at a time, in order; a launch starts when the previous one is
+    done, with all tokens and semaphores at zero.
     """
     chip, cores = exe.chip, exe.chip.cores
     now, cores_free = 0, 0
@@ -184,7 +188,7 @@ def follow_controller(
                 inward = step.mnemonic == "ctl.h2d"
                 start = max(now, host_free[inward])
                 host_free[inward] = start + host_cycles(chip, step.nbytes)
-                copies.append((step.number, HostCopy(inward, step.nbytes, start, host_free[inward])))
+                copies.append((step.number, HostCopy(inward, step.nbytes, start, host_free[inward], step.host)))
             case "ctl.wait":
                 now = max([now, *(copy.end for tag, copy in copies if tag == step.number)])
             case "ctl.launch":
@@ -233,12 +237,12 @@ def follow_controller(
 
 
 def _join(parts: list[tuple[Trace | None, int]]) -> Trace | None:
-    pieces = [(part, start) for part, start in parts if part is not None]
-    if not pieces:
+    found = [(part, start) for part, start in parts if part is not None]
+    if not found:
         return None
 
     def column(name: str, shift: bool = False) -> NDArray[Any]:
-        return np.concatenate([getattr(part, name) + (start if shift else 0) for part, start in pieces])
+        return np.concatenate([getattr(part, name) + (start if shift else 0) for part, start in found])
 
     same = [column(name) for name in ("core", "unit", "word", "program")]
     return Trace(same[0], same[1], same[2], same[3], column("start", True), column("end", True))
@@ -246,7 +250,7 @@ def _join(parts: list[tuple[Trace | None, int]]) -> Trace | None:
 
 @dataclass
 class KernelState:
-    """Where everybody stands when the kernel returns; see the parameters of `timing_kernel.simulate`."""
+    """The state of all cores when the kernel returns; see the parameters of `kernel.simulate`."""
 
     pc: NDArray[np.int64]
     halted: NDArray[np.uint8]
@@ -269,7 +273,7 @@ def time_launch(
     """
     Run the kernel over one launch; `mapped` (see `MappedWork.of_run`) gives cycles that depend on values.
 
-    Raises EmulationError for a deadlock, for runs without end, and where `mapped` does not fit.
+    Raises EmulationError for a deadlock, for runs that do not end, and if `mapped` does not match.
     """
     chip, cores, lanes = exe.chip, exe.chip.cores, exe.chip.cores * QUEUES
     cycles, first_mapped = _mapped(tables, number, cores, mapped)
@@ -336,7 +340,7 @@ def time_launch(
 def _mapped(
     tables: Tables, number: int, cores: int, mapped: tuple[NDArray[np.int64], NDArray[np.int64]] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Cycles of what depends on values, and where each lane's begin; empty where the words' declarations hold."""
+    """Cycles that depend on values, and the offset of each lane; empty if the words' declarations are used."""
     if mapped is None:
         return np.zeros(0, np.int64), np.zeros(cores * QUEUES, np.int64)
     cycles, first = mapped
@@ -346,7 +350,9 @@ def _mapped(
 
 
 def _working_room(exe: Executable, room: int) -> list[NDArray[Any]]:
-    """The kernel's private arrays, in the order of its parameters, with `room` tokens, counts and packets."""
+    """
+    The kernel's working arrays, in the order of its parameters, with capacity for `room` tokens, counts and packets.
+    """
     chip, cores = exe.chip, exe.chip.cores
     semaphores = cores * chip.semaphores
     by_core = [np.zeros(cores, np.int32), *(np.zeros((cores, MAX_LOOPS), np.int64) for _ in range(3))]

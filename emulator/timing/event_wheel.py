@@ -1,11 +1,11 @@
 """
-The event queue of the timing engine: a timing wheel of one slot a cycle, and a heap for what lies beyond its horizon.
+The event queue of the timing engine: a timing wheel of one slot per cycle, and a heap for events beyond its horizon.
 
-Packets under way are dense in time (several a cycle on a busy mesh), so finding the next one in a wheel takes a few
-instructions, and nobody is compared with anybody; those that a core has announced for a far later time are few. A
-slot's packets are put in order when its cycle has come: nothing is ever offered for the current cycle.
+Packets under way are dense in time (several per cycle on a busy mesh), so finding the next one in a wheel takes a few
+instructions without comparisons; packets for a much later time are few. A slot's packets are sorted when its cycle
+comes: no packet is ever added to the current cycle.
 
-All state is in arrays that the caller owns (kernels that count no references allocate nothing).
+All state is in arrays that the caller owns (kernels without reference counting cannot allocate).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NEXT, LANE, CYCLES, PORT_WORK, CLASS, FLAGS, WAY, NODE = range(8)
 """
 Columns of an event: the next of its slot; core * 8 + unit; what its packet occupies of links (cycles) and of DRAM ports
 (bytes, times the number of ports); of what word it is; flags, kind of node and way into its router; of that node the
-link or port, and the node after it (see `timing_kernel`).
+link or port, and the node after it (see `kernel`).
 """
 COLUMNS = 8
 """Entries of a row."""
@@ -36,8 +36,8 @@ COLUMNS = 8
 IN_WHEEL, IN_HEAP, NOW, FREE_EVENT, NEW_EVENT, ALIVE = range(6)
 COUNTERS = 6
 """
-Counters: events in the wheel, events in the heap, the current cycle; the first event record that was given back (0:
-none), how many were ever in use, and how many are.
+Counters: events in the wheel, events in the heap, the current cycle; the first free event record (0: none), the number
+of records ever used, and the number in use.
 """
 
 KEY_BITS = 20
@@ -54,7 +54,7 @@ def new_wheel(room: int) -> list[NDArray[Any]]:
     """
     The arrays of an empty wheel with room for that many events: events, slots, used, keys, values, order, counters.
 
-    They are what the kernels below take under these names. Event 0 is none.
+    They are the parameters of these names of the kernels below. Event 0 is none.
     """
     counters = np.zeros(COUNTERS, np.int64)
     counters[NEW_EVENT] = 1
@@ -66,7 +66,7 @@ def new_wheel(room: int) -> list[NDArray[Any]]:
 
 @_kernel
 def new_event(events: Array, counters: Array) -> int:
-    """A record for an event; its fields hold nothing in particular."""
+    """Allocate a record for an event; its fields are undefined."""
     counters[ALIVE] += 1
     event = counters[FREE_EVENT]
     if event != 0:
@@ -100,7 +100,7 @@ def free_event(events: Array, counters: Array, event: Any) -> None:
 def push(
     events: Array, slots: Array, used: Array, keys: Array, values: Array, counters: Array, event: Any, time: Any
 ) -> None:
-    """Have `event` come up in cycle `time`, which is later than the current one."""
+    """Schedule `event` for cycle `time`, which is later than the current one."""
     if time - counters[NOW] < SLOTS:
         slot = time & (SLOTS - 1)
         events[8 * event + NEXT] = slots[slot]
@@ -117,9 +117,9 @@ def next_cycle(
     events: Array, slots: Array, used: Array, keys: Array, values: Array, counters: Array, order: Array
 ) -> int:
     """
-    Go to the next cycle in which something comes up: its events, in the order of their lanes, are in `order`.
+    Advance to the next cycle with events, and write these to `order`, sorted by lane.
 
-    Returns how many they are; 0 where there are none at all.
+    Returns their number; 0 if no event is left.
     """
     count = 0
     now = counters[NOW]

@@ -1,17 +1,16 @@
 """
-The compiled heart of the timing engine: one function over flat arrays.
+The compiled kernel of the timing engine: one function over flat arrays.
 
-The rules of time are stated, and written down readably, in `reference.py`; this file does the same faster. Each core
-runs ahead, in the order of its program, as far as the times of everything that it depends on are known; only what
-meets other cores (packets at routers and at DRAM ports) goes through the one queue of events (`event_wheel`), in the
-order of (cycle, core, unit). Nothing that happens at cycle t can cause a packet before t + 1, hence running ahead is
-exact.
+The timing rules are defined in `reference.py`, in readable form; this kernel computes the same faster. Each core runs
+ahead, in the order of its program, as far as the times of everything that it depends on are known; only interactions
+with other cores (packets at routers and at DRAM ports) go through the one queue of events (`event_wheel`), in the order
+of (cycle, core, unit). No event at cycle t can cause a packet before t + 1, hence running ahead is exact.
 
-What a word means for time is in the row of its class, which it shares with the words like it (`timing_tables`). Bytes
-on links do not depend on time: what enters each route is counted here, and summed up over the links afterwards.
+The timing of a word is in the row of its class (`tables`). Bytes on links do not depend on time: bytes that enter each
+route are counted here, and summed over the links afterwards.
 
-The kernel allocates nothing and counts no references, which makes it ten times as fast; where its pools are too small
-it says so, and is run again with larger ones.
+The kernel does not allocate or count references, which makes it ten times as fast; if its pools are too small it
+returns, and is run again with larger ones.
 """
 
 from __future__ import annotations
@@ -44,12 +43,12 @@ from .time_queues import IN_USE, append, take
 
 LOCAL, MAPPED, WAIT, PUT, PUT_MAPPED, SIGNAL, LOAD, STORE, HALT, SEQ, LOOP = range(11)
 """
-Kinds of words, as far as time is concerned; kinds from HALT on are executed by the sequencer. The time of MAPPED ones,
-and what PUT_MAPPED ones send, depends on values.
+Kinds of words for timing; kinds from HALT on are executed by the sequencer. The time of MAPPED ones, and the bytes of
+PUT_MAPPED ones, depend on values.
 """
 KIND, UNIT, WAITS, SIGNALS, A, B, LEAD, TARGET = range(8)
 COLUMNS = 8
-"""Columns of a class of words; for A, B, LEAD and TARGET see `timing_tables.Tables`."""
+"""Columns of a class of words; for A, B, LEAD and TARGET see `tables.Tables`."""
 
 DISPATCHED, STARTED, FREE, BUSY, FIRST_START, LAST_END, BEGIN, LEFT = range(8)
 LANE_COLUMNS = 8
@@ -79,7 +78,7 @@ links: the cycle in which it is free, and the part of that cycle which is still 
 """
 
 DONE, NO_ROOM, TOO_LONG = range(3)
-"""What `simulate` returns: all that could happen has happened; the pools are too small; a time is too large."""
+"""Results of `simulate`: no event is left; the pools are too small; a time is too large."""
 
 MAX_TIME = 1 << 42
 SPARE = 16
@@ -93,7 +92,7 @@ _LOG2[[1 << _bit for _bit in range(8)]] = range(8)
 
 @jit_with(_nrt=False)
 def enter(events: Array, nodes: Array, event: Any, node: Any, flags: Any) -> None:
-    """Have the packet of `event` be at `node`, whose row the event takes along."""
+    """Move the packet of `event` to `node`, whose row is copied to the event."""
     events[8 * event + FLAGS] = flags | nodes[4 * node + NODE_KIND] << 2
     events[8 * event + WAY] = nodes[4 * node + NODE_WAY]
     events[8 * event + NODE] = nodes[4 * node + NODE_NEXT]
@@ -184,7 +183,7 @@ def simulate(
     trace_start: Array,
     trace_end: Array,
 ) -> int:
-    """Run all cores from cycle 0 until nothing can happen any more; the status is one of DONE, NO_ROOM, TOO_LONG."""
+    """Run all cores from cycle 0 until no event is left; the status is one of DONE, NO_ROOM, TOO_LONG."""
     cores = pc.shape[0]
     depth, sems, packet, link_rate = numbers[0], numbers[1], numbers[2], numbers[3]
     hop, ports, dram_rate, latency, ring = numbers[4], numbers[5], numbers[6], numbers[7], numbers[8]

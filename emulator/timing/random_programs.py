@@ -1,4 +1,7 @@
-"""Random programs for the timing engines: valid, no deadlock, with loops, multicasts, DRAM traffic and sparse work."""
+"""
+Random valid programs without deadlock for tests of the timing engines, with loops, multicasts, DRAM traffic and sparse
+work.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +70,7 @@ def local(asm: Assembly, rng: random.Random, core: int, wait: int = 0, signal: i
 
 def random_program(seed: int, chip: Chip | None = None, rounds: int = 12) -> Executable:
     """
-    Rounds of local work, linked pairs of units, loops and messages, in an order that all cores agree on.
+    Rounds of local work, linked pairs of units, loops and messages, in an order common to all cores.
 
     No deadlock: a message is received by its targets before anything later; its sender never waits for a later one.
     """
@@ -108,7 +111,7 @@ def random_work(seed: int, exe: Executable) -> MappedWork:
 
 
 def linked(asm: Assembly, rng: random.Random, core: int) -> None:
-    """An instruction of one unit, then one of another that waits for it, and a third that waits for both."""
+    """An instruction of one unit, one of another unit that waits for it, and a third that waits for both."""
     units = rng.sample([MPU, VPU, DAU, LOAD, STORE, MAP], 3)
     first = local(asm, rng, core, unit=units[0], signal=1 << units[1] | 1 << units[2])
     second = local(asm, rng, core, unit=units[1], wait=1 << first, signal=1 << units[2])

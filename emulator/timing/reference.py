@@ -1,5 +1,5 @@
 """
-The definition of time: a slow, readable engine that advances cycle by cycle over what happens.
+The reference of timing: a slow, readable engine that advances from event to event.
 
 Rules
 - The sequencer of a core spends one cycle on each word. An instruction of a unit enters that unit's queue at the end
@@ -62,7 +62,7 @@ from ..machine.noc import (
 from .engine import LaunchTiming, TimingResult, follow_controller
 
 End: TypeAlias = Literal["core", "port", "deliver"]
-"""Where a journey ends: in the destination's core, in a DRAM port, or at a core's load unit."""
+"""The end of a packet's route: the destination's core, a DRAM port, or a core's load unit."""
 
 
 @dataclass
@@ -92,7 +92,7 @@ class _Packet:
     goals: tuple[int, ...]
     end: End
     first: bool
-    """It is at its source, where the next packet of the instruction waits for it to leave."""
+    """Whether it is at its source, where the next packet of the instruction waits for it to leave."""
     last: bool
     came_from: int
     """The way into the router, one of `noc.INPUTS`."""
@@ -168,12 +168,12 @@ class _Machine:
     # ---- Time
 
     def at(self, time: int, action: Any) -> None:
-        """Have `action` called at the beginning of cycle `time`."""
+        """Schedule `action` for the beginning of cycle `time`."""
         heapq.heappush(self.times, time)
         self.agenda[time].append(action)
 
     def offer(self, time: int, packet: _Packet) -> None:
-        """Have `packet` reach its router in cycle `time`."""
+        """Schedule the arrival of `packet` at its router in cycle `time`."""
         heapq.heappush(self.times, time)
         self.packets[time].append(packet)
 
@@ -202,7 +202,7 @@ class _Machine:
     # ---- A core
 
     def step(self, core: int) -> bool:
-        """Start what can start now and dispatch at most one word; whether anything happened."""
+        """Start all instructions that can start, and dispatch at most one word. Returns whether anything changed."""
         moved = False
         for index in range(QUEUES):
             while self.can_start(core, self.units[core][index]):
@@ -313,7 +313,9 @@ class _Machine:
         self.note_end(self.now)
 
     def complete(self, instruction: _Instruction) -> None:
-        """What the instruction wrote is there (what a put read may be overwritten): give its tokens."""
+        """
+        Complete an instruction: its results are written (the operand of a put may be overwritten); give its tokens.
+        """
         core, index = instruction.core, instruction.unit
         for v in instruction.signal:
             self.tokens[core, index, v] += 1
@@ -341,7 +343,7 @@ class _Machine:
         self.offer(time, packet)
 
     def way(self, router: int, goal: int) -> int:
-        """The way out of `router` towards `goal`, along the row first."""
+        """The output of `router` towards `goal`, along the row first."""
         cols = self.chip.cols
         if goal % cols != router % cols:
             return EAST if goal % cols > router % cols else WEST
@@ -456,7 +458,7 @@ def run_reference(exe: Executable, mapped: MappedWork | None = None) -> TimingRe
 
 
 def _queues(mapped: MappedWork, run: int) -> dict[int, deque[int]]:
-    """Cycles (or bytes) of what depends on values, in the order of each unit's queue (by core * 8 + unit)."""
+    """Cycles (or bytes) that depend on values, in the order of each unit's queue (by core * 8 + unit)."""
     queues: dict[int, deque[int]] = defaultdict(deque)
     for of_run, lane, time in zip(mapped.run, mapped.lane, mapped.times, strict=True):
         if of_run == run:

@@ -1,4 +1,6 @@
-"""Routes as the timing kernel walks them, and the bytes on all links once it has counted what entered each route."""
+"""
+Routes in the form of the timing kernel, and the bytes on all links from the counts of bytes that entered each route.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from .kernel import FORK, FROM_PORT, HERE, INTO_CORE, INTO_PORT, ONE_LINK
 
 
 def route_nodes(routes: Routes, cores: int) -> NDArray[np.uint32]:
-    """[nodes * 4] what the kernel does at each node; columns as in `timing_kernel.NODE_KIND`."""
+    """[nodes * 4] what the kernel does at each node; columns as in `kernel.NODE_KIND`."""
     return _route_nodes(routes.router, routes.mask, routes.child, routes.port, routes.store_root, cores)
 
 
@@ -67,7 +69,7 @@ def bytes_carried(
 def _carry(
     router: Array, mask: Array, child: Array, port: Array, passing: Array, links: Array, read: Array, written: Array
 ) -> None:
-    """Nodes come after the one that leads to them, so one pass over them is enough."""
+    """Nodes follow their predecessors, so one pass over them is enough."""
     for node in range(len(mask)):
         nbytes = passing[node]
         if nbytes == 0:

@@ -1,4 +1,4 @@
-"""An executable's launch as flat tables: what the timing engine needs to know of every word, computed once."""
+"""An executable's launch as flat tables: the timing properties of every word, computed once."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ from .kernel import (
 )
 
 MAX_DYNAMIC = 10**11
-"""Instructions that one core may execute: what is above would run for hours, and is a damaged loop count."""
+"""
+Largest number of instructions that one core may execute; more would run for hours, and is due to a damaged loop count.
+"""
 
 _KIND_BY_NAME = {
     "halt": HALT, "loop": LOOP, "nop": SEQ, "addi": SEQ, "li": SEQ, "put": PUT, "signal": SIGNAL, "ready": SIGNAL,
@@ -56,33 +58,33 @@ _COUNTED = np.isin(_KIND, [LOOP, WAIT])
 @dataclass(frozen=True)
 class Tables:
     """
-    A launch: its distinct segments one after another, and what its words mean for time.
+    A launch: its distinct segments one after another, and the timing properties of its words.
 
-    A segment is a program for the cores that run it with the same parameters, as far as time is concerned; addresses
-    are those of the first core that does. Behind each stands a `halt`.
+    A segment is a program for the cores that run it with the same parameters as far as timing is concerned; addresses
+    are those of the first such core. Each ends with a `halt`.
     """
 
     programs: NDArray[np.int64]
-    """[segments] number of each one's program."""
+    """[segments] number of its program."""
     bounds: NDArray[np.int64]
-    """[segments + 1] where each one's words begin."""
+    """[segments + 1] offset of its words."""
     segment_of_core: NDArray[np.int64]
     words: NDArray[Any]
     """[words] (WORD) of all segments, parameters patched in."""
     word_class: NDArray[np.int32]
-    """[words] words of one class differ in nothing that matters for time (`word_classes`)."""
+    """[words] class; words of one class are equal as far as timing is concerned (`word_classes`)."""
     first: NDArray[np.int64]
     """[classes] the first word of each class."""
     classes: NDArray[np.int64]
     """
-    [classes, 8] columns as in `timing_kernel.KIND`. A: cycles (LOCAL; MAPPED: as declared), count (LOOP, WAIT), bytes
+    [classes, 8] columns as in `kernel.KIND`. A: cycles (LOCAL; MAPPED: as declared), count (LOOP, WAIT), bytes
     (PUT, LOAD, STORE; PUT_MAPPED: as declared). B: words of the body (LOOP), semaphore (WAIT, PUT, SIGNAL). LEAD:
     cycles before the first packet leaves (PUT_MAPPED). TARGET: core set (PUT, SIGNAL), else -1.
     """
     costs: WordCosts
-    """[classes] of a word of each class."""
+    """[classes] costs of a word of each class."""
     times: NDArray[np.int64]
-    """[words] how often each is executed in one launch: the product of the counts of the loops around it."""
+    """[words] number of executions in one launch: the product of the counts of the loops around it."""
     routes: Routes
 
     @property
@@ -99,7 +101,7 @@ class Tables:
         return self._count(np.isin(self.classes[:, KIND], [MAPPED, PUT_MAPPED]))[:, :8]
 
     def executed(self) -> NDArray[np.int64]:
-        """[classes] how often words of each class are executed by all cores together."""
+        """[classes] number of executions of words of each class by all cores together."""
         found = np.zeros(len(self.classes), np.int64)
         users = np.bincount(self.segment_of_core, minlength=len(self.programs))
         np.add.at(found, self.word_class, self.times * np.repeat(users, np.diff(self.bounds)))
@@ -120,11 +122,11 @@ def build_tables(exe: Executable, launch: Launch) -> Tables:
     Raises EmulationError for words that cannot be timed: unknown operations, descriptors, core sets or semaphores,
     loops that do not nest, a semaphore that two queues of a core wait for, transfers of nothing.
     """
-    programs, pieces, of_core = _segments(exe, launch)
-    bounds = np.cumsum([0, *(len(piece) + 1 for piece in pieces)], dtype=np.int64)
+    programs, segments, of_core = _segments(exe, launch)
+    bounds = np.cumsum([0, *(len(code) + 1 for code in segments)], dtype=np.int64)
     raw = np.zeros((bounds[-1], WORD.itemsize), np.uint8)
-    for start, piece in zip(bounds.tolist(), pieces, strict=False):
-        raw[start : start + len(piece)] = np.ascontiguousarray(piece).view(np.uint8).reshape(-1, WORD.itemsize)
+    for start, code in zip(bounds.tolist(), segments, strict=False):
+        raw[start : start + len(code)] = np.ascontiguousarray(code).view(np.uint8).reshape(-1, WORD.itemsize)
     words: NDArray[Any] = raw.view(WORD)[:, 0]
     words["op"][bounds[1:] - 1] = OPCODE["halt"]
     found = classify(words, bounds, [exe.programs[int(number)].descs for number in programs])
@@ -156,7 +158,7 @@ def build_tables(exe: Executable, launch: Launch) -> Tables:
 def _segments(exe: Executable, launch: Launch) -> tuple[NDArray[np.int64], list[NDArray[Any]], NDArray[np.int64]]:
     """Program and words of each segment, and the segment of each core."""
     programs: list[int] = []
-    pieces: list[NDArray[Any]] = []
+    segments: list[NDArray[Any]] = []
     known: dict[tuple[int, bytes], int] = {}
     relevant: dict[int, NDArray[np.bool_]] = {}
     of_core = np.zeros(exe.chip.cores, np.int64)
@@ -168,15 +170,15 @@ def _segments(exe: Executable, launch: Launch) -> tuple[NDArray[np.int64], list[
         matter = relevant[index]
         key = (index, values[matter].tobytes() if len(values) == len(matter) else b"")
         if key not in known:
-            known[key] = len(pieces)
+            known[key] = len(segments)
             programs.append(index)
-            pieces.append(patched_words(program, values))
+            segments.append(patched_words(program, values))
         of_core[core] = known[key]
-    return np.array(programs, np.int64), pieces, of_core
+    return np.array(programs, np.int64), segments, of_core
 
 
 def _relevant(program: Program) -> NDArray[np.bool_]:
-    """Which parameters of `program` change what a word costs or whom it reaches: all but addresses of operands."""
+    """The parameters of `program` that affect cost or destination of a word: all but addresses of operands."""
     if not len(program.params):
         return np.zeros(0, np.bool_)
     at, field = program.params[:, 0], program.params[:, 1]
@@ -222,9 +224,9 @@ def _walk(
     word_class: Array, classes: Array, bounds: Array, semaphores: int, sets: int
 ) -> tuple[Array, Array, int, int]:
     """
-    (how often each word is executed, [segments, sets] which core sets a segment sends to, what is wrong, where).
+    (number of executions of each word, [segments, sets] core sets to which a segment sends, fault, word).
 
-    Nothing is wrong: 0; else a number of `_FAULTS` and the word.
+    The fault is 0 if there is none, else a number of `_FAULTS`.
     """
     times = np.zeros(len(word_class), np.int64)
     used = np.zeros((len(bounds) - 1, sets), np.bool_)

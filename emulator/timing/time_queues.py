@@ -1,8 +1,8 @@
 """
 First-in, first-out queues of times in one pool of entries: tokens between units, and counts of semaphores.
 
-Of each queue the caller keeps head and tail (0: empty; entry 0 is none), of the pool `times`, `nexts` and the counters
-below. Kernels that count no references allocate nothing: the caller sees to it that the pool has room.
+The caller keeps head and tail of each queue (0: empty; entry 0 is none), and `times`, `nexts` and the counters of the
+pool below. Kernels without reference counting cannot allocate: the caller ensures that the pool has capacity.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any
 from ...support.jit import Array, jit_with
 
 FREE_ENTRY, NEW_ENTRY, IN_USE = range(3)
-"""Counters: the first entry that was given back (0: none), how many were ever in use, and how many are."""
+"""Counters: the first free entry (0: none), the number of entries ever used, and the number in use."""
 
 _kernel = jit_with(_nrt=False)
 
 
 @_kernel
 def append(heads: Array, tails: Array, times: Array, nexts: Array, counters: Array, queue: Any, time: Any) -> None:
-    """Put `time` at the end of `queue`."""
+    """Append `time` to `queue`."""
     counters[IN_USE] += 1
     entry = counters[FREE_ENTRY]
     if entry != 0:

@@ -138,7 +138,7 @@ def _pad(b: Builder, x: Tensor, pads: Sequence[int], mode: str, value: float) ->
         if abs(a) + abs(z) > LONGEST_PADDING:
             raise NodeError(f"padding by {a} and {z} elements is not supported")
         if a or z:
-            x = _take_pieces(b, x, axis, padding_indices(x.shape[axis], a, z, mode))
+            x = _take_slices(b, x, axis, padding_indices(x.shape[axis], a, z, mode))
     return x
 
 
@@ -158,9 +158,9 @@ def padding_indices(size: int, low: int, high: int, mode: str) -> Array:
             raise NodeError(f"mode {mode!r} is unknown")
 
 
-def _take_pieces(b: Builder, x: Tensor, axis: int, indices: Array) -> Tensor:
+def _take_slices(b: Builder, x: Tensor, axis: int, indices: Array) -> Tensor:
     """Gather by known indices as a concatenation of slices, each with a constant step."""
-    pieces: list[Tensor] = []
+    slices: list[Tensor] = []
     start = 0
     # The step changes where a piece ends, and to one side of a piece of one element.
     check_steps(int(np.count_nonzero(np.diff(indices, 2))) // 2, "pieces of a padded axis")
@@ -171,14 +171,14 @@ def _take_pieces(b: Builder, x: Tensor, axis: int, indices: Array) -> Tensor:
             stop += 1
         if step == 0:
             one = b.slice_axis(x, axis, int(indices[start]), 1)
-            pieces.append(b.broadcast(one, [*x.shape[:axis], stop - start, *x.shape[axis + 1 :]]))
+            slices.append(b.broadcast(one, [*x.shape[:axis], stop - start, *x.shape[axis + 1 :]]))
         else:
             # The last element of this run may begin a longer run (the middle of a reflection): leave it there.
             starts, sizes, steps = [0] * x.rank, list(x.shape), [1] * x.rank
             starts[axis], sizes[axis], steps[axis] = int(indices[start]), stop - start, step
-            pieces.append(b.slice(x, starts, sizes, steps))
+            slices.append(b.slice(x, starts, sizes, steps))
         start = stop
-    return b.concat(pieces, axis)
+    return b.concat(slices, axis)
 
 
 @onnx_op("DepthToSpace")

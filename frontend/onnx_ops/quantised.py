@@ -14,7 +14,7 @@ from ..narrow_types import convert
 from ..node import Node, numpy_dtype
 from ..quantised import BYTES, same_steps, unsigned
 from ..registry import onnx_op
-from ..tensors import FLOAT32, Dtype, NodeError, Tensor, broadcast, is_float, known
+from ..tensors import FLOAT32, HELD_IN, Dtype, NodeError, Tensor, broadcast, is_float, known
 from .integer_products import INT32, centred, integer_conv, integer_matmul
 
 
@@ -143,6 +143,8 @@ def dequantize_linear(node: Node) -> Tensor:
     """(x - zero) * scale"""
     b, x, scale, zero = node.build, node[0], node[1], node.get(2)
     axis, block = node.int("axis", 1), node.int("block_size", 0)
+    if x.array is not None and x.dtype in HELD_IN and not is_float(x.dtype):
+        x = known(x.array.astype(HELD_IN[x.dtype]), name=x.name)  # integers of fewer bits take 8
     wide = convert(b, x, FLOAT32)
     if zero is not None:
         # Differences of integers below 2^24 are exact in f32; only int32 needs integers.

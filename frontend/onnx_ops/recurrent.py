@@ -20,7 +20,7 @@ from .named_activations import Activation, named_activation
 class Direction:
     """
     Weights and states of one direction: w [G*H, I], r [G*H, H], biases [G*H], states [N, H]. Rows of gates that are
-    taken together alternate.
+    taken together alternate: of w and its bias those of all gates.
     """
 
     w: Tensor
@@ -55,6 +55,7 @@ def _by_unit(b: Builder, x: Tensor, gates: int, size: int) -> Tensor:
 
 
 def _directions(node: Node, x: Tensor, gates: int, together: int, defaults: Sequence[str]) -> list[Direction]:
+    """`together`: as in `_run`."""
     b, size = node.build, node.int("hidden_size", node[2].shape[-1])
     kind = node.str("direction", "forward")
     count = 2 if kind == "bidirectional" else 1
@@ -77,13 +78,16 @@ def _directions(node: Node, x: Tensor, gates: int, together: int, defaults: Sequ
         assert w is not None
         assert r is not None
         biases = [None if bias is None else b.slice_axis(bias, 0, n * gates * size, gates * size) for n in range(2)]
-        input_bias, state_bias = (None if one is None else _by_unit(b, one, together, size) for one in biases)
+        input_bias, state_bias = (
+            None if one is None else _by_unit(b, one, alternate, size)
+            for one, alternate in zip(biases, (gates, together), strict=True)
+        )
         if input_bias is not None and state_bias is not None and node.proto.op_type != "GRU":
             # Both are added to the same sum, which only a GRU does not do: its reset gate comes between.
             input_bias, state_bias = b.add(input_bias, state_bias), None
         result.append(
             Direction(
-                _by_unit(b, w, together, size),
+                _by_unit(b, w, gates, size),
                 _by_unit(b, r, together, size),
                 input_bias,
                 state_bias,
@@ -134,8 +138,8 @@ def _states(one: Direction) -> list[Tensor]:
 
 def _run(node: Node, gates: int, together: int, defaults: Sequence[str], step: Step) -> list[Tensor]:
     """
-    A loop of `step`, which updates a direction's states from the products of one time step. The columns of the first
-    `together` gates alternate.
+    A loop of `step`, which updates a direction's states from the products of one time step, where the columns of the
+    gates alternate. Of the recurrent weights, the columns of the first `together` gates do.
     """
     b, x = node.build, node[0]
     if x.rank != 3:
@@ -212,24 +216,34 @@ def gru(node: Node) -> Sequence[Tensor]:
     after = bool(node.int("linear_before_reset", 0))
 
     def step(products: Tensor, one: Direction) -> None:
-        size = one.hidden.shape[1]
+        batch, size = one.hidden.shape
         gate, inner = one.activations
-        bias = one.state_bias or b.full((3 * size,), 0, products.dtype)
-        both = b.add(
-            b.add(b.slice_axis(products, 1, 0, 2 * size), b.matmul(one.hidden, b.slice_axis(one.r, 1, 0, 2 * size))),
-            b.slice_axis(bias, 0, 0, 2 * size),
-        )
-        z, r = _gates(b, gate(both), 2)
-        weights, shift = b.slice_axis(one.r, 1, 2 * size, size), b.slice_axis(bias, 0, 2 * size, size)
+
+        def update_and_reset(x: Tensor) -> Tensor:
+            return b.slice(b.reshape(x, [batch, size, 3]), [0, 0, 0], [batch, size, 2])
+
+        both, last = update_and_reset(products), b.slice(products, [0, 2], [batch, size], [1, 3])
         if after:
-            inside = b.mul(r, b.add(b.matmul(one.hidden, weights), shift))
+            state = b.matmul(one.hidden, one.r)
+            if one.state_bias is not None:
+                state = b.add(state, one.state_bias)
+            active = gate(b.add(update_and_reset(state), both))
+            z, r = _gates(b, b.reshape(active, [batch, 2 * size]), 2)
+            inside = b.mul(b.slice(state, [0, 2], [batch, size], [1, 3]), r)
         else:
-            inside = b.add(b.matmul(b.mul(r, one.hidden), weights), shift)
-        new = inner(b.add(b.slice_axis(products, 1, 2 * size, size), inside))
+            both = b.reshape(both, [batch, 2 * size])
+            both = b.add(both, b.matmul(one.hidden, b.slice_axis(one.r, 1, 0, 2 * size)))
+            if one.state_bias is not None:
+                both = b.add(both, b.slice_axis(one.state_bias, 0, 0, 2 * size))
+            z, r = _gates(b, gate(both), 2)
+            inside = b.matmul(b.mul(r, one.hidden), b.slice_axis(one.r, 1, 2 * size, size))
+            if one.state_bias is not None:
+                inside = b.add(inside, b.slice_axis(one.state_bias, 0, 2 * size, size))
+        new = inner(b.add(last, inside))
         # (1 - z) new + z old
         one.hidden = b.add(new, b.mul(z, b.sub(one.hidden, new)))
 
-    return _run(node, 3, 2, ("Sigmoid", "Tanh"), step)
+    return _run(node, 3, 3 if after else 2, ("Sigmoid", "Tanh"), step)
 
 
 @onnx_op("RNN")

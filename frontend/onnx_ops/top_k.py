@@ -28,7 +28,7 @@ COMPARISONS = 1 << 13
 BLOCK = 1 << 20
 """Comparisons made by one operation at most, so that their results need little memory."""
 
-PIECES = 4
+CHUNKS = 4
 """Rows are cut into pieces of so many times k."""
 
 _INT32 = np.dtype(np.int32)
@@ -77,19 +77,19 @@ def _best(order: _Order, x: Tensor, k: int) -> tuple[Tensor, Tensor]:
         return x, order.build.full(x.shape, 0, INT64)
     if k == 1:
         return order.build.reduce(order.kind, x, [1]), order.build.arg_reduce(order.kind, x, 1)
-    if size <= PIECES * k or size * size <= COMPARISONS * k:
+    if size <= CHUNKS * k or size * size <= COMPARISONS * k:
         return _by_rank(order, x, k)
     if k <= ONE_BY_ONE:
         return _one_by_one(order, x, k)
-    b, length = order.build, PIECES * k
-    pieces = -(-size // length)
+    b, length = order.build, CHUNKS * k
+    chunks = -(-size // length)
     # What is added comes last, after all that is as bad.
-    padded = b.pad(x, [0, 0], [0, pieces * length - size], order.worst(x))
-    values, places = _by_rank(order, b.reshape(padded, [rows * pieces, length]), k)
-    starts = arrays.outer_sum(arrays.full(rows, 0, np.int64), arrays.arange(pieces) * length).reshape(-1, 1)
-    places = b.reshape(b.add(places, known(starts)), [rows * pieces * k])
-    values, within = _best(order, b.reshape(values, [rows, pieces * k]), k)
-    within = b.add(within, known(arrays.arange(rows).reshape(-1, 1) * (pieces * k)))
+    padded = b.pad(x, [0, 0], [0, chunks * length - size], order.worst(x))
+    values, places = _by_rank(order, b.reshape(padded, [rows * chunks, length]), k)
+    starts = arrays.outer_sum(arrays.full(rows, 0, np.int64), arrays.arange(chunks) * length).reshape(-1, 1)
+    places = b.reshape(b.add(places, known(starts)), [rows * chunks * k])
+    values, within = _best(order, b.reshape(values, [rows, chunks * k]), k)
+    within = b.add(within, known(arrays.arange(rows).reshape(-1, 1) * (chunks * k)))
     return values, b.gather(places, within, 0)
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MOST_EDGES = 1 << 30
 """Edges that are unrolled in memory at most."""
 
-_PIECE = 1 << 22
+_CHUNK = 1 << 22
 _MOST_PROBES = 1 << 18
 
 
@@ -96,7 +96,7 @@ def _unroll(
     elements = math.prod(shape)
     low: NDArray[np.int32] = np.full(elements, np.iinfo(np.int32).max, np.int32)
     high: NDArray[np.int32] = np.full(elements, -1, np.int32)
-    pieces: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
+    chunks: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
     for index, operand in enumerate(op.operands):
         if operand not in neurons:
             continue
@@ -104,17 +104,17 @@ def _unroll(
         for read, result in _reads(op, index, neurons[operand].shape, shape):
             sources = ids[read]
             kept = sources >= 0
-            pieces.append((sources[kept], result[kept].astype(np.int32)))
-            net.edges += pieces[-1][0].size
+            chunks.append((sources[kept], result[kept].astype(np.int32)))
+            net.edges += chunks[-1][0].size
             if net.edges > MOST_EDGES:
                 raise InputError(f"more than {MOST_EDGES} edges: too many to unroll in memory")
             if not joins:
-                _bounds(low, high, *pieces[-1])
+                _bounds(low, high, *chunks[-1])
     if not joins and bool((low >= high).all()):
-        net.edges -= sum(sources.size for sources, _ in pieces)
+        net.edges -= sum(sources.size for sources, _ in chunks)
         return high.reshape(shape)
     grown = net.grow(shape)
-    for sources, results in pieces:
+    for sources, results in chunks:
         net.sources.append(sources)
         net.targets.append(grown.ravel()[results])
     return grown
@@ -162,7 +162,7 @@ def _reads(
 
     tables = [(_tabulate(read, space, op.name), operand_shape), (_tabulate(written, space, op.name), result_shape)]
     inner = math.prod(space[1:]) * math.prod(int(r.count.max(initial=1)) for ranges, _ in tables for r in ranges)
-    step = max(1, _PIECE // max(inner, 1))
+    step = max(1, _CHUNK // max(inner, 1))
     for first in range(0, space[0] if space else 1, step):
         yield _pairs(tables, space, first, step)
 

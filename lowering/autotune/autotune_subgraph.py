@@ -25,31 +25,34 @@ from ..options.effort import Effort
 from .encode_subgraph import EncodedSubgraph, LaidOutSubgraph, encode_subgraph, lay_out_subgraph
 
 MOST_PAIRS = 1 << 19
-"""Pairs of a tile and a core up to which tiles are mapped: beyond, that takes more than a tenth of compilation."""
+"""
+Largest product of tiles and cores for which placements are searched; beyond it the search takes more than a tenth of
+the compilation time.
+"""
 
 
 @dataclass(frozen=True)
 class PlacedSubgraph:
-    """A network whose tiles were placed, and its code."""
+    """A planned network with a core for each tile, and its code."""
 
     network: NetworkPlan
-    """As it was before."""
+    """The network with the placement that planning chose."""
     laid_out: LaidOutSubgraph
     chip: Chip
 
     @property
     def plan(self) -> NetworkPlan:
-        """The network as it is placed."""
+        """The network with the new placement."""
         return self.laid_out.network
 
     @cached_property
     def encoded(self) -> EncodedSubgraph:
-        """Its code. Raises MeshloomError where it cannot be encoded."""
+        """The machine code. Raises MeshloomError if it cannot be encoded."""
         return encode_subgraph(self.laid_out, self.chip)
 
     @cached_property
     def emulated_cycles(self) -> int:
-        """Of one launch by itself."""
+        """Cycles of one launch in isolation, by the timing engine."""
         return launch_cycles(self.encoded.code, self.chip)
 
 
@@ -60,27 +63,27 @@ class AutotunedSubgraph:
     placed: PlacedSubgraph
     trials: tuple[Trial, ...]
     cycles: int | None
-    """Emulated, where it was."""
+    """Emulated cycles, if the variant was emulated."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A network as it was planned."""
+    """A candidate plan of the network."""
 
     name: str
-    """How, for people."""
+    """Its name in the log."""
     network: NetworkPlan
     share: float = 1.0
-    """It is taken if it needs less than this share of the cycles of what was tried before."""
+    """It is accepted if its cycles are below this share of those of the best variant so far."""
 
 
 def autotune_subgraph(function: FuncOp, plans: Sequence[Plan], chip: Chip, effort: Effort) -> AutotunedSubgraph:
     """
-    The quickest of `plans` with tiles placed in the first way of `effort`, or that one in another of these ways, or
-    this with weights loaded earlier (`PREFETCH_POLICIES`); of equals the first. The tasks are put in its order, and say
-    its tilings.
+    The fastest of `plans` with tiles placed by the first method of `effort`, then that plan with the other methods,
+    then the best of these with earlier prefetch (`PREFETCH_POLICIES`); ties go to the first. The tasks of the function
+    are put in the order of that plan and get its tilings.
 
-    Raises the error of the first, one of `lay_out_subgraph` or `encode_subgraph`, where none can be compiled.
+    If no variant compiles, raises the error of the first one, as `lay_out_subgraph` or `encode_subgraph` does.
     """
     search = _SubgraphSearch(function, chip, effort)
     default, *others = effort.placements
@@ -95,7 +98,7 @@ def autotune_subgraph(function: FuncOp, plans: Sequence[Plan], chip: Chip, effor
 
 
 def autotune_prefetch(function: FuncOp, plan: Plan, chip: Chip, effort: Effort) -> AutotunedSubgraph:
-    """The quickest of a network whose tiles and cores are given: weights may be loaded earlier. Raises as above."""
+    """The fastest prefetch policy for a network with fixed tiles and cores. Raises as `autotune_subgraph`."""
     search = _SubgraphSearch(function, chip, effort)
     search.try_plan(plan, plan.network)
     search.policy(search.best)
@@ -108,23 +111,23 @@ class _SubgraphSearch:
     chip: Chip
     effort: Effort
     _mapping_fails: bool = False
-    """Tiles that were placed for few bytes x hops take no fewer cycles."""
+    """Whether placing tiles for fewer bytes x hops is known not to save cycles."""
     _seen: set[tuple[PrefetchPolicy, tuple[TaskOp, ...], tuple[Tiling, ...]]] = field(
         default_factory=set[tuple[PrefetchPolicy, tuple[TaskOp, ...], tuple[Tiling, ...]]]
     )
 
     @cached_property
     def search(self) -> Search[PlacedSubgraph]:
-        """What was tried."""
+        """The variants that were tried."""
         return Search(self._cycles, self.effort.measure, self.effort.prune_ratio, self.effort.sufficient_cycles)
 
     @property
     def best(self) -> PlacedSubgraph:
-        """The quickest. Raises the first of the errors where there is none."""
+        """The fastest variant. Raises the first of the errors if none compiled."""
         return self.search.best()
 
     def place(self, plan: Plan, method: str) -> None:
-        """Try a network with its tiles placed by a method."""
+        """Try the best plan with its tiles placed by another method."""
         extra = method != self.effort.placements[0]
         if self.search.is_over(plan.name) or (extra and method in MAPPED and not self._may_map(plan)):
             return
@@ -140,7 +143,10 @@ class _SubgraphSearch:
         self._mapping_fails = self._mapping_fails or (extra and method in HOPS and self.best is before)
 
     def _may_map(self, plan: Plan) -> bool:
-        """Whether tiles may be mapped: unless few bytes x hops are no gain, or there are too many. Notes why not."""
+        """
+        Whether to try placement methods. They are skipped, with a note, if fewer bytes x hops do not save cycles or
+        there are too many pairs of tile and core.
+        """
         tiles, cores = sum(len(task.tiling.cores) for task in plan.network.plans), len(self.chip.usable_cores)
         if self._mapping_fails:
             self.search.skip(plan.name, "few bytes x hops bring no fewer cycles")
@@ -150,23 +156,23 @@ class _SubgraphSearch:
             return True
         return False
 
-    def policy(self, piece: PlacedSubgraph) -> None:
-        """Try a piece with weights loaded earlier, where that gives another estimate."""
-        estimates = {piece.laid_out.estimated_cycles}
+    def policy(self, variant: PlacedSubgraph) -> None:
+        """Try a variant with another prefetch policy if its estimate differs."""
+        estimates = {variant.laid_out.estimated_cycles}
         for policy in PREFETCH_POLICIES:
             if self.search.is_over(str(policy)):
                 continue
-            self.try_plan(Plan(str(policy), piece.network), replace(piece.plan, policy=policy), estimates)
+            self.try_plan(Plan(str(policy), variant.network), replace(variant.plan, policy=policy), estimates)
 
     def arrange(self, network: NetworkPlan) -> None:
-        """Put the tasks in a plan's order, with its tilings."""
+        """Put the tasks in the order of a plan, with its tilings."""
         arrange_tasks(self.function.body.block, [info.op for info in network.tasks])
         write_tilings(network)
 
     def try_plan(self, plan: Plan, placed: NetworkPlan, known: set[int] | None = None, of_best: float = inf) -> bool:
         """
-        Try a plan as it was placed, unless that has been done before, or its estimate is one of those `known`, to which
-        it is added, or more than `of_best` times that of the best. Whether it is or was tried.
+        Try a plan with its own placement, unless it was tried before, or its estimate is in `known` (to which it is
+        added) or more than `of_best` times that of the best. Returns whether the plan is or was tried.
         """
         key = placed.policy, tuple(info.op for info in placed.tasks), tuple(task.tiling for task in placed.plans)
         if key in self._seen:
@@ -198,5 +204,5 @@ class _SubgraphSearch:
         timed = self.search.is_timed and self.effort.measure == "emulated"
         return AutotunedSubgraph(best, tuple(self.search.trials), best.emulated_cycles if timed else None)
 
-    def _cycles(self, piece: PlacedSubgraph) -> int:
-        return piece.laid_out.estimated_cycles if self.effort.measure == "estimated" else piece.emulated_cycles
+    def _cycles(self, variant: PlacedSubgraph) -> int:
+        return variant.laid_out.estimated_cycles if self.effort.measure == "estimated" else variant.emulated_cycles

@@ -1,4 +1,4 @@
-"""Plans of a function of tasks that are compared: in the order of the program, and in orders that were searched."""
+"""Candidate plans of a function of tasks: in program order, and in orders found by search."""
 
 from __future__ import annotations
 
@@ -20,16 +20,18 @@ from ..options.effort import Effort
 from .autotune_subgraph import Plan
 
 STEPS = 2_000_000
-"""Of the search of an order: a tenth of what pass `manycore-schedule` takes finds the same for most networks."""
+"""
+Steps of the order search: a tenth of those of pass `manycore-schedule`, which finds the same order for most networks.
+"""
 NAMES = ("tilings that look ahead", "tilings task by task")
 
 
 def candidate_plans(function: FuncOp, chip: Chip, memo: PlanMemo, effort: Effort) -> list[Plan]:
     """
-    Plans of the tasks of a function, which must not be tiled: in their order, and in up to `effort.orders` others that
-    are estimated to be cheaper (spec 3). The tasks come to stand in the order of the last, with its tilings.
+    Plans of the untiled tasks of a function: in program order, and in up to `effort.orders` others that are estimated
+    to be cheaper (spec 3). The function's tasks are left in the order of the last plan, with its tilings.
 
-    `memo`: of the tasks. Raises as `plan_network` where they cannot be planned in their own order.
+    `memo`: of the tasks. Raises as `plan_network` if they cannot be planned in program order.
     """
     block = function.body.block
     program = tasks_of(block)
@@ -59,13 +61,13 @@ def candidate_plans(function: FuncOp, chip: Chip, memo: PlanMemo, effort: Effort
 
 
 def given_plan(function: FuncOp, chip: Chip, memo: PlanMemo) -> Plan:
-    """The plan of tasks that are tiled. Raises as `plan_network`."""
+    """The plan that tiled tasks specify. Raises as `plan_network`."""
     network = plan_network(function, chip, column_major(chip), memo)
     return Plan("tilings as given", _read_back(network, function, chip, memo))
 
 
 def _read_back(plan: NetworkPlan, function: FuncOp, chip: Chip, memo: PlanMemo) -> NetworkPlan:
-    """A plan as its tasks say it: tilings that were written by hand are compiled in the same way."""
+    """Write a plan to the tasks and derive it again from them, as for tilings that a user specifies."""
     arrange_tasks(function.body.block, [info.op for info in plan.tasks])
     write_tilings(plan)
     return replace(plan_network(function, chip, column_major(chip), memo), policy=plan.policy)

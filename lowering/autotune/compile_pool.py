@@ -1,4 +1,4 @@
-"""Compile several subgraphs, in this process or in several; the outcomes do not depend on which."""
+"""Compile several subgraphs, in this process or in several; the results are the same."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from .compile_subgraph import compile_subgraph
 
 
 def compile_text(text: str, chip: Chip, effort: Effort) -> bytes | Failure:
-    """As `compile_anonymous`, from the part's text to the bytes of its machine code."""
+    """As `compile_anonymous`, from the text of a subgraph to the bytes of its machine code."""
     found = compile_anonymous(module_of_text(text), chip, effort)
     return found if isinstance(found, Failure) else subgraph_to_bytes(found, chip)
 
 
 def compile_anonymous(module: ModuleOp, chip: Chip, effort: Effort) -> Outcome:
     """
-    The module of a part, as its text says it, to its machine code. The module becomes the code's.
+    Compile the module of a subgraph that was read from its text. The module becomes part of the result.
 
-    Raises InputError for tilings by hand that cannot be done.
+    Raises InputError for specified tilings that are not possible.
     """
     try:
         return compile_subgraph(module, chip, effort)
@@ -44,7 +44,7 @@ def compile_anonymous(module: ModuleOp, chip: Chip, effort: Effort) -> Outcome:
 
 
 class CompilePool:
-    """Up to `jobs` processes, started when they are first needed."""
+    """A pool of up to `jobs` processes, started on first use."""
 
     def __init__(self, chip: Chip, effort: Effort, jobs: int) -> None:
         self.chip, self.effort, self.jobs = chip, effort, jobs
@@ -58,7 +58,7 @@ class CompilePool:
             self._executor.shutdown(cancel_futures=True)
 
     def compile(self, parts: Sequence[SubgraphText]) -> list[Outcome]:
-        """One outcome for each part; their modules become the outcomes'. Raises MeshloomError if a process dies."""
+        """Compile each subgraph; the result takes over its module. Raises MeshloomError if a process dies."""
         if self.jobs <= 1 or len(parts) <= 1:
             return [compile_anonymous(part.module, self.chip, self.effort) for part in parts]
         texts = [part.text for part in parts]

@@ -25,15 +25,15 @@ from .candidate_plans import candidate_plans, given_plan
 
 def compile_subgraph(module: ModuleOp, chip: Chip, effort: Effort = EFFORTS["default"]) -> SubgraphCode:
     """
-    Compile @main of a `dataflow` (or tiled `manycore`) module to one launch. The module becomes tiled tasks.
+    Compile @main of a `dataflow` (or tiled `manycore`) module to one launch. The module is rewritten to tiled tasks.
 
-    Raises ResourceError if it does not fit the chip, MeshloomError for what else cannot be done.
+    Raises ResourceError if it does not fit the chip, MeshloomError if it cannot be compiled for another reason.
     """
     return subgraph_code(module, plan_subgraph(module, chip, effort))
 
 
 def subgraph_code(module: ModuleOp, found: AutotunedSubgraph) -> SubgraphCode:
-    """The part of a compilation that is kept: the code, and the tiled tasks."""
+    """The result of a compilation that is cached: the code and the tiled tasks."""
     encoded = found.placed.encoded
     network, sram = encoded.network, encoded.sram
     write_prefetch(network, sram)
@@ -53,7 +53,7 @@ def subgraph_code(module: ModuleOp, found: AutotunedSubgraph) -> SubgraphCode:
 
 
 def plan_subgraph(module: ModuleOp, chip: Chip, effort: Effort = EFFORTS["default"]) -> AutotunedSubgraph:
-    """As `compile_subgraph`, with the plan that was chosen. Tasks that are there already keep their order."""
+    """As `compile_subgraph`, and returns the chosen plan too. Tasks in the module keep their order."""
     function = find_main(module)
     values = [*(op.results[0] for op in constants_of(function)), *function.body.block.args]
     check_dram(sum(padded(bytes_of(value)) for value in values), chip, "its constants and inputs alone")

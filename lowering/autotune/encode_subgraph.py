@@ -1,4 +1,4 @@
-"""Tasks with their tilings and cores to machine code: memory of the cores, schedule, streams, encoding."""
+"""Planned tasks to machine code: SRAM layout, schedule, instruction streams, encoding."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from ..linker.select_launch import select_launch
 
 @dataclass(frozen=True)
 class LaidOutSubgraph:
-    """A planned function with its memory."""
+    """A planned function with its SRAM layout."""
 
     network: NetworkPlan
     dram: DramSegments
     sram: SramLayout
     works: TaskWorks
     estimated_cycles: int
-    """Of the run, as far as is known before there is code."""
+    """Estimated cycles of a launch, from the plan and the layout."""
 
 
 @dataclass(frozen=True)
 class EncodedSubgraph:
-    """A planned function with its memory, its schedule and its machine code."""
+    """A planned function with its SRAM layout, schedule and machine code."""
 
     network: NetworkPlan
     dram: DramSegments
@@ -41,13 +41,13 @@ class EncodedSubgraph:
     schedule: LaunchSchedule
     code: LaunchCode
     cycles: tuple[int, ...]
-    """By task, what it is expected to add to the run."""
+    """[tasks] estimated cycles that each task adds to the run."""
 
 
 @phase("lay out SRAM")
 def lay_out_subgraph(function: FuncOp, network: NetworkPlan, chip: Chip) -> LaidOutSubgraph:
     """
-    The memory of a planned function, whose tasks stand in the order of the plan.
+    Lay out the SRAM of a planned function, whose tasks are in the order of the plan.
 
     Raises ResourceError if it does not fit the chip.
     """
@@ -60,10 +60,10 @@ def lay_out_subgraph(function: FuncOp, network: NetworkPlan, chip: Chip) -> Laid
 
 
 @phase("select instructions")
-def encode_subgraph(piece: LaidOutSubgraph, chip: Chip) -> EncodedSubgraph:
-    """The code of a planned function. Raises MeshloomError for what cannot be done."""
-    network, dram, sram = piece.network, piece.dram, piece.sram
+def encode_subgraph(laid_out: LaidOutSubgraph, chip: Chip) -> EncodedSubgraph:
+    """Generate the code of a planned function. Raises MeshloomError for tasks that no kernel can carry out."""
+    network, dram, sram = laid_out.network, laid_out.dram, laid_out.sram
     schedule = schedule_launch(network, dram, sram)
     machine, code = select_launch(schedule, chip)
-    cycles = estimated_times(network, sram, chip, piece.works, machine.issued(len(network.tasks)))
+    cycles = estimated_times(network, sram, chip, laid_out.works, machine.issued(len(network.tasks)))
     return EncodedSubgraph(network, dram, sram, schedule, code, tuple(cycles))

@@ -9,7 +9,7 @@ from ..options.effort import Effort
 
 
 def subgraph_cycles(code: SubgraphCode, chip: Chip, effort: Effort) -> int:
-    """Cycles of one launch, estimated or emulated as `effort` says; where it was emulated already, not again."""
+    """Cycles of one launch, estimated or emulated as `effort` requests. An emulated result is reused."""
     if effort.measure == "estimated":
         return code.estimated_cycles
     return launch_cycles(code.code, chip) if code.cycles is None else code.cycles

@@ -13,7 +13,7 @@ import hashlib
 from ...support.errors import InputError
 
 KEY_BYTES = 32
-"""Of a key, which is a SHA-256, and of the checksum."""
+"""Bytes of a key (SHA-256) and of the checksum."""
 
 
 def write_entry(key: str, content: bytes) -> bytes:
@@ -23,7 +23,7 @@ def write_entry(key: str, content: bytes) -> bytes:
 
 
 def read_entry(key: str, data: memoryview, place: str) -> memoryview:
-    """The content of an entry. Raises InputError naming `place` if it is damaged, or the entry for another key."""
+    """The content of an entry. Raises InputError naming `place` if it is damaged or belongs to another key."""
     name, checksum = bytes(data[:KEY_BYTES]), bytes(data[KEY_BYTES : 2 * KEY_BYTES])
     content = data[2 * KEY_BYTES :]
     if checksum != _checksum(name, content):

@@ -1,9 +1,9 @@
 """
 Cache of compiled subgraphs by content: in this process, and in a folder if one is given.
 
-The key is the hash of all that the machine code depends on: the part's text, the chip, the effort, the compiler's own
-source. What did not compile is kept as well, so that a second compilation fails as quickly. An entry that cannot be
-read, or that is for another key, is compiled again and written over.
+The key is the hash of all that the machine code depends on: the text of the subgraph, the chip, the effort, the
+compiler's own source. Failures are cached as well, so that a second compilation fails as quickly. An entry that cannot
+be read, or that belongs to another key, is compiled again and overwritten.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from .subgraph_code import SubgraphCode
 from .subgraph_file import subgraph_from_bytes, subgraph_to_bytes
 
 SOURCES = ("analysis", "chips", "dialects", "emulator", "formats", "lowering", "mapping", "support", "transforms")
-"""Folders of the package whose code decides what a part compiles to."""
+"""Folders of the package whose code determines the result of a compilation."""
 COMPILED, FAILED = ".part", ".failure"
 """Suffixes of entries: machine code, and the reason why there is none."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a part does not compile; `resource` is empty where that is not a matter of size."""
+    """The reason why a subgraph does not compile. `resource` is empty unless it does not fit."""
 
     message: str
     resource: str = ""
@@ -42,7 +42,7 @@ class Failure:
     available: int = 0
 
     def error(self, message: str) -> MeshloomError:
-        """The error that says so."""
+        """The failure as an error to raise."""
         return (
             ResourceError(message, self.resource, self.needed, self.available)
             if self.resource
@@ -61,7 +61,7 @@ def default_folder() -> Path:
 
 @cache
 def compiler_digest() -> bytes:
-    """A hash over the compiler's source: other code may compile the same text otherwise."""
+    """A hash over the compiler's source, since other code may compile the same text differently."""
     digest = hashlib.sha256(str(FORMAT_VERSION).encode())
     root = Path(__file__).parents[2]
     for folder in SOURCES:
@@ -76,7 +76,7 @@ _shared: dict[tuple[str, Effort], CompileCache] = {}
 
 def cache_for(chip: Chip, effort: Effort = EFFORTS["default"]) -> CompileCache:
     """
-    What passes that follow one another in this process know of parts for a chip; of one chip and effort at a time.
+    The cache that successive passes of this process share, for one chip and effort at a time.
     """
     key = chip.fingerprint, effort
     if key not in _shared:
@@ -87,14 +87,14 @@ def cache_for(chip: Chip, effort: Effort = EFFORTS["default"]) -> CompileCache:
 
 @dataclass
 class CompileCache:
-    """Outcomes by key. Without a folder, only what this process has compiled is known."""
+    """Compilation results by key. Without a folder, only results of this process are cached."""
 
     chip: Chip
     folder: Path | None = None
     effort: Effort = EFFORTS["default"]
-    """With which they are compiled."""
+    """The effort of all entries."""
     hits: int = 0
-    """Outcomes that were read from the folder."""
+    """Number of results that were read from the folder."""
     _known: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
 
     def __post_init__(self) -> None:
@@ -105,7 +105,7 @@ class CompileCache:
                 raise InputError(f"cannot make the cache folder {self.folder}: {error.strerror or error}") from error
 
     def key(self, text: str) -> str:
-        """The name of a part's entry."""
+        """The name of the entry of a subgraph."""
         digest = hashlib.sha256(f"{self.chip.fingerprint}\n{self.effort}\n".encode())
         if self.folder is not None:
             digest.update(compiler_digest() + plugins_digest())
@@ -122,7 +122,7 @@ class CompileCache:
         return self._known.get(key)
 
     def put(self, key: str, outcome: Outcome) -> None:
-        """Take in what a part has compiled to, or why it does not. Raises MeshloomError if it cannot be written."""
+        """Store the result of compiling a subgraph, code or failure. Raises MeshloomError if it cannot be written."""
         self._known[key] = outcome
         if self.folder is None:
             return

@@ -1,4 +1,4 @@
-"""A compiled subgraph, as operations and as machine code. It has no address in DRAM before linking."""
+"""A compiled subgraph, as operations and as machine code. Linking gives it addresses in DRAM."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..linker.relocate import LaunchCode
 
 @dataclass(frozen=True)
 class SubgraphCode:
-    """A compiled subgraph: everything that linking needs, and figures for people."""
+    """A compiled subgraph: everything that linking needs, and figures for reports."""
 
     code: LaunchCode
     segments: tuple[int, ...]
-    """Bytes of its DRAM segments: constants in order, arguments, results, and last what stays within it."""
+    """Bytes of its DRAM segments: constants in order, arguments, results, and last the values internal to it."""
     tasks: tuple[str, ...]
     """Names of its tasks; words refer to them."""
     sram_peak: int
@@ -25,13 +25,13 @@ class SubgraphCode:
     task_cycles: tuple[int, ...]
     """Estimated cycles that each task adds to the run."""
     buffers: tuple[SramBuffer, ...]
-    """In the SRAM of its cores, for reports."""
+    """Buffers in the SRAM of its cores, for reports."""
     tiled: KeptModule
-    """`@main` of its tasks, with the tilings and the prefetch that were chosen."""
+    """`@main` with its tasks, and their chosen tilings and prefetch."""
     digest: str
-    """Of the schedule that `code` carries out (see `launch_schedule`)."""
+    """Hash of the schedule that `code` implements (see `launch_schedule`)."""
     cycles: int | None = None
-    """Of one launch by itself, where it was emulated."""
+    """Cycles of one launch in isolation, if it was emulated."""
     trials: tuple[Trial, ...] = ()
     """The variants that were compared."""
 
@@ -42,5 +42,5 @@ class SubgraphCode:
 
     @property
     def dram_bytes(self) -> int:
-        """DRAM that it needs while it runs."""
+        """Bytes of DRAM that it needs while it runs."""
         return sum(map(padded, self.segments))

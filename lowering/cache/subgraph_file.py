@@ -20,14 +20,16 @@ _FIGURES = ("segments", "sram_peak", "sram_lower_bound", "task_cycles", "buffers
 _TILED = "tiled"
 
 
-def subgraph_to_bytes(piece: SubgraphCode, chip: Chip) -> bytes:
-    """All of it as bytes; the same for the same part."""
-    note = json.dumps({name: getattr(piece, name) for name in _FIGURES} | {_TILED: piece.tiled.text})
-    return to_bytes(launch_image(piece.code, chip, piece.tasks, {_NOTE: note}))
+def subgraph_to_bytes(compiled: SubgraphCode, chip: Chip) -> bytes:
+    """Serialise a compiled subgraph; equal subgraphs give equal bytes."""
+    note = json.dumps({name: getattr(compiled, name) for name in _FIGURES} | {_TILED: compiled.tiled.text})
+    return to_bytes(launch_image(compiled.code, chip, compiled.tasks, {_NOTE: note}))
 
 
 def subgraph_from_bytes(data: bytes | memoryview, chip: Chip, place: str) -> SubgraphCode:
-    """Read it back. Raises InputError naming `place` for bytes that are damaged or were made for another chip."""
+    """
+    Read a compiled subgraph. Raises InputError naming `place` for bytes that are damaged or were made for another chip.
+    """
     exe = from_bytes(data, place)
     if exe.chip != chip or len(exe.launches) != 1 or _NOTE not in exe.notes:
         raise InputError(f"{place} is no part compiled for chip '{chip.name}'")

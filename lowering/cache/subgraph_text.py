@@ -27,26 +27,26 @@ _ANY_HASH = "0" * 64
 
 @dataclass(frozen=True)
 class SubgraphText:
-    """The text, and the network's names of the operations that have numbers in it."""
+    """The text, and the network's names of the operations that are numbered in it."""
 
     text: str
     names: tuple[str, ...]
     locations: tuple[LocationAttr, ...]
-    """The network's, of the same operations."""
+    """The network's locations of the same operations."""
     module: ModuleOp
     """The module of the text, until it is compiled."""
 
     def named(self, message: str) -> str:
-        """A message about the text's operations as one about the network's."""
+        """A message in which numbered operations are replaced by the network's names."""
         return _NUMBERED.sub(lambda found: self.names[int(found[1])], message)
 
-    def task_names(self, piece: SubgraphCode) -> tuple[str, ...]:
-        """The network's names of a compiled part's tasks, unique in it."""
-        return tuple(unique_names([self.named(task) for task in piece.tasks]))
+    def task_names(self, compiled: SubgraphCode) -> tuple[str, ...]:
+        """The network's names of the tasks of a compiled subgraph, made unique."""
+        return tuple(unique_names([self.named(task) for task in compiled.tasks]))
 
 
 def subgraph_text(part: SubgraphModule) -> SubgraphText:
-    """The text of a part. The module is changed: its names become numbers."""
+    """The text of a subgraph. The module is changed: its names become numbers."""
     block = find_main(part.module).body.block
     names: list[str] = []
     locations: list[LocationAttr] = []
@@ -68,7 +68,7 @@ def subgraph_text(part: SubgraphModule) -> SubgraphText:
 
 
 def is_stand_in(op: WeightOp) -> bool:
-    """Whether an operation stands for a constant of the network in a part's text."""
+    """Whether an operation stands for a constant of the network in the text of a subgraph."""
     return op.sha256.data == _ANY_HASH
 
 

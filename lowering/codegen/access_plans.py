@@ -2,8 +2,8 @@
 
 The iteration of an instruction is a list of dimensions, each in one group (kept, reduced, batch, m, ...) and with one
 byte stride per operand (0: the operand does not move along it). Planning drops dimensions of size 1, orders and merges
-the rest where all operands allow it, and moves what is left over five dimensions, or has strides beyond 32 bits, into a
-loop around the instruction. Plans depend on sizes and strides alone, never on addresses, so they are computed once.
+the rest where all operands allow it, and moves what is left beyond five dimensions, or has strides beyond 32 bits, into
+a loop around the instruction. Plans depend on sizes and strides alone, never on addresses, so they are computed once.
 """
 
 from __future__ import annotations
@@ -43,8 +43,10 @@ class Layout:
 
 
 class Access(NamedTuple):
-    """How one operand is reached: descriptor, and bytes touched relative to the operand's address (without the width
-    of the last element)."""
+    """
+    Access to one operand: descriptor, and range of bytes relative to the operand's address (without the width of the
+    last element).
+    """
 
     sizes: tuple[int, ...]
     strides: tuple[int, ...]
@@ -72,9 +74,9 @@ class Plan:
     extents: tuple[int, ...]
     """Product of the sizes of each group, of one step."""
     dims: tuple[Dim, ...]
-    """Of one step."""
+    """Dimensions of one step."""
     cost: int
-    """What the plan was chosen by: cycles for a contraction, otherwise instructions."""
+    """The cost that was minimised: cycles for a contraction, otherwise the number of instructions."""
 
 
 def plan_access(dims: Sequence[Dim], layout: Layout, cost: Callable[[Sequence[int]], int] | None = None) -> Plan:

@@ -1,4 +1,4 @@
-"""Emitting instructions on encoded blocks: what the mapping unit does itself, and products of encoded neurons."""
+"""Emission of instructions on encoded blocks: those of the mapping unit, and products of encoded activations."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class BlockView:
     view: View
     """Its bytes."""
     block: Block
-    """What they mean."""
+    """Format of the block."""
 
 
 class BlockEmitter(Transfers):
     """
-    Instructions that read and write blocks. Dense matrices are views [strings, length]; `cycles` is what an instruction
-    is expected to take, for timing without values.
+    Emits instructions that read and write blocks. Dense matrices are views [fibers, length]; `cycles` is what an
+    instruction is expected to take, for timing without values.
     """
 
     def encode(self, out: BlockView, a: View, threshold: float, cycles: int) -> None:
@@ -47,7 +47,7 @@ class BlockEmitter(Transfers):
         self._emit("connect", dtype | TypeCode.BOOL << 4, addr, (to, of, UNUSED, UNUSED), (written, read))
 
     def combine(self, out: BlockView, a: BlockView, b: BlockView, cycles: int) -> None:
-        """D = what A and B both connect."""
+        """D = the pairs that are in the connection data of both A and B."""
         (to, written), *given = self._block(out, True), self._block(a, False), self._block(b, False)
         addr = (out.view.address, a.view.address, b.view.address, cycles)
         desc = (to, *[descriptor for descriptor, _ in given], UNUSED)
@@ -61,7 +61,7 @@ class BlockEmitter(Transfers):
         self._emit("compact", a.dtype * 17, addr, (to, dense, by, UNUSED), (written, read, also))
 
     def encoded_rows_matmul(self, out: View, a: BlockView, b: View | BlockView, dtype: int, cycles: int) -> None:
-        """D[m, n] = sum over k of A[m, k] * B, a matrix [k, n] or a block with a string for each n."""
+        """D[m, n] = sum over k of A[m, k] * B, a matrix [k, n] or a block with one fiber for each n."""
         (to, written), (of, read) = self._matrix(out, True), self._block(a, False)
         if isinstance(b, BlockView):
             (by, also), address, imm = self._block(b, False), b.view.address, 1 << 4 | 1 << 12

@@ -1,4 +1,4 @@
-"""Buffers that hold the parts of one value on several cores, and the messages that copy parts between them."""
+"""Buffers that hold the tiles of one value on several cores, and the messages that copy between them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ class Buffers:
     boxes: BoxArrays
 
     def view(self, core: int, offsets: Sequence[int], sizes: Sequence[int], steps: Sequence[int] | None = None) -> View:
-        """`sizes` elements of the value from `offsets` on, every `steps`-th, where a core holds them."""
+        """
+        A view of `sizes` elements of the value from `offsets` on, every `steps`-th, in the SRAM of a core that holds
+        them.
+        """
         low, strides = self._layout[core]
         address = self.address
         for offset, first, stride in zip(offsets, low, strides, strict=True):

@@ -36,7 +36,7 @@ class DramSynchronisation:
         """Task -> the semaphores of its write-after-read wait and of its read-after-write signal."""
 
     def wait_write_after_read(self, number: int) -> None:
-        """The cores of a task wait until all reads of the values are done whose bytes its result overwrites."""
+        """Make the cores of a task wait until all reads of the values whose bytes its result overwrites are done."""
         result = self._number(self._schedule.tasks[number].result)
         buffer, writers = self._schedule.buffers[result], self._writers.get(result, [])
         users: dict[int, list[View]] = {}
@@ -48,7 +48,7 @@ class DramSynchronisation:
             self._machine.wait_until_read(users, writers, self._whole(result), pair[0])
 
     def signal_read_after_write(self, number: int) -> None:
-        """Signal the readers of a task's result when all of it is stored."""
+        """Signal the readers of a task's result once all of it is stored."""
         result = self._number(self._schedule.tasks[number].result)
         readers, writers = sorted(self._readers.get(result, ())), self._writers.get(result)
         pair = self._semaphores.pop(number, None)
@@ -65,6 +65,6 @@ class DramSynchronisation:
         return View.dense("dram", buffer.address, TypeCode.U8, (buffer.nbytes,))
 
     def _number(self, number: int) -> int:
-        """Of the buffer that one is, or is a part of."""
+        """Number of the whole buffer of which a buffer is a part, or of itself."""
         buffer = self._schedule.buffers[number]
         return number if isinstance(buffer, TileBuffer) or buffer.whole is None else buffer.whole

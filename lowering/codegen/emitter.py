@@ -1,4 +1,4 @@
-"""Emitting instructions on views of any rank: the one way from instruction selection to a core's stream."""
+"""Emission of instructions on views of any rank: the only interface from kernels to the stream of a core."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ class Emitter(BlockEmitter):
 
         Runs on the unit and with the roles that the chip's costs favour; element types that the matrix unit does not
         take run on the vector unit. An operand that does not depend on a batch dimension has stride 0 there. `nonzero`
-        says how much of A should not be zero: the others may be left out.
+        is the expected share of elements of A that are not zero; the others may be skipped.
         """
         if 0 in out.shape:
             return
@@ -181,8 +181,8 @@ class Emitter(BlockEmitter):
 
     def encoded_matmul(self, out: View, a: View, weights: EncodedView, m: int, accumulate: bool = False) -> None:
         """
-        D[m..., n] = (or, accumulating, +=) sum over k of A[m..., k...] * W, where `m` dimensions are kept and W has a
-        string over k for each n.
+        D[m..., n] = (or, accumulating, +=) sum over k of A[m..., k...] * W, where `m` dimensions are kept and W has one
+        fiber over k for each n.
         """
         if 0 in out.shape:
             return
@@ -202,8 +202,10 @@ class Emitter(BlockEmitter):
     # --- the data access unit ------------------------------------------------------------------------------------
 
     def copy(self, out: View, a: View) -> None:
-        """D = A, of equal types and broadcast to D; nothing where both are the same memory. Chosen by cost: the data
-        access unit, or the vector unit where the walks have no common contiguous runs."""
+        """
+        D = A, of equal types and broadcast to D; nothing is emitted if both are the same memory. The cheaper unit is
+        used: the data access unit, or the vector unit if the walks have no common contiguous runs.
+        """
         if a.shape != out.shape:
             a = a.broadcast_to(out.shape)
         if 0 in out.shape or (a.address == out.address and a.strides == out.strides and a.space == out.space):

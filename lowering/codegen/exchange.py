@@ -1,7 +1,7 @@
 """
-Transfers between cores: who sends which box to whom.
+Exchanges: all transfers between cores by which the tiles of a value reach their readers.
 
-An exchange has two semaphores. Every receiver gives each of its senders a credit when its buffer may be written; a
+An exchange has two semaphores. Every receiver gives each of its senders a credit when its buffer may be overwritten; a
 sender waits for all its credits, then sends, boxes that are the same for several receivers by multicast; a receiver
 waits for as many messages as it is sent.
 """
@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...analysis.planning.exchange_time import AT_ONCE, come_in_turn
+from ...analysis.planning.exchange_time import PARTS_IN_FLIGHT, come_in_turn
 from ...dialects.dataflow.tiling import Box
 from .machine import Machine
 from .messages import Messages
@@ -25,10 +25,10 @@ from .stream import SRAM, Effect
 
 def emit_exchange(messages: Messages, machine: Machine, semaphores: tuple[int, int]) -> None:
     """
-    Credits, sends and waits of one exchange, in an order that all cores share (so that none waits in a circle).
+    Credits, sends and waits of one exchange, in an order that all cores share (so that there is no deadlock).
 
-    `semaphores`: for credits and data. Exchanges that follow each other may have the same if the same cores take part:
-    none gives its next credit before it has got all data of the last.
+    `semaphores`: for credits and data. Successive exchanges may use the same semaphores if the same cores take part: no
+    core gives its next credit before it has got all data of the previous exchange.
     """
     credit, data = semaphores
     ordered = messages.by_distance(machine.chip.cores)
@@ -39,10 +39,10 @@ def emit_exchange(messages: Messages, machine: Machine, semaphores: tuple[int, i
 
 class Exchange:
     """
-    An exchange in parts, by number, in the order in which they are emitted: data are counted part by part.
+    An exchange that is split into numbered parts, which are emitted and counted in order.
 
-    The first credits are for all parts. Where parts are better sent one after the other (`come_in_turn`), they are for
-    the first `PAIRS_PER_ROUND`, and senders of later parts get theirs when the part `PAIRS_PER_ROUND` before has come.
+    The first credits are for all parts. If the parts are to be sent one after the other (`come_in_turn`), they are for
+    the first `PARTS_IN_FLIGHT`, and senders of later parts get theirs when the part `PARTS_IN_FLIGHT` before has come.
     """
 
     def __init__(self, machine: Machine, parts: Mapping[int, Messages]) -> None:
@@ -56,20 +56,20 @@ class Exchange:
         self._in_turn = come_in_turn([messages.transfers for _, messages in self._parts], machine.chip)
 
     def let_come(self, number: int) -> None:
-        """Before a part is emitted, receivers may give the credits for the first parts, if this is the first of all."""
+        """Emit the credits for the first parts, if no part was emitted yet."""
         if self._parts and self._parts[0][0] == number and not self._may_come:
             self._may_come = True
             _emit_ready(self._first, self._machine, self._semaphores[number][0])
 
     @cached_property
     def _first(self) -> Messages:
-        """The parts for which the first credits are."""
-        first, *more = [messages for _, messages in self._parts[: AT_ONCE if self._in_turn else None]]
+        """The parts that the first credits allow."""
+        first, *more = [messages for _, messages in self._parts[: PARTS_IN_FLIGHT if self._in_turn else None]]
         return Messages.joined([first, *more]).by_distance(self._machine.chip.cores) if more else first
 
     def emit(self, number: int) -> None:
         """
-        Emit a part, the one that follows those emitted before; all cores emit it at the same place.
+        Emit the next part, at the same position in the streams of all cores.
         """
         place = next((place for place, (own, _) in enumerate(self._parts) if own == number), None)
         if place is None:
@@ -82,22 +82,22 @@ class Exchange:
         _emit_data(self._parts[place][1], self._machine, self._semaphores[number][1])
 
     def _let_follow(self, place: int) -> None:
-        """Receivers give credits for the part after this one; senders of this one wait for theirs."""
-        if AT_ONCE <= place + 1 < len(self._parts):
+        """Receivers give credits for the next part; senders of this part wait for theirs."""
+        if PARTS_IN_FLIGHT <= place + 1 < len(self._parts):
             number, messages = self._parts[place + 1]
             _emit_ready(messages, self._machine, self._semaphores[number][0])
-        if place >= AT_ONCE:
+        if place >= PARTS_IN_FLIGHT:
             number, messages = self._parts[place]
             _emit_send_wait(messages, self._machine, self._semaphores[number][0])
 
     def release(self) -> None:
-        """All parts have been emitted."""
+        """Release the semaphores: all parts have been emitted."""
         for pair in self._semaphores.values():
             self._machine.release_semaphores(pair)
 
 
 def _emit_ready(messages: Messages, machine: Machine, credit: int) -> None:
-    """Every receiver tells all its senders that they may write."""
+    """Emit the credits: every receiver allows all its senders to write."""
     arriving = _Arriving.of(messages)
     senders = np.zeros((machine.chip.cores, machine.chip.cores), np.bool_)
     senders[messages.transfers.receivers, messages.transfers.senders[messages.transfers.messages]] = True
@@ -107,7 +107,7 @@ def _emit_ready(messages: Messages, machine: Machine, credit: int) -> None:
 
 
 def _emit_send_wait(messages: Messages, machine: Machine, credit: int) -> None:
-    """Every sender waits until all its receivers have told it that it may write."""
+    """Emit the waits of every sender for the credits of all its receivers."""
     receivers = np.zeros((machine.chip.cores, machine.chip.cores), np.bool_)
     receivers[messages.transfers.senders[messages.transfers.messages], messages.transfers.receivers] = True
     counts = receivers.sum(axis=1)
@@ -116,7 +116,7 @@ def _emit_send_wait(messages: Messages, machine: Machine, credit: int) -> None:
 
 
 def _emit_data(messages: Messages, machine: Machine, data: int) -> None:
-    """Every sender sends, and every receiver waits for as many messages as come."""
+    """Emit all sends, and the wait of every receiver for the number of its messages."""
     transfers = messages.transfers
     members = np.zeros((len(messages), machine.chip.cores), np.bool_)
     members[transfers.messages, transfers.receivers] = True
@@ -127,13 +127,13 @@ def _emit_data(messages: Messages, machine: Machine, data: int) -> None:
 
 
 class _Arriving(NamedTuple):
-    """What comes to those who receive something, in the order in which messages name them first."""
+    """Incoming messages by receiver, in the order in which the receivers first occur."""
 
     cores: NDArray[np.int64]
     counts: list[int]
-    """Messages to each."""
+    """Number of messages to each receiver."""
     written: list[Effect]
-    """One effect around all that is written: it lies in one buffer or a few."""
+    """One effect that encloses all writes; they are in one buffer or a few."""
 
     @staticmethod
     def of(messages: Messages) -> _Arriving:
@@ -152,7 +152,7 @@ class _Arriving(NamedTuple):
 
 
 def split_outermost(shape: Sequence[int], parts: int) -> list[Box]:
-    """Cut a box of this shape into up to `parts` pieces of equal size, along its first dimension that is not 1."""
+    """Cut a box of this shape into up to `parts` equal boxes along its first dimension that is not 1."""
     dim = next((dim for dim, size in enumerate(shape) if size > 1), 0)
     size = shape[dim] if shape else 1
     parts = max(1, min(parts, size))

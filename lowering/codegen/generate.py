@@ -1,12 +1,12 @@
 """
 Code generation: the schedule of a launch becomes one instruction stream per core.
 
-All cores take part in transfers in the same order, that of the schedule: that is why none can wait in a circle.
+All cores take part in transfers in the same order, that of the schedule, so there is no deadlock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Sequence
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -37,10 +37,10 @@ from .machine import Machine
 from .operand_views import OperandViews
 from .stream import CoreStream
 from .task_reads import TaskReads
-from .view import View
+from .view import ITEM_BYTES, View
 
 KEPT_LIKE = 1 << 12
-"""Groups of instructions of a task that are kept to be copied."""
+"""Number of instruction groups of a task that are kept for copying."""
 
 
 def generate(schedule: LaunchSchedule, chip: Chip, front: int = 6) -> Machine:
@@ -60,7 +60,7 @@ class _Generator:
         self._tasks = [self._code(number, schedule.loaded) for number in range(len(schedule.tasks))]
 
     def _code(self, number: int, loaded: Container[tuple[int, int]]) -> _TaskCode:
-        """`loaded`: the reads that are loaded for their task, and not found."""
+        """`loaded`: the reads that are loaded for their task, not reused from an earlier one."""
         return _TaskCode(number, self._schedule, self._views, self._machine, loaded)
 
     def run(self) -> Machine:
@@ -89,7 +89,7 @@ class _Generator:
             self._passing.signal_read_after_write(one.task)
 
     def _repeat(self, repeat: Repeat) -> None:
-        """Emit a few steps of a loop: enough for `roll_steps` to tell what all others are like."""
+        """Emit a few steps of a loop: enough for `roll_steps` to derive all others."""
         tasks = [one.task for one in repeat.body if isinstance(one, Execute)]
         for task in tasks:
             result = self._schedule.result_buffer(task)
@@ -101,6 +101,7 @@ class _Generator:
             self._machine.set_source(task)
             self._passing.wait_write_after_read(task)
         loaded = loads_of(repeat.body)
+        begin = {core: len(stream) for core, stream in self._machine.streams.items()}
         self._machine.begin_loop(repeat.steps)
         for step in _emitted_steps(repeat.steps, self._front):
             self._views.step = step
@@ -111,9 +112,22 @@ class _Generator:
                 self._issue(one, in_loop=True)
         self._views.step = 0
         self._machine.end_loop()
+        for number in {number for task in tasks for number in self._schedule.tasks[task].operands}:
+            self._rows_as_one(number, begin)
         for task in tasks:
             self._machine.set_source(task)
             self._passing.signal_read_after_write(task)
+
+    def _rows_as_one(self, number: int, begin: Mapping[int, int]) -> None:
+        """Let whoever sees a row of a value in the cores, since these instructions, count as seeing all rows."""
+        buffer = self._schedule.buffers[number]
+        if not isinstance(buffer, TileBuffer) or buffer.rows is None:
+            return
+        task = self._schedule.tasks[buffer.task]
+        for core, box in task.distribution.boxes.items():
+            if core in begin and box.volume:
+                high = buffer.address + box.volume * ITEM_BYTES[task.result_dtype]
+                self._machine.streams[core].as_one_since(buffer.address, high, begin[core])
 
     def _execute(self, execute: Execute) -> None:
         task = self._tasks[execute.task]
@@ -138,7 +152,7 @@ class _Generator:
                 task.emit(group, step)
 
     def _transfer(self, action: Load | Gather, step: int | None) -> None:
-        """Emit a transfer that stands in this step of a task, or outside of steps."""
+        """Emit a transfer that belongs to this step of a task, or to no step."""
         task = self._tasks[action.task]
         self._machine.set_source(action.task)
         if action.step is None:
@@ -187,14 +201,14 @@ class _TaskCode:
         """By operation of the body, for each operand the operation that computes it; None: the task reads it."""
         self._dtypes = [dtype_code(op.results[0]) for op in self.info.body]
         self._is_view = isinstance(self.info.root, SliceOp) and len(self.info.body) > 1
-        """The root is a slice, which the operations after it read where it lies."""
+        """Whether the root is a slice that the operations after it read in place."""
         self._kernels = [kernel_of(op) for op in self.info.body]
         self._placed = [placed_dims(op) for op in self.info.body]
         self._emitted: dict[Hashable, tuple[CoreStream, int, int]] = {}
-        """What was emitted, by what it depends on, and where it stands."""
+        """Emitted instruction groups and their positions, by everything that they depend on."""
 
     def emit(self, actions: Sequence[Action], step: int) -> None:
-        """The work of each core in a step, without other cores."""
+        """Emit the work that each core does in a step without other cores."""
         self.machine.set_source(self.number)
         for core in self.tiles:
             if not self.steps[core][step].volume:
@@ -207,8 +221,8 @@ class _TaskCode:
 
     def _compute(self, core: int, step: int, following: int | None) -> None:
         """
-        The root, then the rest of the body where it is complete; what the root adds to is there before. `following`:
-        the next step if what it reads has been fetched.
+        Emit the root, then the rest of the body if the root is complete; the addends of the root are computed before.
+        `following`: the next step if its operands have been fetched.
         """
         info, box, phase = self.info, self.steps[core][step], self.phases[step]
         result = self.results[core][step]
@@ -244,14 +258,14 @@ class _TaskCode:
                     self._begin(core, following)
 
     def _store(self, core: int, step: int) -> None:
-        """What the step completes goes to DRAM."""
+        """Emit the stores to DRAM of the results that the step completes."""
         if self.phases[step].complete:
             result = self.results[core][step]
             target = self.views.result_in_dram(self.number).box(result.offsets, result.sizes)
             self.machine.emitters[core].store(target, self._buffer(len(self.info.body) - 1, core, step))
 
     def _begin(self, core: int, step: int) -> None:
-        """The sum of the addends, to which the root adds its products."""
+        """Emit the sum of the addends, to which the root adds its products."""
         self.begun[core] = step
         if not self.steps[core][step].volume:
             return
@@ -269,7 +283,7 @@ class _TaskCode:
         self._emit_once(core, ("begin", out, tuple(addends)), emit)
 
     def _emit_once(self, core: int, like: Hashable, emit: Callable[[], object]) -> None:
-        """Emit instructions on a core: a copy of those before, on any core, that depend on the same, `like`."""
+        """Emit instructions on a core; if a group with the same key `like` was emitted on any core, copy that."""
         stream = self.machine.streams[core]
         found = self._emitted.get(like)
         if found is None:
@@ -282,7 +296,7 @@ class _TaskCode:
             stream.repeat(*found)
 
     def _buffer(self, number: int, core: int, step: int) -> View:
-        """Where operation `number` of the body writes."""
+        """The destination of operation `number` of the body."""
         info, task = self.info, self.task
         result = self.results[core][step]
         dtype = self._dtypes[number]
@@ -305,11 +319,11 @@ class _Phase:
     """The effect of a step on its part of the result."""
 
     accumulate: bool
-    """An earlier step has begun it."""
+    """An earlier step has written a partial sum."""
     complete: bool
-    """No later step goes on with it."""
+    """No later step adds to it."""
     version: int
-    """Number of the part."""
+    """Number of the tile of the result."""
 
 
 def _phases(reductions: Sequence[int], tiling: Tiling) -> list[_Phase]:
@@ -328,7 +342,7 @@ def _phases(reductions: Sequence[int], tiling: Tiling) -> list[_Phase]:
 
 def _emitted_steps(steps: int, front: int) -> list[int]:
     """
-    Numbers of the steps of a loop that are emitted: the first ones, of which one after at most `front` others becomes
-    the body, and the last; all where there are few.
+    Numbers of the steps of a loop that are emitted: the first ones, of which one, after at most `front` others, becomes
+    the body, and the last; all steps if there are few.
     """
     return list(range(steps)) if steps <= front + 3 else [*range(front + 2), steps - 1]

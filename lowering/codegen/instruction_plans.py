@@ -1,7 +1,7 @@
 """Plans of the instruction families: from the shapes and strides of operands to descriptors, cheapest unit and roles.
 
-Plans are cached by shapes and strides, and for a compilation (one descriptor table, one chip) with their descriptors:
-emitting an instruction whose like was emitted before costs one look-up.
+Plans are cached by shapes and strides; within a compilation (one descriptor table, one chip) the descriptors are cached
+too, so emitting an instruction of known shapes and strides costs one look-up.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _MATMUL = Layout(((_BATCH, _M, _N), (_BATCH, _M, _K), (_BATCH, _K, _N)), reduced
 
 
 class Prepared(NamedTuple):
-    """What an instruction family needs to emit one operation again and again at other addresses."""
+    """Everything but addresses that is needed to emit one operation."""
 
     accesses: tuple[Access | None, ...]
-    """How each operand is reached; None: it is an immediate."""
+    """Access to each operand; None: it is an immediate."""
     spans: tuple[tuple[int, int], ...]
     """First and last byte offset that each operand touches, without the width of the last element."""
     steps: tuple[Step, ...]
@@ -47,12 +47,12 @@ class Prepared(NamedTuple):
     swapped: bool = False
     """Matrix product: second operand before the first."""
     skipping: int = 0
-    """Matrix product from which zeros of the first operand are left out: cycles that it is expected to take."""
+    """Expected cycles of a matrix product that skips the zeros of the first operand."""
     descs: tuple[int, ...] = ()
     """Descriptor (or `IMMEDIATE`) of each operand, in the table of one compilation."""
 
     def described(self, table: DescriptorTable) -> Prepared:
-        """The same with the descriptors interned of all operands but immediates."""
+        """A copy with the descriptors of all operands but immediates interned."""
         return self._replace(
             descs=tuple(
                 IMMEDIATE if access is None else table.intern(access.sizes, access.strides) for access in self.accesses
@@ -65,14 +65,14 @@ _CACHES: WeakKeyDictionary[DescriptorTable, dict[Chip, Cache]] = WeakKeyDictiona
 
 
 def cache_of(table: DescriptorTable, chip: Chip) -> Cache:
-    """The plans made so far with this descriptor table for this chip."""
+    """The cache of plans for this descriptor table and chip."""
     return _CACHES.setdefault(table, {}).setdefault(chip, {})
 
 
 @lru_cache(4)
 def plans_for(chip: Chip) -> Cache:
     """
-    The plans made so far for this chip, without descriptors: variants of a network mostly have the same instructions at
+    The cache of plans for this chip, without descriptors: variants of a network mostly have the same instructions at
     other addresses.
     """
     del chip
@@ -80,7 +80,7 @@ def plans_for(chip: Chip) -> Cache:
 
 
 def prepare(plan: Plan, immediates: frozenset[int] = frozenset()) -> Prepared:
-    """The plan for operands of which all but `immediates` lie in memory."""
+    """The plan for operands of which all but `immediates` are in memory."""
     accesses = tuple(None if number in immediates else access for number, access in enumerate(plan.accesses))
     return Prepared(accesses, tuple((access.low, access.high) for access in plan.accesses), plan.steps, plan.counts)
 
@@ -128,7 +128,7 @@ def plan_fill(chip: Chip, shape: tuple[int, ...], dtype: int, out: tuple[int, ..
 def plan_reduction(layout: Layout, reduced: int, out: View, *sources: View) -> Prepared:
     """
     D over the leading dimensions of the operands; the `reduced` trailing ones are reduced, or scanned: then D has them,
-    too. Of two operands the products are.
+    too. Two operands are multiplied first.
     """
     shape = sources[0].shape
     kept = len(shape) - reduced
@@ -168,8 +168,8 @@ def plan_contraction(
     """D[b, m, n] = sum over k of A[b, m, k] * B[b, k, n], by the cheapest of four ways.
 
     These are the matrix unit with A streamed and B held, the other way round, the first of these without the zeros of A
-    (of which `nonzero` should be left), and (where the matrix unit does not take the types, or is slower) the
-    vector unit. Batch dimensions along which an operand does not move belong to m or n.
+    (a share of about `nonzero` is left), and (where the matrix unit does not take the types, or is slower) the vector
+    unit. Batch dimensions along which an operand does not move belong to m or n.
     """
     dims = _contraction_dims(out, a, b, groups)
     dot = plan_access(
@@ -221,7 +221,7 @@ def bytes_reached(view: View) -> int:
 
 def plan_encoded(out: View, a: View, m: int) -> Prepared:
     """
-    D[m..., n] = sum over k of A[m..., k...] * W, whose strings run over k in row-major order, one for each n.
+    D[m..., n] = sum over k of A[m..., k...] * W, whose fibers run over k in row-major order, one for each n.
 
     Of A's dimensions, m are kept and the others summed.
     """

@@ -1,4 +1,4 @@
-"""Issue of instructions from a plan and the addresses of its operands: shared by all of the emitter."""
+"""Issue of instructions from a plan and the addresses of its operands; shared by all emitters."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Issuer:
         *given: _Given.args,
         **options: _Given.kwargs,
     ) -> Prepared:
-        """What `plan` makes of the operands that `key` stands for; worked out once."""
+        """The cached result of `plan` for the operands that `key` identifies."""
         prepared = self._plans.get(key)
         if prepared is None:
             known = self._known.get(key)
@@ -87,7 +87,7 @@ class Issuer:
     def _ranges(
         self, prepared: Prepared, offsets: Sequence[int], views: Sequence[View]
     ) -> tuple[list[Effect], list[int]]:
-        """Effects and addresses of operands of which some lie in DRAM; the first one is written."""
+        """Effects and addresses of operands, some of them in DRAM; the first operand is written."""
         effects: list[Effect] = []
         addr: list[int] = []
         for index, view in enumerate(views):

@@ -24,18 +24,18 @@ ORDER_SPACE = 2
 
 
 Emitted: TypeAlias = dict[Hashable, list[tuple[int, int]]]
-"""What was emitted before, by what it depends on: for each core, where it begins and ends in the core's stream."""
+"""Emitted instruction groups by everything that they depend on: for each core, start and end in its stream."""
 
 
 @dataclass
 class _Loop:
-    """The loop whose steps are emitted."""
+    """State of the loop whose steps are being emitted."""
 
     steps: int
     pairs: list[Pair] = field(default_factory=list[Pair])
     """Semaphores that a step takes, in order."""
     taken: int = 0
-    """How many this step has taken."""
+    """Number of pairs that this step has taken."""
 
     def take(self, pool: SemaphorePool) -> Pair:
         """The next pair of a step."""
@@ -46,7 +46,7 @@ class _Loop:
 
 
 class Machine:
-    """Streams and emitters of the cores that work, core sets and semaphores."""
+    """Streams and emitters of the active cores, core sets and semaphores."""
 
     def __init__(self, chip: Chip, cores: Iterable[int]) -> None:
         self.chip = chip
@@ -67,7 +67,7 @@ class Machine:
             emitter.source = source
 
     def issued(self, sources: int) -> NDArray[np.int64]:
-        """[sources, units] instructions of the core that has most, by the operation that they are attributed to."""
+        """[sources, units] largest number of instructions on one core, by the operation that they are attributed to."""
         most = np.zeros((sources, len(Unit)), np.int64)
         for stream in self.streams.values():
             arrays = stream.finish()
@@ -108,22 +108,22 @@ class Machine:
 
     def begin_loop(self, steps: int) -> None:
         """
-        What follows is the first step of a loop. Exchanges take the same semaphores in every step: a core gives the
-        credit for its part in a step when it has all data of the step before, so that none is counted for another.
+        Begin a loop with its first step. Exchanges use the same semaphores in every step: a core gives the credit for
+        its part in a step when it has all data of the previous step, so that no count is taken for another.
         """
         if self._semaphores.has_released:
             self.barrier()
         self._loop = _Loop(steps)
 
     def begin_step(self, number: int) -> None:
-        """What follows is this step of the loop."""
+        """Begin this step of the loop."""
         assert self._loop is not None
         self._loop.taken = 0
         for stream in self.streams.values():
             stream.begin_step(number, self._loop.steps)
 
     def end_loop(self) -> None:
-        """All steps that are emitted have been."""
+        """End the loop: all its steps that are emitted have been."""
         assert self._loop is not None
         for stream in self.streams.values():
             stream.end_loop()
@@ -132,7 +132,7 @@ class Machine:
         self._loop = None
 
     def barrier(self) -> None:
-        """All cores wait for each other."""
+        """Emit a barrier of all cores."""
         semaphore = self._semaphores.barrier()
         everyone = self.core_sets.intern(frozenset(self.emitters))
         passed: list[Effect] = [(ORDER_SPACE, 0, 1, True)]
@@ -144,7 +144,7 @@ class Machine:
     def signal_read_after_write(
         self, producers: Sequence[int], consumers: Sequence[int], written: View, semaphore: int
     ) -> None:
-        """Consumers may go on to read `written` (in DRAM) when all producers have stored their parts."""
+        """Make consumers of `written` (in DRAM) wait until all producers have stored their parts."""
         target = self.core_sets.intern(frozenset(consumers))
         after: list[Effect] = [effect(written, writes=False), (ORDER_SPACE, 0, 1, False)]
         for core in producers:
@@ -155,7 +155,7 @@ class Machine:
     def wait_until_read(
         self, users: Mapping[int, Sequence[View]], writers: Sequence[int], room: View, semaphore: int
     ) -> None:
-        """Writers may go on to write `room` (in DRAM) when all users (core -> what it reads) are done."""
+        """Make writers of `room` (in DRAM) wait until all users (core -> what it reads) are done."""
         target = self.core_sets.intern(frozenset(writers))
         for core, views in users.items():
             after = [effect(view, writes=True) for view in views]
@@ -177,8 +177,8 @@ class Machine:
 
     def emit_again(self, emitted: Emitted, like: Hashable, cores: Sequence[int], emit: Callable[[], None]) -> None:
         """
-        Emit what is the same whenever `like` is, all on these cores: a copy of what stands in `emitted`, or by `emit`,
-        which is then noted there.
+        Emit on these cores a group that depends on `like` only: a copy of the group in `emitted`, or by `emit`, which
+        is then noted there.
         """
         streams = [self.streams[core] for core in cores]
         found = emitted.get(like)
@@ -191,7 +191,7 @@ class Machine:
                 stream.repeat(stream, begin, end)
 
     def emit_alike(self, cores: Sequence[int], emit: Callable[[Emitter], None]) -> None:
-        """Emit what is the same on all of these cores: on the first by `emit`, on the others as a copy."""
+        """Emit the same instructions on all of these cores: on the first by `emit`, on the others as a copy."""
         first, *others = cores
         stream = self.streams[first]
         begin = len(stream)

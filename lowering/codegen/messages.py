@@ -55,7 +55,7 @@ class Messages:
 
     @staticmethod
     def joined(parts: Sequence[Messages]) -> Messages:
-        """All messages of several, those of the first one first."""
+        """The messages of several exchanges, concatenated."""
         if len(parts) == 1:
             return parts[0]
         before = np.cumsum([0, *(len(part.forms) for part in parts)])
@@ -68,7 +68,10 @@ class Messages:
         )
 
     def by_distance(self, cores: int) -> Messages:
-        """Each sender begins with its next neighbour: cores that do the same then have the same program."""
+        """
+        Order by distance: each sender begins with its nearest neighbour, so that cores with the same work have the same
+        program.
+        """
         distance = (self.transfers.receivers[self.transfers.first[:-1]] - self.transfers.senders) % cores
         order = np.argsort(distance, kind="stable")
         return replace(

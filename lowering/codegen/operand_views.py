@@ -1,4 +1,4 @@
-"""Views of the values that tasks read and write, wherever these lie."""
+"""Views of the values that tasks read and write, in SRAM or DRAM."""
 
 from __future__ import annotations
 
@@ -13,27 +13,37 @@ class OperandViews:
     def __init__(self, schedule: LaunchSchedule) -> None:
         self._schedule = schedule
         self.step = 0
-        """Of the loop around the task that is asked about."""
+        """Step of the loop around the task."""
         self._tiles: dict[tuple[int, tuple[int, ...]], Buffers] = {}
 
     def in_dram(self, task: int, operand: int) -> View:
-        """An operand that lies in DRAM, in the shape in which the task reads it."""
+        """The view of an operand in DRAM, in the shape in which the task reads it."""
         own, buffer = self._schedule.tasks[task], self._schedule.operand_buffer(task, operand)
         assert isinstance(buffer, DramBuffer)
         return View.dense("dram", self._address(buffer), own.operand_dtype(operand), own.operand_shape(operand))
 
     def result_in_dram(self, task: int) -> View:
-        """The result of a task that lies in DRAM."""
+        """The view of a task's result in DRAM."""
         own, buffer = self._schedule.tasks[task], self._schedule.result_buffer(task)
         assert isinstance(buffer, DramBuffer)
         return View.dense("dram", self._address(buffer), own.result_dtype, own.shape)
 
     def _address(self, buffer: DramBuffer) -> int:
-        """Where a buffer begins in this step."""
+        """The address of a buffer in this step."""
         return buffer.address + self.step * buffer.advance
 
+    def row(self, task: int, operand: int) -> int | None:
+        """
+        Which row of an operand that stays in the cores this step of a loop sees, where it sees one: `tiles` then has a
+        dimension more, the first, along which rows follow each other.
+        """
+        buffer = self._schedule.operand_buffer(task, operand)
+        if not isinstance(buffer, TileBuffer) or buffer.rows is None:
+            return None
+        return buffer.rows.first + self.step * buffer.rows.advance
+
     def tiles(self, task: int, operand: int) -> Buffers:
-        """Where the tiles of an operand that stays in the cores lie, in the shape in which the task reads it."""
+        """The SRAM buffers of an operand that stays in the cores, in the shape in which the task reads it."""
         own = self._schedule.tasks[task]
         key = own.operands[operand], own.operand_shape(operand)
         found = self._tiles.get(key)
@@ -41,7 +51,8 @@ class OperandViews:
             buffer = self._schedule.operand_buffer(task, operand)
             assert isinstance(buffer, TileBuffer)
             producer = self._schedule.tasks[buffer.task]
-            seen = producer.distribution.reshaped(producer.shape, key[1])
+            shape = key[1] if buffer.rows is None else (buffer.rows.count, *key[1])
+            seen = producer.distribution.reshaped(producer.shape, shape)
             if seen is None:
                 raise AssertionError("values that are read in another shape are planned to lie in DRAM")
             found = self._tiles[key] = Buffers(buffer.address, own.operand_dtype(operand), seen.arrays)

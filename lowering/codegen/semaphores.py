@@ -1,4 +1,6 @@
-"""Hand out semaphores to the exchanges of a program so that no count can be taken for another's."""
+"""
+Allocation of semaphores to the exchanges of a program, such that no count can be taken for that of another exchange.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,9 @@ class SemaphorePool:
     """
     Pairs of semaphores for exchanges.
 
-    A core that takes no part in an exchange may run ahead of those that do, and its credit for a later exchange on the
-    same semaphore could be counted by a core that still waits for an earlier one. So a pair that has been released can
-    be taken again only after a barrier of all cores.
+    A core that takes no part in an exchange may run ahead of those that do. Its credit for a later exchange on the same
+    semaphore could be counted by a core that still waits for an earlier one. So a pair that has been released can be
+    taken again only after a barrier of all cores.
     """
 
     def __init__(self, chip: Chip) -> None:
@@ -34,7 +36,7 @@ class SemaphorePool:
 
     @property
     def needs_barrier(self) -> bool:
-        """Whether nothing can be taken before a barrier."""
+        """Whether all free pairs need a barrier first."""
         return not self._free
 
     @property

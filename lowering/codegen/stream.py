@@ -28,7 +28,7 @@ UNUSED = 0xFFFF_FFFE
 CORE_SET_FLAG = 0x8000_0000
 """Descriptor operands from here up to `UNUSED` are core-set indices."""
 SRAM, DRAM = 0, 1
-"""Spaces of effects. Further small numbers may be used for order that stems from no memory."""
+"""Spaces of effects. Further small numbers may be used for an order that no memory enforces."""
 
 Effect: TypeAlias = tuple[int, int, int, bool]
 """(space, first byte, one past the last byte, writes?)"""
@@ -103,9 +103,9 @@ class EmittedLoop:
     steps: int
     """How many there are."""
     numbers: tuple[int, ...]
-    """Those that were emitted, ascending."""
+    """Numbers of the steps that were emitted, ascending."""
     starts: tuple[int, ...]
-    """Where these begin, and where the last of them ends."""
+    """Positions in the stream where these begin, and where the last of them ends."""
 
 
 @dataclass(frozen=True)
@@ -143,22 +143,27 @@ class CoreStream:
         self._numbers: list[int] = []
         self._starts: list[int] = []
         self._steps = 0
-        self._wholes: list[tuple[int, int]] = []
+        self._wholes: list[tuple[int, int, int, int | None, int | None]] = []
+        """(Space, first byte, one past the last, first and last instruction for which they count as one)."""
 
     def begin_step(self, number: int, steps: int) -> None:
-        """What follows is this step of a loop of so many."""
+        """Begin this step of a loop of so many steps."""
         self._numbers.append(number)
         self._starts.append(len(self))
         self._steps = steps
 
     def end_loop(self) -> None:
-        """The last step that was begun is over."""
+        """End the loop after the step that was begun last."""
         self._loops.append(EmittedLoop(self._steps, tuple(self._numbers), (*self._starts, len(self))))
         self._numbers, self._starts = [], []
 
     def as_one(self, low: int, high: int) -> None:
         """Whoever touches some of these bytes of DRAM counts as touching them all, so that steps of loops are alike."""
-        self._wholes.append((low, high))
+        self._wholes.append((DRAM, low, high, None, None))
+
+    def as_one_since(self, low: int, high: int, first: int) -> None:
+        """As `as_one`, of bytes of SRAM, for the instructions from `first` on that are there."""
+        self._wholes.append((SRAM, low, high, first, len(self)))
 
     def __len__(self) -> int:
         return len(self._effect_ends)
@@ -216,15 +221,16 @@ class CoreStream:
         self._effect_ends.extend([place + shift for place in other._effect_ends[first:last]])
 
     def finish(self) -> StreamArrays:
-        """The stream as arrays (copies: the stream may grow on)."""
+        """The stream as arrays. They are copies, since the stream may grow further."""
         count = len(self)
         fields = np.array(self._fields, dtype=np.uint32).reshape(count, FIELDS)
         starts = np.zeros(count + 1, dtype=np.int64)
         starts[1:] = self._effect_ends
         effects = np.array(self._effects, dtype=np.int64).reshape(-1, 4)
-        for low, high in self._wholes:
-            inside = (effects[:, 0] == DRAM) & (effects[:, 1] >= low) & (effects[:, 2] <= high)
-            effects[inside, 1], effects[inside, 2] = low, high
+        for space, low, high, first, last in self._wholes:
+            some = effects if first is None or last is None else effects[starts[first] : starts[last]]
+            inside = (some[:, 0] == space) & (some[:, 1] >= low) & (some[:, 2] <= high)
+            some[inside, 1], some[inside, 2] = low, high
         return StreamArrays(
             op=fields[:, 0].astype(np.uint8),
             dtype=fields[:, 1].astype(np.uint8),

@@ -26,25 +26,25 @@ class _Stream:
 
     cores: tuple[int, ...]
     version: int = -1
-    piece: OperandSlice | None = None
+    sliced: OperandSlice | None = None
     kept: View | None = None
-    """Where the slices of all steps lie together."""
+    """The view of the slices of all steps together."""
     views: dict[int, View] = field(default_factory=dict[int, View])
-    """Step -> where the slice lies that is new in it."""
+    """Step -> the view of the slice that is first used in it."""
 
     def view(self, step: int) -> View:
-        """Where the slice of a step lies."""
+        """The view of the slice of a step."""
         return self.views[max(known for known in self.views if known <= step)]
 
     def forget(self, step: int) -> None:
-        """Nobody asks for this step any more, nor for earlier ones."""
+        """Drop the views of this step and of earlier ones."""
         following = [known for known in self.views if known <= step + 1]
         for known in sorted(following)[:-1]:
             del self.views[known]
 
 
 class TaskReads:
-    """Everything that task `number` reads."""
+    """The reads of task `number`."""
 
     def __init__(
         self,
@@ -55,7 +55,9 @@ class TaskReads:
         steps: dict[int, list[Box]],
         loaded: Container[tuple[int, int]],
     ) -> None:
-        """`loaded`: (task, read) of what is loaded for its task; what is not lies in its buffer already."""
+        """
+        `loaded`: (task, read) of the reads that are loaded for their task; all others are in their buffers already.
+        """
         self.number, self.machine, self.views = number, machine, views
         self.task = schedule.tasks[number]
         self.info = self.task.info
@@ -65,15 +67,22 @@ class TaskReads:
         self._streams = [[_Stream(tuple(cores)) for cores in read.groups] for read in reads]
         self._stream_of = [{core: stream for stream in streams for core in stream.cores} for streams in self._streams]
         self._semaphores: dict[int, Pair] = {}
-        """By read: those with which cores pass on what they load, the same for all steps, so that steps are alike."""
+        """
+        By read: the semaphores with which cores pass on what they load; the same in all steps, so that the steps are
+        equal.
+        """
         self._parts: dict[Hashable, list[tuple[int, Box, View]]] = {}
-        """By read, cores and place in SRAM: who loads which part of a slice for the others, and where to."""
+        """
+        By read, cores and SRAM address: which core loads which part of a slice for the others, and to which address.
+        """
         self._passed_on: Emitted = {}
-        """By the same, where the exchange stands that passes it on: the same in each step that uses these buffers."""
+        """
+        By the same key, the position of the exchange that passes it on; the same in each step that uses these buffers.
+        """
         self._gathered: dict[int, Buffers] = {}
         """By read."""
         self._copies: dict[int, list[tuple[int, View, View]]] = {}
-        """Step -> (core, target, source) of what comes before it from the core itself."""
+        """Step -> (core, target, source) of copies within a core that come before it."""
         self._exchange: Exchange | None = None
         """The messages from other cores, by step."""
         for index, (read, streams) in enumerate(zip(self.task.reads, self._streams, strict=True)):
@@ -83,7 +92,7 @@ class TaskReads:
         self._read_of = {use: index for index, read in enumerate(self.info.reads) for use in read.uses}
 
     def gather(self, step: int) -> None:
-        """Bring the parts of spread values that cores need together for a step and for none before it."""
+        """Gather the parts of distributed values that cores need in a step but in none before it."""
         if self._exchange is None:
             self._begin_gather()
         assert self._exchange is not None
@@ -93,7 +102,7 @@ class TaskReads:
         self._exchange.emit(step)
 
     def _begin_gather(self) -> None:
-        """Fill the padding, and work out what is sent when."""
+        """Fill the padding, and decide which messages are sent in which step."""
         reads = [
             (index, read.plan)
             for index, read in enumerate(self.task.reads)
@@ -106,10 +115,10 @@ class TaskReads:
             dtype = self.task.operand_dtype(read.read.operand)
             buffers = self._gathered[index] = Buffers(address, dtype, boxes)
             if read.whole.is_padded:
-                for core, piece in read.whole.items():
-                    start = _minus(piece.bounds.offsets, piece.pad_low)
-                    buffer = buffers.view(core, start, piece.gathered_shape)
-                    pad(self.machine.emitters[core], buffer, piece.pad_low, piece.pad_high, piece.pad_value)
+                for core, sliced in read.whole.items():
+                    start = _minus(sliced.bounds.offsets, sliced.pad_low)
+                    buffer = buffers.view(core, start, sliced.gathered_shape)
+                    pad(self.machine.emitters[core], buffer, sliced.pad_low, sliced.pad_high, sliced.pad_value)
         parts: dict[int, list[Messages]] = {}
         for index, read in reads:
             for step, boxes in gather_schedule(read, self.info, self.task.tiling, self.steps).items():
@@ -118,7 +127,10 @@ class TaskReads:
         self._exchange = Exchange(self.machine, {step: Messages.joined(found) for step, found in parts.items()})
 
     def _transfers(self, index: int, boxes: BoxArrays, own: list[tuple[int, View, View]]) -> Messages:
-        """How the boxes of a value come to their cores: by messages, or (core, target, source) within a core."""
+        """
+        The transfers that bring the boxes of a value to their cores: messages, and copies (core, target, source) within
+        a core.
+        """
         read = self.task.reads[index].plan.read
         tiles, buffers = self.views.tiles(self.number, read.operand), self._gathered[index]
         pairs = overlaps(tiles.boxes, boxes)
@@ -130,7 +142,7 @@ class TaskReads:
         return messages_between(tiles, buffers, pairs.taken(~within), self.info.nonzero(read))
 
     def load(self, index: int, step: int, multicast_from: int) -> None:
-        """Load the slices of a read for a step, where they are not there yet. `multicast_from`: see `Load`."""
+        """Load the slices of a read for a step, unless they are loaded already. `multicast_from`: see `Load`."""
         read = self.task.reads[index]
         for stream in self._streams[index]:
             boxes = [self.steps[core][step] for core in stream.cores]
@@ -138,42 +150,42 @@ class TaskReads:
             box = max(boxes, key=lambda box: box.volume)
             if not box.volume:
                 continue
-            piece = self.info.read_slice(read.plan.read, box)
-            if piece == stream.piece:
+            sliced = self.info.read_slice(read.plan.read, box)
+            if sliced == stream.sliced:
                 continue
             stream.version += 1
-            stream.piece = piece
-            slot = read.slots[stream.version % len(read.slots)] if 0 not in piece.shape else 0
+            stream.sliced = sliced
+            slot = read.slots[stream.version % len(read.slots)] if 0 not in sliced.shape else 0
             dtype = self.task.operand_dtype(read.plan.read.operand)
-            view = stream.views[step] = View.dense("sram", slot, dtype, piece.shape)
+            view = stream.views[step] = View.dense("sram", slot, dtype, sliced.shape)
             if view.volume:
-                self._load(index, stream.cores, view, piece, multicast_from)
+                self._load(index, stream.cores, view, sliced, multicast_from)
 
     def load_all(self, index: int, multicast_from: int) -> None:
         """Load the slices of a read for all steps together."""
         for stream in self._streams[index]:
-            if stream.piece is not None or not any(box.volume for core in stream.cores for box in self.steps[core]):
+            if stream.sliced is not None or not any(box.volume for core in stream.cores for box in self.steps[core]):
                 continue
             self._load(index, stream.cores, *self._all_in_one(index, stream), multicast_from)
 
     def _all_in_one(self, index: int, stream: _Stream) -> tuple[View, OperandSlice]:
-        """Where the slices of all steps lie together, and what they are, from now on."""
+        """Record that the slices of all steps lie together in one buffer from now on."""
         read = self.task.reads[index]
         wholes = (read.plan.whole[core] for core in stream.cores)
-        stream.piece = max(wholes, key=lambda whole: whole.box.volume)
+        stream.sliced = max(wholes, key=lambda whole: whole.box.volume)
         dtype = self.task.operand_dtype(read.plan.read.operand)
-        stream.kept = View.dense("sram", read.slots[0], dtype, stream.piece.shape)
-        return stream.kept, stream.piece
+        stream.kept = View.dense("sram", read.slots[0], dtype, stream.sliced.shape)
+        return stream.kept, stream.sliced
 
-    def _load(self, index: int, cores: tuple[int, ...], view: View, piece: OperandSlice, multicast_from: int) -> None:
+    def _load(self, index: int, cores: tuple[int, ...], view: View, sliced: OperandSlice, multicast_from: int) -> None:
         machine, read = self.machine, self.task.reads[index]
-        inner = view.box(piece.pad_low, piece.box.sizes)
+        inner = view.box(sliced.pad_low, sliced.box.sizes)
         whole = self.views.in_dram(self.number, read.plan.read.operand)
-        source = whole.box(piece.box.offsets, piece.box.sizes, piece.steps)
+        source = whole.box(sliced.box.offsets, sliced.box.sizes, sliced.steps)
         passed_on = multicast_from and len(cores) >= multicast_from
 
         def emit(emitter: Emitter) -> None:
-            pad(emitter, view, piece.pad_low, piece.pad_high, piece.pad_value)
+            pad(emitter, view, sliced.pad_low, sliced.pad_high, sliced.pad_value)
             if not passed_on:
                 emitter.load(inner, source)
 
@@ -184,7 +196,7 @@ class TaskReads:
         parts = self._parts.get(key)
         if parts is None:
             loaders = machine.loaders(cores)
-            boxes = split_outermost(piece.box.sizes, len(loaders))
+            boxes = split_outermost(sliced.box.sizes, len(loaders))
             parts = self._parts[key] = [
                 (loader, box, inner.box(box.offsets, box.sizes)) for loader, box in zip(loaders, boxes, strict=False)
             ]
@@ -202,39 +214,42 @@ class TaskReads:
         machine.emit_again(self._passed_on, key, cores, pass_on)
 
     def operand(self, number: int, index: int, core: int, step: int) -> View:
-        """What operation `number` of the body reads as operand `index` on a core in a step."""
+        """The view that operation `number` of the body reads as operand `index` on a core in a step."""
         which = self._read_of[number, index]
         read = self.task.reads[which]
         if read.plan.kind is ReadKind.STREAM:
             return self._streamed(read, self._stream_of[which][core], step)
-        piece = self.info.read_slice(read.plan.read, self.steps[core][step])
+        sliced = self.info.read_slice(read.plan.read, self.steps[core][step])
         operand = read.plan.read.operand
         if read.plan.kind is ReadKind.INDEXED:
-            return self.views.in_dram(self.number, operand).box(piece.box.offsets, piece.box.sizes)
+            return self.views.in_dram(self.number, operand).box(sliced.box.offsets, sliced.box.sizes)
         if read.plan.kind is ReadKind.GATHER:
-            start = _minus(piece.box.offsets, piece.pad_low)
-            return self._gathered[which].view(core, start, piece.shape, piece.steps)
-        return self.views.tiles(self.number, operand).view(core, piece.box.offsets, piece.box.sizes, piece.steps)
+            start = _minus(sliced.box.offsets, sliced.pad_low)
+            return self._gathered[which].view(core, start, sliced.shape, sliced.steps)
+        tiles, row = self.views.tiles(self.number, operand), self.views.row(self.number, operand)
+        if row is None:
+            return tiles.view(core, sliced.box.offsets, sliced.box.sizes, sliced.steps)
+        return tiles.view(core, (row, *sliced.box.offsets), (1, *sliced.box.sizes), (1, *sliced.steps)).drop((0,))
 
     def _streamed(self, read: ScheduledRead, stream: _Stream, step: int) -> View:
-        """What has been loaded for a group of cores."""
+        """The state of the loads of a group of cores."""
         if stream.kept is None and read.slots:
             return stream.view(step)
         box = max((self.steps[core][step] for core in stream.cores), key=lambda box: box.volume)
-        piece = self.info.read_slice(read.plan.read, box)
-        if stream.kept is None or stream.piece is None:  # there are no elements
-            return View.dense("sram", 0, self.task.operand_dtype(read.read.operand), piece.shape)
-        return stream.kept.box(_minus(piece.box.offsets, stream.piece.box.offsets), piece.box.sizes)
+        sliced = self.info.read_slice(read.plan.read, box)
+        if stream.kept is None or stream.sliced is None:  # there are no elements
+            return View.dense("sram", 0, self.task.operand_dtype(read.read.operand), sliced.shape)
+        return stream.kept.box(_minus(sliced.box.offsets, stream.sliced.box.offsets), sliced.box.sizes)
 
     def finish(self) -> None:
-        """The task is over."""
+        """End the task."""
         for pair in self._semaphores.values():
             self.machine.release_semaphores(pair)
         if self._exchange is not None:
             self._exchange.release()
 
     def forget(self, step: int) -> None:
-        """The step is over."""
+        """End the step."""
         for streams in self._streams:
             for stream in streams:
                 stream.forget(step)

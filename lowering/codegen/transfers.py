@@ -19,7 +19,7 @@ from .stream import CORE_SET_FLAG, FIELDS, UNUSED, Effect, core_set_operand, spl
 from .view import View
 
 ACCEPT_RATIO = 0.9
-"""Zeros are left out of a transfer that should then take less than this share of the time."""
+"""A transfer leaves out zeros if it is then expected to take less than this share of the time."""
 
 
 class Transfers(Issuer):
@@ -53,8 +53,8 @@ class Transfers(Issuer):
         semaphore: int,
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """
-        Instructions and their effects (as `CoreStream.extend` takes them) of messages of one form, for whichever core:
-        each writes SRAM from its source on to its target in the SRAM of each core of its set, then raises their
+        Instructions and their effects (as `CoreStream.extend` takes them) of messages of one form, the same for any
+        core: each writes SRAM from its source on to its target in the SRAM of each core of its set, then raises their
         semaphore.
         """
         prepared = self._transfer(form.target, form.source)
@@ -97,7 +97,9 @@ class Transfers(Issuer):
         self._emit("send.wait", 0, (n,), (), effects, semaphore)
 
     def ready(self, core_set: int, semaphore: int, effects: Sequence[Effect]) -> None:
-        """Tell the cores of the set that a buffer here may be written; `effects`: the write of that buffer."""
+        """
+        Signal the cores of the set that a buffer of this core may be written; `effects`: the write of that buffer.
+        """
         self._emit("ready", 0, (), (UNUSED, UNUSED, UNUSED, core_set_operand(core_set)), effects, semaphore)
 
     def wait(self, semaphore: int, n: int, effects: Sequence[Effect]) -> None:
@@ -107,9 +109,9 @@ class Transfers(Issuer):
 
 def bytes_without_zeros(chip: Chip, elements: int, item_bytes: int, nonzero: Nonzero) -> int | None:
     """
-    Bytes that should travel of so many elements without their zeros; None where it is faster to send them all.
+    Expected bytes of a message of so many elements without their zeros; None if it is faster to send them all.
 
-    The mapping unit looks at all elements before the first byte leaves.
+    The mapping unit reads all elements before the first byte is sent.
     """
     if not nonzero.has_zeros:
         return None

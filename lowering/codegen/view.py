@@ -1,4 +1,4 @@
-"""Typed strided views of memory: what instruction selection computes with."""
+"""Typed strided views of memory, the operands of instruction selection."""
 
 from __future__ import annotations
 
@@ -127,13 +127,13 @@ class View(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EncodedView:
-    """A block of encoded weights in memory, and how products with it are made."""
+    """A block of encoded weights in memory, and the mode of products with it."""
 
     view: View
     """Its bytes."""
     block: Block
     """What they mean."""
     skip_zeros: bool
-    """Pairs whose neuron is zero are left out, too."""
+    """Whether pairs whose activation is zero are skipped, too."""
     expected_cycles: int
-    """Of a product, for timing without values."""
+    """Expected cycles of a product, for timing without values."""

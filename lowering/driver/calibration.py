@@ -1,4 +1,4 @@
-"""The inputs of `--calibrate`: those for which the compiler looks at a network's activations."""
+"""The inputs of `--calibrate`, on which the compiler measures the activations of a network."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def calibration_inputs(module: ModuleOp, options: Sequence[str]) -> dict[str, ND
     A value for each argument of `@main`, in storage form, from `NAME=FILE.npy` options; `random` gives the others
     the values that `meshloom-run --random 0` gives them.
 
-    Raises InputError for files that are no such input, and for inputs without a value.
+    Raises InputError for files that do not match their input, and for inputs without a value.
     """
     given = read_arrays([option for option in options if option != RANDOM], "--calibrate")
     return calibration_values(module, given, RANDOM in options)
@@ -30,9 +30,9 @@ def calibration_values(
     module: ModuleOp, given: Mapping[str, NDArray[Any]], random: bool = False
 ) -> dict[str, NDArray[Any]]:
     """
-    The values that are given, by name, each checked; with `random`, values for the others, too.
+    The given values by name, checked; with `random`, random values for the other inputs, too.
 
-    Raises InputError for values that are no such input, and for inputs without a value.
+    Raises InputError for values that do not match their input, and for inputs without a value.
     """
     # Only here: interpreters take a third of a second to import.
     from ...analysis.execution.interpret import make_inputs

@@ -21,25 +21,25 @@ class ChipsCompilation:
     """A network on several chips and what the compiler knows about it."""
 
     module: ModuleOp
-    """The programs of all chips at the `memory` level, and the stages that they are."""
+    """The stages, and the program of each chip at the `memory` level."""
     pipeline: ChipPipeline
-    """The executables, fed as `module` says."""
+    """The executables, connected as `module` specifies."""
     chips: tuple[Compilation, ...]
     schedule: PipelineSchedule
     log: CompilationLog
     note: str = ""
-    """Why not as many chips are used as there are; empty where all are."""
+    """The reason why fewer chips are used than available; empty if all are used."""
     above: tuple[Level, ...] = ()
-    """The module at the levels before it was cut."""
+    """The module at the levels above the cut into stages."""
 
     def levels(self) -> list[Level]:
-        """The module at each level between, as it was compiled; from the cut on with the modules of all chips."""
+        """The module at each intermediate level; from the cut on, with the modules of all chips."""
         levels = [dict(one.levels()) for one in self.chips]
         common = [name for name in levels[0] if all(name in one for one in levels)]
         return [*self.above, *((name, self.staged([one[name] for one in levels])) for name in common)]
 
     def staged(self, modules: Sequence[ModuleOp]) -> ModuleOp:
-        """The modules of the stages, at some level, as one."""
+        """The modules of all stages at one level, as one module."""
         pipeline = self.pipeline
         return write_stages(modules, pipeline.feeds, pipeline.inputs, pipeline.outputs, pipeline.chip)
 
@@ -52,6 +52,6 @@ def chips_compilation(
     note: str = "",
     above: Sequence[Level] = (),
 ) -> ChipsCompilation:
-    """What was compiled, with the pipeline that `module` says."""
+    """The result of a compilation, with the pipeline that `module` specifies."""
     pipeline = read_stages(module).pipeline([one.executable for one in chips])
     return ChipsCompilation(module, pipeline, tuple(chips), schedule, log, note, tuple(above))

@@ -1,9 +1,9 @@
 """
-A network on several equal chips: its tasks in stages, one a chip, that take about the same time.
+Compile a network for several equal chips: it is cut into stages, one per chip, that take about the same time.
 
 Dynamic programming on the emulated cycles of the network's parts says where to cut (`analysis.subgraphs.chip_stages`).
-Each stage is compiled as a network of its own, whole or in subgraphs; what it really takes corrects the figures, and
-the cuts move until that does not help any more.
+Each stage is compiled as a network of its own, whole or in subgraphs; its compiled cycles correct the estimates, and
+the cuts are moved until there is no improvement.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ from .stage_modules import StageModule, stage_modules, units_of
 from .unit_costs import Units, unit_cycles
 
 ROUNDS = 5
-"""Times that the network is cut and compiled at most."""
+"""Largest number of times that the network is cut and compiled."""
 REFUSED = 8
-"""Stages that may turn out not to keep the budget before the search is given up."""
+"""Number of stages that may exceed the budget before the search is given up."""
 LEAST_SHARE = 4
-"""A chip is expected to have room for weights in its DRAM divided by this, at least."""
+"""Weights are assumed to have at least this fraction (1 / LEAST_SHARE) of a chip's DRAM."""
 
 
 def check_chips(chips: int) -> None:
-    """Raises InputError for a number of chips that makes no sense."""
+    """Check the number of chips. Raises InputError unless it is from 1 to `MOST_CHIPS`."""
     if not 1 <= chips <= MOST_CHIPS:
         raise InputError(f"--chips {chips}: expected a number from 1 to {MOST_CHIPS}")
 
@@ -72,7 +72,7 @@ class _Stage:
 
 @dataclass(frozen=True)
 class _Tried:
-    """A way to cut the network, carried out."""
+    """A cut of the network, with its compiled stages."""
 
     bounds: tuple[int, ...]
     when: PipelineSchedule
@@ -91,8 +91,8 @@ def compile_for_chips(
     budget: Budget | None = None,
 ) -> ChipsCompilation:
     """
-    Compile @main of a module for up to `chips` equal chips, for as many as make it quicker. The module is changed.
-    Where `options` has a rule, or the module comes in subgraphs, it is cut between subgraphs only. Each stage keeps the
+    Compile @main of a module for up to `chips` equal chips, as many as make it faster. The module is changed.
+    If `options` has a rule, or the module has subgraphs, it is cut between subgraphs only. Each stage keeps the
     `budget` of device memory, a share being one of what the stage needs.
 
     The other arguments are as for `compile_module`, and so is what is raised.
@@ -126,16 +126,16 @@ class _ChipsDriver:
         self.log = CompilationLog(on_note)
         self.cache = CompileCache(chip, options.cache, options.effort) if cache is None else cache
         self.capacity = float(chip.dram_bytes)
-        """Bytes of weights that a chip is expected to have room for, beside the rest."""
+        """Bytes of weights that are assumed to fit on a chip beside everything else."""
         self.budget = budget
         if budget is not None and budget.amount is not None and budget.amount > 1:
             self.capacity = min(self.capacity, float(budget.amount))
         self.refused: list[tuple[int, int]] = []
-        """Stages that cannot keep the budget; nor can those that hold one of them."""
+        """Stages that exceed the budget; stages that contain one of these exceed it as well."""
         self.in_subgraphs = options.rule is not None
         self._stages: dict[object, _Stage] = {}
         self._said: dict[Operators, Subgraph] = {}
-        """The subgraphs that there are, by their operators: their names, and what they say."""
+        """The specified subgraphs by their operators: their names and residency."""
 
     def run(self, given: Sequence[Group]) -> ChipsCompilation:
         self.in_subgraphs |= bool(given)
@@ -179,7 +179,7 @@ class _ChipsDriver:
         return zip(pairwise(bounds), self._modules(units, bounds), strict=True)
 
     def _stage_module(self, parts: Sequence[Operators], stage: StageModule) -> ModuleOp:
-        """The module of a stage; in subgraphs where the network is."""
+        """The module of a stage; with subgraphs if the network has some."""
         if self.in_subgraphs:
             given: list[Subgraph] = []
             for part in parts:
@@ -193,10 +193,10 @@ class _ChipsDriver:
         return stage.module
 
     def _units(self, given: Sequence[Group]) -> Units:
-        """Units that may go to different chips, with their cycles from a compilation for one chip."""
+        """The units between which the network may be cut, with their cycles from a compilation for one chip."""
         options = replace(self.options, split_failures=True)
         driver = Driver(self.function, self.chip, options, CompilationLog(), self.progress, self.cache)
-        compiled = driver.pieces(given)
+        compiled = driver.fitting(given)
         if self.in_subgraphs:
             self._said = {part.operators: part for part in compiled if part.operators}
             parts = list(self._said)
@@ -214,12 +214,12 @@ class _ChipsDriver:
         return costs
 
     def _expected(self, units: Units, bounds: Sequence[int]) -> float:
-        """Cycles between two inputs, as far as is known."""
+        """Expected cycles between two inputs."""
         costs = self._costs(units)
         return max((float(costs[low, high]) for low, high in pairwise(bounds) if low < high), default=0.0)
 
     def _try(self, units: Units, bounds: tuple[int, ...]) -> _Tried:
-        """Compile the stages between the bounds, and learn from what they take."""
+        """Compile the stages between the bounds, and correct the estimates by their cycles."""
         self._note_cuts(units, bounds, self._expected(units, bounds))
         modules, stages = self._compile(units, bounds)
         when = schedule([one.feeds for one in modules], [stage.timing.total_cycles for stage in stages])
@@ -234,7 +234,7 @@ class _ChipsDriver:
         return stage_modules(self.function, stages)
 
     def _compile(self, units: Units, bounds: Sequence[int]) -> tuple[list[StageModule], list[_Stage]]:
-        """The stages between the bounds, and each compiled; what was compiled before is not compiled again."""
+        """The compiled stages between the bounds; stages that were compiled before are reused."""
         modules = self._modules(units, bounds)
         keys = [
             (span, tuple(module.feeds), module.gives) for span, module in zip(pairwise(bounds), modules, strict=True)
@@ -263,7 +263,7 @@ class _ChipsDriver:
         return modules, stages
 
     def _compile_whole(self, modules: Sequence[StageModule]) -> None:
-        """Compile stages whole, side by side: the next step finds them in the cache."""
+        """Compile whole stages in parallel, so that the next step finds them in the cache."""
         texts: dict[str, SubgraphText] = {}
         for module in modules:
             text = subgraph_text(module_of_operators(operators(find_main(module.module))))
@@ -281,7 +281,7 @@ class _ChipsDriver:
         return compile_function(made, self.chip, options, log, self.progress, self.cache, self.budget)
 
     def _learn(self, units: Units, low: int, high: int, stage: _Stage) -> None:
-        """Correct what is expected by what was seen."""
+        """Correct the estimates by the compiled cycles."""
         if low < high:
             units.scale(low, high, sum(end - start for _, start, end in stage.timing.launches))
         exe = stage.compilation.executable
@@ -297,7 +297,7 @@ class _ChipsDriver:
     # ---- What people are told
 
     def _cuts(self, units: Units, bounds: Sequence[int]) -> str:
-        """The network as it is cut, in words."""
+        """A description of the cut for the log."""
         last = [f"'{name_of(units.parts[cut - 1][-1])}'" for cut in bounds[1:-1]]
         return f"{len(bounds) - 1} chips, cut after {', '.join(last)}" if last else "one chip"
 

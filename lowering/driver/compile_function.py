@@ -1,4 +1,4 @@
-"""One function to the executable of one chip, and what the compiler knows about it."""
+"""Compile one function to the executable of one chip, with figures for the log and reports."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from ..subgraphs.subgraph import Subgraphs
 
 @dataclass(frozen=True)
 class CompiledPart:
-    """A subgraph of the serial list: what one launch runs."""
+    """A subgraph of the launch sequence, which one launch runs."""
 
     label: str
-    """As in the log."""
+    """Its label in the log."""
     operators: int
     first: str
     last: str
@@ -39,23 +39,23 @@ class CompiledPart:
     code: SubgraphCode
     weight_bytes: int
     streamed: bool
-    """The host holds its weights; they are copied to DRAM before the launch."""
+    """Whether the host holds its weights, which are copied to DRAM before the launch."""
 
 
 @dataclass(frozen=True)
 class Compilation:
-    """An executable and what the compiler knows about it."""
+    """An executable, the IR of which it was made, and figures."""
 
     executable: Executable
     module: ModuleOp
-    """The program at the `memory` level, of which the executable is made."""
+    """The program at the `memory` level, from which the executable is generated."""
     parts: tuple[CompiledPart, ...]
-    """The serial list: one a launch."""
+    """The launch sequence, one entry per launch."""
     log: CompilationLog
     levels: Callable[[], list[Level]]
-    """The module at each level between, as it was compiled."""
+    """The module at each intermediate level."""
     cache_hits: int = 0
-    """Parts that were found in the cache folder."""
+    """Number of subgraphs that were found in the cache folder."""
     saving: LaunchCompilation | None = None
     """The memory saving that keeps the budget, where one was given."""
 
@@ -66,12 +66,12 @@ class Compilation:
 
     @property
     def sram_peak(self) -> int:
-        """Bytes of a core that are allocated: up to the end of the highest buffer, room for alignment included."""
+        """Allocated bytes of a core's SRAM: up to the end of the highest buffer, including padding for alignment."""
         return max(part.code.sram_peak for part in self.parts)
 
     @property
     def sram_lower_bound(self) -> int:
-        """Most bytes that a core needs at once."""
+        """Largest sum of bytes that a core needs at one time."""
         return max(part.code.sram_lower_bound for part in self.parts)
 
 
@@ -112,7 +112,7 @@ def compile_function(
         lower_module(module, chip)
     else:
         lowered = lower_saved(module, chip, cache)
-        saving, codes = lowered.saving, [piece.code for _, piece in lowered.launches]
+        saving, codes = lowered.saving, [compiled.code for _, compiled in lowered.launches]
         parts = tuple(_launch(name, code, log) for (name, _), code in zip(lowered.launches, codes, strict=True))
     executable = read_program(module, chip, {code.digest: code.code for code in codes})
     levels.append(("memory", module))
@@ -128,7 +128,7 @@ def _describe(number: int, found: Subgraphs) -> CompiledPart:
 
 
 def _launch(name: str, code: SubgraphCode, log: CompilationLog) -> CompiledPart:
-    """A launch between which memory is saved; it is noted in the log."""
+    """Describe a launch of a network that saves memory, in the log too."""
     count = len(code.tasks)
     tasks = "1 task" if count == 1 else f"{count} tasks"
     text = f"is a launch of {tasks}, {code.sram_peak:,} bytes of SRAM a core and {code.dram_bytes:,} of DRAM"

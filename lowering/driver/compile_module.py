@@ -1,4 +1,4 @@
-"""From a `dataflow` module to an executable: the stages by name, in order."""
+"""Compile a `dataflow` module to an executable: the steps in order."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def compile_module(
     """
     Compile @main of a `dataflow` (or `sparse`, or tiled `manycore`) module for a chip. The module is changed.
 
-    The network is tried whole; what fails is split into subgraphs that run one after another (see `options`). A module
-    that comes in subgraphs is compiled in these. With a `budget`, or where the module has operations of `memory` that
-    save some, it becomes launches with copies beside them (`lowering.offload`): its subgraphs, where it has some.
-    `on_note` gets the lines of the log as they are written. `cache`: what is known of parts; by default nothing, or
-    what is in the folder that `options` name.
+    The network is compiled whole; if that fails it is split into subgraphs that run one after another (see `options`).
+    A module with subgraphs is compiled in these. With a `budget`, or if the module has operations of `memory` that save
+    memory, it becomes launches with copies beside them (`lowering.offload`); its subgraphs, if any, are the launches.
+    `on_note` gets the lines of the log as they are written. `cache`: results of compiling subgraphs; by default that of
+    the folder in `options`, or an empty one.
 
-    Raises InputError if there is no @main, and for `options` that memory saving does not follow; ResourceError if the
+    Raises InputError if there is no @main, and for `options` that do not go with memory saving; ResourceError if the
     network does not fit the chip.
     """
     options = SubgraphOptions() if options is None else options
@@ -60,7 +60,7 @@ def compile_module(
 
 
 def check_cut(options: SubgraphOptions) -> None:
-    """Raises InputError where memory is to be saved in a network that must stay whole."""
+    """Raises InputError if memory is to be saved in a network that must stay whole."""
     if not options.split_failures:
         raise InputError(
             "memory is saved between launches, and --subgraphs whole makes one of all: leave out --subgraphs"
@@ -68,7 +68,7 @@ def check_cut(options: SubgraphOptions) -> None:
 
 
 def _check_launches(options: SubgraphOptions) -> None:
-    """Raises InputError for options that a module does not follow which is in launches already."""
+    """Raises InputError for options that have no effect on a module that is in launches already."""
     if options.rule is not None or not options.split_failures:
         raise InputError("a module that saves memory is in launches, which are not cut: leave out --subgraphs")
     if options.fuse != "auto":

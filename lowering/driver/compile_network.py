@@ -1,4 +1,4 @@
-"""A network to what runs on chips, as the options say: the same for the command line, Python and pass `meshloom`."""
+"""Compile a network as the options specify; shared by the command line, Python and pass `meshloom`."""
 
 from __future__ import annotations
 
@@ -33,13 +33,15 @@ class CompileOptions:
 
     subgraphs: SubgraphOptions = field(default_factory=SubgraphOptions)
     budget: Budget | None = None
-    """Of device memory; None: the network needs what it needs."""
+    """Budget of device memory; None: no limit but the chip's DRAM."""
     chips: int | None = None
-    """Put the network on up to so many chips; None: on one, or where it is cut for several already, on these."""
+    """Largest number of chips; None: one, or as many as the network is cut for already."""
     sparse: bool = False
-    """Encode weights with zeros where that is faster."""
+    """Encode weights with zeros if that is faster."""
     calibration: Mapping[str, NDArray[Any]] | None = None
-    """Values for the inputs (storage form), for which zeros of activations are left out, too, where they are many."""
+    """
+    Values for the inputs (storage form), on which activations are measured; those that are often zero are encoded, too.
+    """
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def compile_network(
 ) -> CompiledNetwork:
     """
     Compile @main of a `dataflow`, `sparse` or tiled `manycore` module, which is changed. `on_note` gets the lines of
-    the log as they are written. `cache`: what is known of parts already.
+    the log as they are written. `cache`: results of compiling subgraphs.
 
     Raises InputError for options that do not go together, else as `compile_module` and `compile_for_chips` do.
     """
@@ -105,7 +107,7 @@ def compile_network(
 
 
 def _check_staged(options: CompileOptions) -> None:
-    """Raises InputError for options that concern a network which is not cut for several chips yet."""
+    """Raises InputError for options that apply only before a network is cut for several chips."""
     for given, option in (
         (options.chips is not None, "--chips"),
         (options.sparse, "--sparse"),
@@ -115,7 +117,7 @@ def _check_staged(options: CompileOptions) -> None:
 
 
 def cycles_of(compilation: Compilation | ChipsCompilation, effort: Effort) -> int:
-    """Cycles for an input, or between two of them."""
+    """Cycles for one input; on several chips, cycles between two inputs."""
     if isinstance(compilation, Compilation):
         if effort.measure == "estimated":
             return sum(part.code.estimated_cycles for part in compilation.parts)

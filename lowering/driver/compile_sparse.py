@@ -1,5 +1,5 @@
 """
-What `meshloom-compile --sparse` does: remove channels without weights, encode weights and neurons with zeros where that
+`meshloom-compile --sparse`: remove channels without weights, and encode weights and activations with zeros if that
 makes the network faster.
 """
 
@@ -38,32 +38,32 @@ from ...transforms.sparse_split_inputs import split_inputs
 from ..ir.below_operators import below_operators
 
 Compiled = TypeVar("Compiled")
-"""What compilation makes."""
+"""The result type of the compilation."""
 
 
 @dataclass(frozen=True)
 class SparseNetwork(Generic[Compiled]):
-    """A network compiled for sparse execution, and what was decided about its layers."""
+    """A network compiled for sparse execution, and the decision for each layer."""
 
     compilation: Compiled
     module: ModuleOp
-    """The network as it was compiled: with encoded weights, or dense."""
+    """The network that was compiled: with encoded weights, or dense."""
     plans: tuple[PlannedWeight, ...]
     """The best encoding for each layer separately."""
     taken: bool
-    """Whether the network is compiled so; False: all is dense, as nothing is to be encoded or as `timed` says."""
+    """Whether the encoded network was chosen. False: the dense one, because nothing can be encoded or by `timed`."""
     objective: Objective
     """The criterion by which panels were chosen."""
     stays_dense: tuple[tuple[str, str], ...] = ()
-    """(name and shape, why) of weights of contractions that no plan encodes."""
+    """(name and shape, reason) of weights of contractions that no plan encodes."""
     timed: tuple[int, int] | None = None
-    """Cycles (encoded, dense) of the whole network, where both were compiled."""
+    """Cycles (encoded, dense) of the whole network, if both were compiled."""
     removed: Mapping[str, tuple[Shape, Shape]] = field(default_factory=dict[str, tuple[Shape, Shape]])
     """The weights of contractions that lost channels, by name, with their shapes before and after."""
     refused: str = ""
-    """Why the network cannot be compiled with encoded weights, where only the dense one keeps the budget."""
+    """The reason why the network cannot be compiled with encoded weights, if only the dense one keeps the budget."""
     notes: tuple[str, ...] = ()
-    """What was noted while it was compiled."""
+    """The log of its compilation."""
 
 
 def encode_weights(
@@ -74,11 +74,11 @@ def encode_weights(
 ) -> list[PlannedWeight]:
     """
     Encode the weights of a `dataflow` module for a chip, by estimated cycles, with the lanes of its matrix units
-    balanced, and neurons of which many are zero for the inputs in `calibration`; `objective` says how panels are
-    chosen. Returns what was decided.
+    balanced, and activations that are often zero for the inputs in `calibration`; `objective` is the criterion for
+    panels. Returns the decided.
 
-    As passes: canonicalize, dataflow-fold-affine, and with this objective sparse-balance-lanes, sparse-split-inputs and
-    sparse-select-encoding.
+    The same as the passes canonicalize, dataflow-fold-affine, and with this objective sparse-balance-lanes,
+    sparse-split-inputs and sparse-select-encoding.
     """
     _simplify(module)
     # Afterwards, scales cannot move into weights any more.
@@ -103,7 +103,7 @@ def without_zero_channels(module: ModuleOp) -> tuple[ModuleOp, dict[str, tuple[S
     A copy of the module without channels whose weights are all zero, and the weights that shrank; the module itself
     where there are none.
 
-    As passes: canonicalize, dataflow-fold-affine and dataflow-remove-zero-channels.
+    The same as the passes canonicalize, dataflow-fold-affine and dataflow-remove-zero-channels.
     """
     variant = module.clone()
     _simplify(variant)
@@ -119,12 +119,12 @@ def compile_encoded(
     calibration: Mapping[str, NDArray[Any]] | None = None,
 ) -> SparseNetwork[Compiled]:
     """
-    The network without channels that are zero, and with encoded weights and neurons, if that is faster than the dense
-    one. `compile` may change the module that it is given, `cycles` times what it makes. The module is changed.
+    The network without channels that are zero, and with encoded weights and activations, if that is faster than the
+    dense one. `compile` may change its module; `cycles` gives the cycles of its result. The module is changed.
 
-    All are compiled and timed, sparse work as the compiler expects it: what a layer gains may be lost where others are
-    cut otherwise for it. Of networks with layers that are bound by their weights there are two encoded ones: with few
-    loads of these, and with few cycles of each layer; the latter is taken where it is faster. Where channels can be
+    All variants are compiled and timed, with expected times for sparse work: the gain of one layer may be lost if
+    others are cut differently. Networks with layers that are bound by their weights have two encoded variants: with few
+    loads of weights, and with few cycles of each layer; the latter is taken if it is faster. Where channels can be
     removed, these networks are compiled without them first; those with all channels are taken only if they are faster.
     A network that needs more device memory than there is drops out.
 
@@ -140,7 +140,7 @@ def compile_encoded(
     plans: tuple[PlannedWeight, ...] = ()
     dense: tuple[tuple[str, str], ...] = ()
     taken: dict[tuple[bool, bool], int] = {}
-    """Cycles of the last network that was timed: encoded or dense, with channels removed or with all."""
+    """Cycles of the variant that was timed last: encoded or dense, with channels removed or with all."""
 
     def timed(network: SparseNetwork[Compiled]) -> int:
         taken[network.taken, bool(network.removed)] = cycles(network.compilation)
@@ -185,8 +185,7 @@ def compile_encoded(
 
 def _check_failures(search: Search[Any]) -> None:
     """
-    Raises what went wrong with one of the networks; of budgets that were too small, where none keeps it, the error that
-    names the smallest one that is enough.
+    Raises the error of a variant; if no variant keeps the budget, the error that names the smallest sufficient one.
     """
     for error in search.failures:
         if not isinstance(error, BudgetError):
@@ -197,13 +196,13 @@ def _check_failures(search: Search[Any]) -> None:
 
 
 def _stay_dense(module: ModuleOp, plans: Sequence[PlannedWeight]) -> tuple[tuple[str, str], ...]:
-    """(name and shape, why) of each weight tensor that is left dense."""
+    """(name and shape, reason) of each weight tensor that stays dense."""
     planned = {(plan.use.source, plan.reason): plan.use.label for plan in plans if plan.reason}
     return (*((label, reason) for (_, reason), label in planned.items()), *weights_out_of_reach(module))
 
 
 def check_operators(module: ModuleOp) -> None:
-    """Raises InputError, located, if tasks, subgraphs or instructions were made already: then it is too late."""
+    """Raises InputError, located, if the module has tasks, subgraphs or instructions already."""
     if (op := below_operators(module)) is not None:
         level = op.name.partition(".")[0]
         error = InputError(

@@ -8,8 +8,7 @@ from dataclasses import replace
 from xdsl.dialects.builtin import ModuleOp
 
 from ...chips import Chip
-from ...emulator.run_chip_pipeline import schedule
-from ...emulator.timing.engine import run_timing
+from ...emulator.run_chip_pipeline import pipeline_schedule, time_chip_pipeline
 from ..cache.compile_cache import CompileCache
 from ..multi_chip.read_stages import read_stages
 from ..multi_chip.write_stages import write_stages
@@ -45,7 +44,8 @@ def compile_stages(
         for entry in found.log.entries:
             log.add(replace(entry, chip=number))
         compiled.append(found)
-    when = schedule(stages.feeds, [run_timing(one.executable).total_cycles for one in compiled])
+    pipeline = stages.pipeline([one.executable for one in compiled])
+    when = pipeline_schedule(pipeline, time_chip_pipeline(pipeline))
     programs = [one.module for one in compiled]
     made = write_stages(programs, stages.feeds, stages.inputs, stages.outputs, chip)
     return chips_compilation(made, compiled, when, log)

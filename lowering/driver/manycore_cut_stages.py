@@ -22,8 +22,8 @@ from .search_options import SearchOptions
 @dataclass(frozen=True)
 class ManycoreCutStagesPass(EffortOptions, ModulePass):
     """
-    Cut `@main` into up to `chips` stages (`manycore.stage`), as many as make it quicker: the stages are compiled and
-    timed, and the cuts moved until that does not help any more. Where `subgraphs` names a rule, or the module has
+    Cut `@main` into up to `chips` stages (`manycore.stage`), as many as make it faster: the stages are compiled and
+    timed, and the cuts moved until there is no improvement. Where `subgraphs` names a rule, or the module has
     subgraphs, cuts lie between subgraphs.
 
     `chip`: a name, or the path of a `.toml`; without it, the module's. `subgraphs`, `fuse`, `budget` of each

@@ -1,4 +1,4 @@
-"""Pass `meshloom`: all that the compiler searches, down to a program of the `memory` level."""
+"""Pass `meshloom`: the whole compiler, down to a program of the `memory` level."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """
-The cost of orders from compiled instruction streams (spec 3, step 3): compile once, cut the run into a piece for each
-task, and let other orders pile the pieces up anew. A new order costs microseconds, no compilation.
+The cost of orders from compiled instruction streams (spec 3, step 3): compile once, take from the run a profile of the
+units for each task, and stack the profiles in other orders. A new order costs microseconds, no compilation.
 
-What a piece says is exact for the order that was compiled: the cycles in which each unit of the busiest core works for
-the task, by the timing engine, contention included. Elsewhere it is a model, for tilings, distances and what stays in
-the cores follow from the order; `emulated_cycles` tells the truth about one order, for the price of a compilation.
+A profile is exact for the order that was compiled: the cycles in which each unit of the busiest core works for the
+task, by the timing engine, contention included. For other orders it is a model, since tilings, distances and resident
+values depend on the order; `emulated_cycles` is exact for one order and costs a compilation.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from .compile_module import compile_module
 
 QUEUES = 8
 KEPT = 16
-"""Compiled orders that are remembered, by content."""
+"""Number of compiled orders that are cached by content."""
 _RUNS: OrderedDict[str, tuple[Executable, int, Trace]] = OrderedDict()
 
 
 def emulated_cycles(module: ModuleOp, chip: Chip) -> int:
-    """Cycles of a module of tasks as it stands, compiled and timed. Raises as compilation does."""
+    """Cycles of a module of tasks in its present order, compiled and timed. Raises as compilation does."""
     return _run(module, chip)[1]
 
 
 def measured_profiles(module: ModuleOp, chip: Chip) -> UnitProfiles:
     """
-    The pieces of @main's tasks, from the streams of the order in which they stand. The module is not changed.
+    The profiles of the tasks of @main, from the streams of their present order. The module is not changed.
 
     Raises MeshloomError if the network does not run as one launch with a stream for each task, else as compilation
     does.
@@ -80,7 +80,7 @@ def measured_profiles(module: ModuleOp, chip: Chip) -> UnitProfiles:
 
 def _tasks_of_sources(sources: Sequence[str], names: Sequence[str]) -> Ints:
     """
-    The task of each source of an executable: compilation may have made two of a task (`manycore-split-reductions`).
+    The task of each source of an executable: compilation may have split a task in two (`manycore-split-reductions`).
 
     Raises MeshloomError if it has changed more.
     """
@@ -98,8 +98,8 @@ def _tasks_of_sources(sources: Sequence[str], names: Sequence[str]) -> Ints:
 
 def _offsets(begin: Ints, busy: Ints) -> Ints:
     """
-    [tasks, units] when a unit begins, from the task's start: as seen, but no later than all units that began before it
-    are through. What is beyond that was waiting for the tasks before, which another order may spare.
+    [tasks, units] when a unit begins, from the task's start: as observed, but no later than the end of all units that
+    began before it. What is beyond that was a wait for earlier tasks, which another order may not have.
     """
     offset = np.zeros(begin.shape, np.int64)
     for task in range(len(begin)):

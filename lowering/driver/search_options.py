@@ -36,18 +36,18 @@ class SearchOptions(EffortOptions):
 
     @property
     def saves_memory(self) -> bool:
-        """Whether memory is to be saved."""
+        """Whether the options ask for memory saving."""
         return self.budget is not None or self.offload is not None
 
     def read(self, module: ModuleOp, sparse: bool) -> CompileOptions:
-        """What they ask for, of a module, with weights encoded or not. Raises InputError for what makes no sense."""
+        """The options for a module, with weights encoded or not. Raises InputError for values that are not valid."""
         options = self.checked(sparse)
         if not self.calibrate:
             return options
         return replace(options, calibration=calibration_inputs(module, self.calibrate))
 
     def checked(self, sparse: bool) -> CompileOptions:
-        """What they ask for but for calibration. Raises InputError for what makes no sense."""
+        """The options without calibration. Raises InputError for values that are not valid."""
         rule, split_failures = parse_subgraphs(self.subgraphs)
         subgraphs = SubgraphOptions(rule, split_failures, self.fuse, default_jobs(), effort=self.read_effort())
         check_fusion(subgraphs)

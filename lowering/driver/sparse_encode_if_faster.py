@@ -1,4 +1,4 @@
-"""Pass `sparse-encode-if-faster`: weights with zeros are encoded where the whole network is faster for it (spec 5)."""
+"""Pass `sparse-encode-if-faster`: encode weights with zeros if the whole network is then faster (spec 5)."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class SparseEncodeIfFasterPass(SearchOptions, ModulePass):
     """
-    Encode weights that have zeros, and neurons that are often zero for the inputs in `calibrate`, if the network is
-    then faster: it is compiled with and without, as the other options say, and timed.
+    Encode weights that have zeros, and activations that are often zero for the inputs in `calibrate`, if the network is
+    then faster: it is compiled and timed with and without, according to the other options.
 
     The options are those of `meshloom-compile`. `chip`: a name, or the path of a `.toml`; without it, the module's.
     """
@@ -54,8 +54,8 @@ def encode_if_faster(
     on_note: Callable[[str], None] = lambda line: None,
 ) -> SparseNetwork[Compilation | ChipsCompilation]:
     """
-    Rewrite a module as pass `sparse-encode-if-faster` does; `options` ask for sparse execution. Returns what was
-    decided, without the module.
+    Rewrite a module as pass `sparse-encode-if-faster` does; `options` ask for sparse execution. Returns the decisions,
+    without the module.
 
     Raises what `compile_network` does.
     """

@@ -11,31 +11,34 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ...analysis.planning.plan_network import storage_root
 from ...analysis.tasks.grouping import group_operations
-from ...dialects.dataflow.entry_function import argument_names, main_function, result_names
+from ...dialects.dataflow.entry_function import argument_names, find_main, main_function, result_names
+from ...dialects.memory.attributes import Space
 from ...dialects.module_notes import add_note, notes_of
 from ...emulator.executable.chip_pipeline import NETWORK, Feed
 from ...formats.sparse.encoded_interface import ENCODED, EncodedInterface, read_interface
+from ..ir.residence_attribute import let_results_say
 from ..sequence.launch_sequence import Operators, operators, sources
 
 
 @dataclass(frozen=True)
 class StageModule:
-    """What one chip computes."""
+    """The module that one chip computes."""
 
     module: ModuleOp
     feeds: dict[str, Feed]
     """The sources of its inputs, by name."""
     outputs: tuple[str, ...]
-    """Those of the network that it gives."""
+    """The outputs of the network that it computes."""
     gives: tuple[str, ...]
-    """All that it gives: what later stages read, and those."""
+    """All its outputs: values that later stages read, and outputs of the network."""
     clones: dict[Operation, Operation]
-    """Its operators, by the network's."""
+    """Its operators by those of the network that they are copies of."""
 
 
 def units_of(function: FuncOp) -> list[Operators]:
     """
-    What is not cut any further, in an order that can run: the operators that become one task, each other one alone.
+    The units that are not cut any further, in a topological order: the operators that become one task, and each other
+    operator alone.
     """
     position = {op: number for number, op in enumerate(function.body.block.ops)}
     groups: list[Operators] = [tuple(group) for group in group_operations(function.body.block)]
@@ -46,11 +49,11 @@ def units_of(function: FuncOp) -> list[Operators]:
 
 def stage_modules(function: FuncOp, stages: Sequence[Operators]) -> list[StageModule]:
     """
-    The function's operators, all in one of the stages, these in an order that can run.
+    The modules of the stages. Every operator of the function is in one stage; the stages are in a topological order.
 
     A value that several stages read goes from the chip that computes it to the host once, under the name of an output
-    of the network if it is one. Outputs that nobody computes (inputs, constants) are the last chip's; inputs that
-    nobody reads are the first one's.
+    of the network if it is one. Outputs that no operator computes (inputs, constants) belong to the last chip; inputs
+    without readers belong to the first.
     """
     block = function.body.block
     returned = list(block.last_op.operands) if block.last_op is not None else []
@@ -59,7 +62,7 @@ def stage_modules(function: FuncOp, stages: Sequence[Operators]) -> list[StageMo
         result: number for number, ops in enumerate(stages) for op in ops for result in op.results
     }
     given: list[dict[str, SSAValue]] = [{} for _ in stages]
-    """Of each stage, by the name that it goes by."""
+    """Outputs of each stage by name."""
     named: dict[SSAValue, str] = {}
     for value, name in zip(returned, result_names(function), strict=True):
         root = storage_root(value)
@@ -85,6 +88,7 @@ def stage_modules(function: FuncOp, stages: Sequence[Operators]) -> list[StageMo
         feeds |= {value: Feed(home[value], named[value]) for value in entering if value in home}
         names = _distinct(feed.name for feed in feeds.values())
         module, clones = _module(held, dict(zip(feeds, names, strict=True)), given[number])
+        let_results_say(find_main(module), dict.fromkeys(given[number].keys() - {*outputs[number]}, Space.HOST))
         mine = {op: clones[op] for op in stages[number]}
         taken = dict(zip(names, feeds.values(), strict=True))
         if encoded:
@@ -103,7 +107,7 @@ def _note_encoded(module: ModuleOp, network: EncodedInterface, feeds: dict[str, 
 
 
 def _fresh_names(taken: set[str]) -> Callable[[SSAValue], str]:
-    """Gives a value a name that none has yet."""
+    """Returns a unique name for a value."""
 
     def name(value: SSAValue) -> str:
         hint = value.name_hint or "value"
@@ -118,7 +122,7 @@ def _fresh_names(taken: set[str]) -> Callable[[SSAValue], str]:
 
 
 def _distinct(names: Iterable[str]) -> list[str]:
-    """The names, with a number behind those that were there before."""
+    """The names, with a number appended to those that occurred before."""
     found: dict[str, None] = {}
     for name in names:
         number, free = 0, name
@@ -132,7 +136,7 @@ def _distinct(names: Iterable[str]) -> list[str]:
 def _module(
     ops: Sequence[Operation], inputs: Mapping[SSAValue, str], outputs: Mapping[str, SSAValue]
 ) -> tuple[ModuleOp, dict[Operation, Operation]]:
-    """@main of operations in order, on values from outside, with names; and the copy of each."""
+    """A module with `@main` of these operations, on values from outside, with names; and the copy of each operation."""
     block = Block(arg_types=[value.type for value in inputs])
     mapping: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))
     for value, argument in zip(inputs, block.args, strict=True):

@@ -18,12 +18,12 @@ from ..sequence.launch_sequence import Operators, launch_sequence, sources
 from ..subgraphs.subgraph import Subgraph
 
 _NUMBERED = re.compile(r"op\$(\d+)")
-"""An operator in a compiled part's names: see `subgraph_text`."""
+"""An operator in the names of a compiled subgraph: see `subgraph_text`."""
 
 
 @dataclass
 class Units:
-    """Operators that stay together, and their cycles, which get better known."""
+    """Operators that stay together, and their estimated cycles, which are corrected as stages are compiled."""
 
     parts: list[Operators]
     cycles: list[float]
@@ -32,7 +32,7 @@ class Units:
 
     @staticmethod
     def of(function: FuncOp, parts: list[Operators], cycles: list[float], chip: Chip) -> Units:
-        """Parts of a function, in an order that can run."""
+        """Units of a function, in a topological order."""
         sequence = launch_sequence(function, parts)
         carried = tuple(
             Carried(value.producer, value.readers, value.is_output, float(host_cycles(chip, value.nbytes)))
@@ -49,12 +49,12 @@ class Units:
         return Units(parts, cycles, carried, held)
 
     def stage_costs(self, chip: Chip, capacity: float) -> Floats:
-        """As `analysis.subgraphs.chip_stages.stage_costs`, with room for `capacity` bytes of constants on a chip."""
+        """As `analysis.subgraphs.chip_stages.stage_costs`, with at most `capacity` bytes of constants on a chip."""
         weights = HostWeights(capacity, 1 / chip.host_bytes_per_cycle)
         return stage_costs(self.cycles, self.carried, self.held, weights)
 
     def scale(self, low: int, high: int, cycles: float) -> None:
-        """The units from `low` up to `high` were seen to take so many cycles together."""
+        """Scale the cycles of the units from `low` up to `high` to this observed sum."""
         expected = sum(self.cycles[low:high])
         for number in range(low, high):
             share = self.cycles[number] / expected if expected > 0 else 1 / (high - low)
@@ -65,8 +65,8 @@ def unit_cycles(
     units: Sequence[Operators], compiled: Sequence[Subgraph], cycles_of_part: Callable[[Subgraph], float]
 ) -> list[float]:
     """
-    Cycles of each unit: those of the compiled subgraph that it is in, which `cycles_of_part` tells, shared out by what
-    planning expected of each task.
+    Cycles of each unit: those of the compiled subgraph that contains it (`cycles_of_part`), divided in proportion to
+    what planning estimated for each task.
     """
     cycles_of: dict[Operation, float] = {}
     for part in compiled:
@@ -79,7 +79,7 @@ def unit_cycles(
 
 
 def _expected(part: Subgraph) -> dict[Operation, float]:
-    """Cycles that planning expects, by the operator that a task begins with."""
+    """Cycles that planning estimates, by the root operator of each task."""
     held = sources(part.operators)[0]
     tasks = {op.sym_name.data: op for op in part.operators if isinstance(op, TaskOp)}
     found: dict[Operation, float] = {}

@@ -1,4 +1,4 @@
-"""Whether a module of the `memory` level is for a chip: its verifiers know only the chip that it names itself."""
+"""Check of a `memory` module against a given chip: its verifiers know only the chip that it names itself."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ...support.errors import InputError
 
 def check_chip(module: ModuleOp, chip: Chip) -> None:
     """
-    Raises InputError for a module that names another chip, and, located at the operation, for tasks on cores and
-    buffers at places that the chip does not have.
+    Raises InputError for a module that names another chip, and, located at the operation, for tasks on cores, and
+    buffers at addresses, that the chip does not have.
     """
     named = chip_of(module)
     if named is not None and named != chip:

@@ -12,7 +12,7 @@ from ...dialects.memory import SliceTransferOp
 
 
 def unique_names(names: Sequence[str]) -> list[str]:
-    """The same names, those that occur again with a number."""
+    """The names, with a number appended to repeated ones."""
     seen: dict[str, int] = {}
     given, found = set(names), list[str]()
     for name in names:
@@ -27,7 +27,7 @@ def unique_names(names: Sequence[str]) -> list[str]:
 
 
 def rename_tasks(launch: LaunchOp, names: Sequence[str]) -> None:
-    """Give the tasks of a launch, in their order, other names; buffers are named after the tasks that use them."""
+    """Rename the tasks of a launch, in their order; buffers are named after the tasks that use them."""
     new: dict[str, str] = {}
     for task, name in zip(launch.tasks.values(), names, strict=True):
         new[task.sym_name.data] = name
@@ -39,7 +39,7 @@ def rename_tasks(launch: LaunchOp, names: Sequence[str]) -> None:
 
 
 def name_buffers(task: ExecuteOp) -> None:
-    """Name the buffers of a task, but those that a task before shares with it."""
+    """Name the buffers of a task, except those that an earlier task shares with it."""
     base = value_name(task.sym_name.data)
     task.target.name_hint = base
     for read in range(len(task.slots.get_values())):
@@ -56,6 +56,6 @@ def _number(values: Sequence[SSAValue], name: str) -> None:
 
 
 def value_name(text: str, kind: str = "task") -> str:
-    """A name of a network, of a task or another `kind`, as one that a value can have."""
+    """A name of the network (of a task or another `kind`) as a valid name of an SSA value."""
     name = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in text)
     return name if name[:1].isalpha() else f"{kind}_{name}"

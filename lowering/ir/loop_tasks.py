@@ -1,8 +1,8 @@
 """
-Tasks of loops: each value that a loop carries, stacks or gives in the end is the result of a task of its own.
+Tasks of loops: each value that a loop carries, stacks or returns is the result of a task of its own.
 
-A carried value has one place in the cores for all steps. The task that gives it to the next step writes there, and so
-has to stand behind all others that read what was there before; where it does not, a task at the end of the body copies.
+A carried value has one buffer in the cores for all steps. The task that computes it for the next step writes there, and
+so has to follow all others that read the previous value; if it does not, a task at the end of the body copies it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from ...dialects.locations import at
 from ...dialects.manycore import TaskOp
 
 Outline = Callable[[tuple[TilingInterface, ...], str], TaskOp]
-"""Makes a task of operations, with a name."""
+"""Outlines operations as a task with this name."""
 
 
 def separate_values(block: Block) -> None:
-    """Copy, in operators, what loops of a block begin with and what they give in the end."""
+    """Insert copies, as operators, of the initial values and the results of the loops of a block."""
     for loop in [op for op in block.ops if isinstance(op, LoopOp)]:
         with at(loop):
             for place, value in enumerate(list(loop.initial)):
@@ -40,7 +40,7 @@ def separate_values(block: Block) -> None:
 
 
 def separate_results(loop: LoopOp, outline: Outline) -> None:
-    """Let a task of its own compute each value that the body, which is in tasks, gives to the next step or stacks."""
+    """Let a task of its own compute each value that the body (in tasks) passes to the next step or stacks."""
     last = loop.body.block.last_op
     assert isinstance(last, YieldOp)
 
@@ -69,14 +69,14 @@ def _copy(value: SSAValue) -> CastOp:
 
 
 def _seen(value: SSAValue) -> SSAValue:
-    """What a value is, in whatever shape."""
+    """The value behind reshapes."""
     while isinstance(value.owner, ReshapeOp):
         value = value.owner.operand
     return value
 
 
 def _may_write(loop: LoopOp, place: int) -> bool:
-    """Whether the task that computes a carried value may write it where that of this step lies."""
+    """Whether the task that computes a carried value may overwrite the value of this step."""
     value, before = loop.yielded[place], loop.carried_arguments[place]
     writer = value.owner
     if not isinstance(writer, TaskOp) or writer.parent_op() is not loop:
@@ -101,7 +101,7 @@ def _uses(value: SSAValue) -> Iterator[Use]:
 
 
 def _in_place(info: TaskInfo, operand: int) -> bool:
-    """Whether a task may write its result where it reads an operand: each element before it is written."""
+    """Whether a task may write its result over an operand: it reads each element before it is overwritten."""
     argument = info.arguments[operand]
     result = shape_of(info.body[-1].results[0])
     buffers = info.buffers.of_op

@@ -20,7 +20,7 @@ from ...dialects.sparse import Sparse
 
 
 def module_of_text(text: str) -> ModuleOp:
-    """The module that a text of ours stands for; a function alone becomes a module of it."""
+    """Parse a module that the compiler printed; a function alone is wrapped in a module."""
     context = Context()
     for dialect in (Builtin, Func, Dataflow, Sparse, Manycore, Memory, *added.DIALECTS.values()):
         context.load_dialect(dialect)
@@ -28,19 +28,19 @@ def module_of_text(text: str) -> ModuleOp:
 
 
 class KeptModule:
-    """A module that is kept as it is or as its text; the other one is made when it is asked for."""
+    """A module as IR or as text; the other form is made on demand."""
 
     def __init__(self, kept: ModuleOp | str) -> None:
         self._kept = kept
 
     @property
     def text(self) -> str:
-        """With locations."""
+        """The text with locations."""
         return self._kept if isinstance(self._kept, str) else located_text(self._kept)
 
     @cached_property
     def module(self) -> ModuleOp:
-        """To be read only: whoever changes it clones it before."""
+        """The module, which must not be changed; clone it first."""
         return self._kept if isinstance(self._kept, ModuleOp) else module_of_text(self._kept)
 
 

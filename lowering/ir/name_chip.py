@@ -10,7 +10,7 @@ from ...support.errors import InputError
 
 
 def name_chip(module: ModuleOp, chip: Chip) -> None:
-    """Note the chip in the module, if it is one that goes by a name. Raises InputError if the module is for another."""
+    """Write the name of the chip to the module, if it has one. Raises InputError if the module is for another chip."""
     named = module.attributes.get(CHIP)
     if isinstance(named, ChipAttr):
         if named.load() != chip:

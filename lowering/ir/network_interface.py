@@ -8,27 +8,36 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 
-from ...dialects.coreasm.interpreter import is_executable, tensor_types
+from ...dialects.coreasm.interpreter import is_executable, outputs_in_dram, tensor_types
 from ...dialects.dataflow.entry_function import argument_names, find_main, result_names
 from ...dialects.dataflow.types import tensor
-from ...dialects.memory import BufferType
+from ...dialects.memory import BufferType, Space
+from .residence_attribute import said_of_results
 
 
 @dataclass(frozen=True)
 class NetworkInterface:
-    """Types of inputs and outputs by name, in their order: tensors, whatever they are in the module."""
+    """Tensor types of inputs and outputs by name, in order, whatever their types in the module."""
 
     inputs: dict[str, Attribute]
     outputs: dict[str, Attribute]
+    stays: frozenset[str] = frozenset()
+    """Outputs that stay in DRAM, where another chip takes them from."""
 
 
 def network_interface(module: ModuleOp) -> NetworkInterface:
-    """The interface of a module. Raises InputError where it has no `@main` and is no executable."""
+    """The interface of a module. Raises InputError if it has no `@main` and is no executable."""
     if is_executable(module):
-        return NetworkInterface(tensor_types(module, "input"), tensor_types(module, "output"))
+        inputs, outputs = tensor_types(module, "input"), tensor_types(module, "output")
+        return NetworkInterface(inputs, outputs, outputs_in_dram(module))
     main = find_main(module)
-    type = main.function_type
-    return NetworkInterface(_tensors(argument_names(main), type.inputs), _tensors(result_names(main), type.outputs))
+    type, names = main.function_type, result_names(main)
+    stays = frozenset(
+        name
+        for name, one, said in zip(names, type.outputs, said_of_results(main), strict=True)
+        if (one.space if isinstance(one, BufferType) else said) is Space.DRAM
+    )
+    return NetworkInterface(_tensors(argument_names(main), type.inputs), _tensors(names, type.outputs), stays)
 
 
 def _tensors(names: Iterable[str], types: Iterable[Attribute]) -> dict[str, Attribute]:

@@ -1,6 +1,6 @@
 """
-Locations in the text of a part: operations are located at the numbers that they have there, so that equal parts of a
-network have the same text, and get the network's locations back where the part is put in its place.
+Numbers as locations in the text of a subgraph, so that equal subgraphs of a
+network have the same text. The network's locations are restored when the compiled subgraph is inserted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NUMBERED = re.compile(r"op\$(\d+)")
 
 
 def number_location(op: Operation, number: int) -> LocationAttr:
-    """Locate an operation, and what is in it, at its number in a part; the location that it had."""
+    """Set the location of an operation and its body to its number in the subgraph. Returns the previous location."""
     before = op.location
     for inner in op.walk():
         inner.location = named(f"op${number}")
@@ -26,7 +26,7 @@ def number_location(op: Operation, number: int) -> LocationAttr:
 
 
 def restore_locations(root: Operation, locations: Sequence[LocationAttr]) -> None:
-    """Give an operation of a part, and all in it, the network's locations: `locations` by number in the part."""
+    """Restore the network's locations of an operation and its body: `locations` by number in the subgraph."""
     known: dict[LocationAttr, LocationAttr] = {}
     for op in root.walk():
         if op.location not in known:

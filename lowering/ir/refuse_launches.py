@@ -10,7 +10,7 @@ from ...support.errors import InputError
 
 
 def refuse_launches(module: ModuleOp, name: str) -> None:
-    """Raises InputError, located, for a module that has launches already: pass `name` is of no use there."""
+    """Raises InputError, located, for a module that has launches already, to which pass `name` does not apply."""
     for op in module.walk():
         if isinstance(op, LaunchOp):
             error = InputError(f"the module is a program of launches already: {name} comes before manycore-to-memory")

@@ -1,4 +1,4 @@
-"""One module in the place of another."""
+"""Replacement of the contents of a module."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 
 def replace_module(module: ModuleOp, other: ModuleOp) -> None:
-    """Make a module, whose name stays, what another one is, which is left empty. One that is itself stays."""
+    """
+    Move the contents of one module into another, which keeps its name. Nothing happens if both are the same module.
+    """
     if other is module:
         return
     block = module.body.block

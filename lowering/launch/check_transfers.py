@@ -1,5 +1,5 @@
 """
-Check of a launch that somebody may have edited: each step finds what it reads in a buffer of the task, and all that is
+Check of a launch that may have been edited: the operands of each step are in a buffer of the task, and all that is
 written fits its buffer.
 """
 
@@ -26,11 +26,11 @@ from ...support.errors import InputError
 from .launch_schedule import LaunchSchedule, ScheduledTask
 
 SAMPLES = 4
-"""Groups of cores that are looked at, of those that read the same: transfers are for all cores alike."""
+"""Number of groups of cores with equal reads that are checked; transfers are the same for all cores."""
 
 
 def check_transfers(launch: LaunchOp, schedule: LaunchSchedule) -> None:
-    """Raises InputError, located at the operation, where a verified launch reads or writes what is not there."""
+    """Raises InputError, located at the operation, if a verified launch reads or writes data that is not there."""
     tasks: dict[str, _Task] = {}
     for number, (op, task) in enumerate(zip(launch.tasks.values(), schedule.tasks, strict=True)):
         with at(op):
@@ -54,7 +54,7 @@ class _Held:
 
     source: SSAValue
     whole: bool
-    """The slices of all steps."""
+    """Whether it holds the slices of all steps."""
     slices: Slices
 
 
@@ -78,17 +78,17 @@ class _Stream:
 
     tile: Box
     boxes: list[Box]
-    """Of each step."""
+    """The box of each step."""
     version: int = -1
-    piece: OperandSlice | None = None
+    sliced: OperandSlice | None = None
     by_step: dict[int, tuple[OperandSlice, int]] = field(default_factory=dict[int, tuple[OperandSlice, int]])
-    """Step for which it was loaded -> the slice, and its number."""
+    """Step of the load -> the slice, and its number."""
     whole: bool = False
-    """The slices of all steps came together."""
+    """Whether the slices of all steps were loaded together."""
 
 
 class _Task:
-    """State of a task while the launch is gone through."""
+    """State of a task during the walk through the launch."""
 
     def __init__(self, op: ExecuteOp, task: ScheduledTask, loaded: Sequence[int]) -> None:
         self.op, self.task, self.info, self.loaded = op, task, task.info, loaded
@@ -98,7 +98,7 @@ class _Task:
             index for index, read in enumerate(self.reads) if read.kind is ReadKind.GATHER and read.gathered
         ]
         self.gathered = 0
-        """Steps for which it has been gathered."""
+        """Steps that were gathered."""
         for index, read in enumerate(self.reads):
             buffers = op.read_buffers(index)
             if buffers and read.kind is ReadKind.INDEXED:
@@ -113,7 +113,7 @@ class _Task:
 
     @cached_property
     def streams(self) -> list[list[_Stream]]:
-        """By read, for some of the groups."""
+        """Streams by read, for some of the groups."""
         tiles = self.task.tiling.tile_boxes(self.info.sizes)
         steps: dict[int, list[Box]] = {}
 
@@ -126,7 +126,7 @@ class _Task:
         return [[of(cores) for cores in _sample(read.groups)] for read in self.reads]
 
     def find(self, held: Mapping[SSAValue, _Held]) -> None:
-        """The task begins: what is not loaded for it, a task before it has left in the buffer."""
+        """Begin the task: reads that are not loaded for it must be in the buffer of an earlier task."""
         for index, read in enumerate(self.reads):
             if read.kind is not ReadKind.STREAM or not self.task.reads[index].slots or index in self.loaded:
                 continue
@@ -164,7 +164,7 @@ class _Task:
     # ---- transfers
 
     def transfer(self, op: SliceTransferOp, current: int) -> None:
-        """Slices come; `current`: the step in which the operation stands."""
+        """Apply a transfer; `current`: the step that contains the operation."""
         step = op.step_number
         if step is not None and op.is_relative:
             step += current
@@ -190,40 +190,40 @@ class _Task:
             return
         if stream.version >= 0 and stream.whole != (step is None):
             self._refuse(f"read {op.read} is loaded for single steps and for all together: expected one of these", op)
-        piece = self.info.read_slice(self.reads[op.read].read, box)
-        if piece != stream.piece:
+        sliced = self.info.read_slice(self.reads[op.read].read, box)
+        if sliced != stream.sliced:
             stream.version += 1
-            stream.piece = piece
+            stream.sliced = sliced
             slots = len(self.task.reads[op.read].slots)
-            if slots and 0 not in piece.shape:
+            if slots and 0 not in sliced.shape:
                 if stream.version % slots >= len(op.targets):
                     self._refuse(f"its slice goes to buffer {stream.version % slots}, it names {len(op.targets)}", op)
-                nbytes = prod(piece.shape) * self.reads[op.read].item_bytes
+                nbytes = prod(sliced.shape) * self.reads[op.read].item_bytes
                 self._check_room(op.targets[stream.version % slots], nbytes, f"a slice of read {op.read}", op)
         stream.whole = step is None
         if step is not None:
-            stream.by_step[step] = piece, stream.version
+            stream.by_step[step] = sliced, stream.version
 
     # ---- computation
 
     def compute(self, step: int) -> None:
-        """A step reads all of its operands."""
+        """Check that all operands of a step are there."""
         if self.gathers and self.gathered <= step:
             self._refuse(f"uses read {self.gathers[0]} in step {step} before it is gathered", self.op)
         for index, read in enumerate(self.reads):
             for stream in self.streams[index] if self.task.reads[index].slots else ():
                 if stream.boxes[step].volume and not stream.whole:
-                    piece = self.info.read_slice(read.read, stream.boxes[step])
-                    if 0 not in piece.shape:
-                        self._check_use(index, stream, piece, step)
+                    sliced = self.info.read_slice(read.read, stream.boxes[step])
+                    if 0 not in sliced.shape:
+                        self._check_use(index, stream, sliced, step)
 
-    def _check_use(self, index: int, stream: _Stream, piece: OperandSlice, step: int) -> None:
+    def _check_use(self, index: int, stream: _Stream, sliced: OperandSlice, step: int) -> None:
         known = stream.by_step.get(step)
         if known is None:
             known = stream.by_step.get(max((one for one in stream.by_step if one <= step), default=-1))
             if known is not None:
                 stream.by_step[step] = known  # found at once in later steps
-        if known is None or known[0] != piece:
+        if known is None or known[0] != sliced:
             self._refuse(f"uses read {index} in step {step} before it is transferred", self.op)
         if stream.version - known[1] >= len(self.task.reads[index].slots):
             self._refuse(f"uses read {index} in step {step} after a later slice has taken its buffer", self.op)
@@ -240,12 +240,12 @@ class _Task:
 
 
 def _same(one: Slices, other: Slices) -> bool:
-    """Whether cores have the same."""
+    """Whether all cores have equal boxes."""
     return np.array_equal(one.cores, other.cores) and np.array_equal(one.extents, other.extents)
 
 
 def _sample(groups: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """The first, the last and some between."""
+    """A sample: the first, the last and some between."""
     if len(groups) <= SAMPLES:
         return list(groups)
     return [groups[(len(groups) - 1) * part // (SAMPLES - 1)] for part in range(SAMPLES)]

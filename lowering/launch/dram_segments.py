@@ -1,9 +1,9 @@
 """
-Addresses in DRAM of what one launch uses, as segments that are placed when launches are linked.
+DRAM segments: addresses of the values of one launch, relative to segments that linking places.
 
-A *segment* is what the linker moves as one: a constant, a value that enters or leaves the launch, or all values that
-pass through DRAM within it. Of these, values that are never needed at the same time may share addresses: cores that
-write one wait for those that read what lay there before (`passing_values`).
+A *segment* is what the linker moves as one: a constant, a value that enters or leaves the launch, or all values
+internal to it that pass through DRAM. Of these, values that are never needed at the same time may share addresses:
+cores that write one wait for the readers of the value that had its addresses before (`dram_synchronisation`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SEGMENT_BITS = 40
 
 
 def padded(size: int) -> int:
-    """Bytes that `size` bytes take up: never none, so that every value has an address of its own."""
+    """`size` rounded up to whole blocks, at least one, so that every value has an address of its own."""
     return -(-max(size, 1) // ALIGNMENT) * ALIGNMENT
 
 
@@ -48,15 +48,15 @@ class DramSegments:
     addresses: dict[SSAValue, int]
     """By storage root."""
     before: dict[SSAValue, tuple[SSAValue, ...]]
-    """Values whose bytes a value takes, the last ones that lay there; values that take none are left out."""
+    """Value -> the values that had its bytes last (memory-reuse dependences); values that reuse none are left out."""
     lives: dict[SSAValue, Life]
-    """Of values that stay within the launch."""
+    """Lifetimes of the values internal to the launch."""
     sizes: tuple[int, ...]
-    """Bytes of each segment: constants in order, arguments, results, and last what stays within the launch."""
+    """Bytes of each segment: constants in order, arguments, results, and last the values internal to the launch."""
 
 
 def check_dram(needed: int, chip: Chip, what: str) -> None:
-    """Raises ResourceError if a launch needs more than all of the DRAM; `what` it needs that for."""
+    """Raises ResourceError if a launch needs more than all of the DRAM; `what` names the purpose in the message."""
     if needed > chip.dram_bytes:
         raise ResourceError(what, "DRAM", needed, chip.dram_bytes)
 
@@ -69,8 +69,8 @@ def constants_of(function: FuncOp) -> list[ConstantOp | WeightOp]:
 
 def segment_dram(function: FuncOp, network: NetworkPlan, chip: Chip) -> DramSegments:
     """
-    Give every value that passes through DRAM a segment, or a place in the last one, which is small enough for the chip
-    if that can be.
+    Give every value that passes through DRAM a segment, or an offset in the last one, which is made to fit the chip if
+    that is possible.
     """
     outside = [*(op.results[0] for op in constants_of(function)), *function.body.block.args]
     placed, last = set(outside), function.body.block.last_op
@@ -98,7 +98,7 @@ def segment_dram(function: FuncOp, network: NetworkPlan, chip: Chip) -> DramSegm
 
 
 def _share(lives: Mapping[SSAValue, Life], capacity: int) -> tuple[dict[SSAValue, int], int]:
-    """Places for values with these lifetimes, and bytes up to the end of the last; if possible within `capacity`."""
+    """Offsets for values with these lifetimes, and bytes up to the end of the last; if possible within `capacity`."""
     sizes = [padded(bytes_of(value)) for value in lives]
     first, last = [life[0] for life in lives.values()], [life[1] for life in lives.values()]
     found = allocate(sizes, first, last, ALIGNMENT)

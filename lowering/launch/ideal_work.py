@@ -1,4 +1,4 @@
-"""The work of a network itself, for rooflines."""
+"""The minimal work of a network, for rooflines."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _runs(op: Operation) -> int:
 
 
 def _bytes_read(value: SSAValue) -> int:
-    """Bytes of a constant that must be read: of one that is only read by index, no more than what is picked."""
+    """Bytes of a constant that must be read; of one that is only gathered from, at most the gathered bytes."""
     needed = 0
     for use in value.uses:
         user = use.operation

@@ -1,7 +1,7 @@
 """
-What one launch does, as plain data: buffers with addresses, tasks, and every transfer and computation in its order.
+The schedule of a launch as plain data: buffers with addresses, tasks, and every transfer and computation in order.
 
-This is what instruction selection (`generate`) reads, and all that it reads. A `manycore.launch` says the same as text:
+It is the only input of instruction selection (`generate`). A `manycore.launch` is the same as IR:
 `read_launch` and `write_launch` convert between the two.
 """
 
@@ -29,16 +29,31 @@ class DramBuffer:
     """A value in DRAM, row-major and without gaps."""
 
     address: int
-    """`segment << SEGMENT_BITS` and the offset in the segment (see `dram_layout`)."""
+    """`segment << SEGMENT_BITS` and the offset in the segment (see `dram_segments`)."""
     nbytes: int
     task: int | None = None
-    """Number of the task that computes it; None: it is there before the launch."""
+    """Number of the task that computes it; None: it exists before the launch."""
     reuses: tuple[int, ...] = ()
-    """Numbers of the buffers whose bytes it takes: the last ones that lay there."""
+    """Numbers of the buffers that had its bytes last."""
     whole: int | None = None
-    """Number of the buffer that it is a part of, for each step of a loop another one; `address` is the first step's."""
+    """
+    Number of the buffer of which it is a part, a different part in each step of a loop; `address` is that of the first
+    step.
+    """
     advance: int = 0
     """Bytes from the part of a step to that of the next."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Which row of a value that is spread over the cores a step of a loop sees."""
+
+    count: int
+    """How many there are: each core has its part of all of them, one after the other."""
+    first: int
+    """That of the first step."""
+    advance: int
+    """From that of a step to that of the next."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +63,8 @@ class TileBuffer:
     address: int
     task: int
     """Number of the task that computes it."""
+    rows: Rows | None = None
+    """It is a row of the value, for each step of a loop another one."""
 
 
 Buffer: TypeAlias = DramBuffer | TileBuffer
@@ -55,13 +72,13 @@ Buffer: TypeAlias = DramBuffer | TileBuffer
 
 @dataclass(frozen=True)
 class ScheduledRead:
-    """The way in which a task gets the slices of one read."""
+    """How a task gets the slices of one read."""
 
     read: Read
     slots: tuple[int, ...]
-    """SRAM addresses of the buffers for its slices, used in turn; empty: the slices are used where they lie."""
+    """SRAM addresses of the buffers for its slices, used in turn; empty: the slices are used in place."""
     make_plan: Callable[[], ReadPlan] = field(repr=False, compare=False)
-    """Works out `plan`, which follows from the rest of the schedule."""
+    """Derives `plan` from the rest of the schedule."""
 
     @cached_property
     def plan(self) -> ReadPlan:
@@ -81,11 +98,11 @@ class ScheduledTask:
     """Number of a buffer."""
     reads: tuple[ScheduledRead, ...]
     staging: tuple[int, ...]
-    """SRAM addresses, used in turn, where parts of the result are computed that do not stay there."""
+    """SRAM addresses, used in turn, of buffers for tiles of the result that do not stay in SRAM."""
     temporaries: dict[int, int]
     """SRAM address by number of the body's buffer."""
     turn: int = 0
-    """Bytes from the place of the root's value in one step to that in the next, and back; 0: it is the same."""
+    """Bytes from the root's value in one step to that in the next, and back (double buffering); 0: it is the same."""
     scratch: int | None = None
     """SRAM address of the memory that the root's instructions need besides."""
 
@@ -117,23 +134,25 @@ class ScheduledTask:
 
 @dataclass(frozen=True)
 class Load:
-    """The slices of a read that a step needs come from DRAM, unless they are there already."""
+    """Load the slices of a read that a step needs from DRAM, unless they are loaded already."""
 
     task: int
     read: int
     step: int | None
-    """None: the slices of all steps come together."""
+    """None: the slices of all steps together."""
     relative: bool = False
-    """`step` is counted from the step in which the load stands; steps that there are not are left out."""
+    """`step` is relative to the step that contains the load; steps that do not exist are skipped."""
     multicast_from: int = 0
-    """Groups of at least so many cores that need the same slice load it once and send it on; 0: every core loads."""
+    """
+    Groups of at least this many cores that need the same slice load it once and multicast it; 0: every core loads.
+    """
 
 
 @dataclass(frozen=True)
 class Gather:
     """
-    What a step needs of the values that a task gathers comes from the cores that hold it. The first one of a task, for
-    step 0, also fills the padding.
+    Gather what a step needs of distributed values from the cores that hold it. The first one of a task, for step 0,
+    also fills the padding.
     """
 
     task: int
@@ -147,12 +166,14 @@ class Compute:
 
     task: int
     pipelined: bool = False
-    """The operands of the next step are there: sums to which its root adds may be made before this step's epilogue."""
+    """
+    Whether the operands of the next step are there: the addends of its root may be summed before this step's epilogue.
+    """
 
 
 @dataclass(frozen=True)
 class Store:
-    """Parts of the result that the current step completes go to DRAM."""
+    """Store the tiles of the result that the current step completes to DRAM."""
 
     task: int
 
@@ -162,7 +183,7 @@ Action: TypeAlias = Load | Gather | Compute | Store
 
 @dataclass(frozen=True)
 class Execute:
-    """A task: what comes before its first step, what is done in each step but the last, and what in the last."""
+    """Execute a task: actions before its first step, in each step but the last, and in the last."""
 
     task: int
     begin: tuple[Action, ...]
@@ -172,7 +193,7 @@ class Execute:
 
 @dataclass(frozen=True)
 class Repeat:
-    """Tasks and loads that are issued several times, the same in each step but for the parts of values in DRAM."""
+    """Issue tasks and loads several times; steps differ only in the parts of values in DRAM."""
 
     steps: int
     body: tuple[Load | Execute, ...]
@@ -191,7 +212,7 @@ class LaunchSchedule:
 
     @cached_property
     def flat(self) -> tuple[Load | Execute, ...]:
-        """What is issued, once, in its order."""
+        """All actions in order, those of loops once."""
         return tuple(chain.from_iterable(one.body if isinstance(one, Repeat) else (one,) for one in self.order))
 
     @cached_property
@@ -200,11 +221,11 @@ class LaunchSchedule:
         return loads_of(self.flat)
 
     def operand_buffer(self, task: int, operand: int) -> Buffer:
-        """Where an operand of a task lies."""
+        """The buffer of an operand of a task."""
         return self.buffers[self.tasks[task].operands[operand]]
 
     def result_buffer(self, task: int) -> Buffer:
-        """The destination of a task's result."""
+        """The buffer of a task's result."""
         return self.buffers[self.tasks[task].result]
 
 
@@ -217,7 +238,7 @@ def loads_of(issued: Sequence[Load | Execute]) -> frozenset[tuple[int, int]]:
 
 
 def schedule_digest(schedule: LaunchSchedule) -> str:
-    """A hash over all that the code of a launch depends on beside the chip: the same for the same code."""
+    """A hash over everything but the chip that the code of a launch depends on."""
     digest = hashlib.sha256()
     for task in schedule.tasks:
         buffers = [schedule.buffers[number] for number in (*task.operands, task.result)]
@@ -230,7 +251,7 @@ def schedule_digest(schedule: LaunchSchedule) -> str:
 
 
 def _described(info: TaskInfo) -> list[object]:
-    """The operations of a task."""
+    """A hashable description of a task's operations."""
     number_of: dict[SSAValue, int] = {op.results[0]: number for number, op in enumerate(info.body)}
     return [
         (
@@ -244,7 +265,7 @@ def _described(info: TaskInfo) -> list[object]:
 
 
 def core_local(actions: Sequence[Action]) -> list[list[Action]]:
-    """Actions in groups, in order: those that cores do by themselves together, transfers that several share alone."""
+    """Actions in groups, in order: core-local actions together, transfers between cores each alone."""
     groups: list[list[Action]] = []
     for action in actions:
         local = isinstance(action, Compute | Store)

@@ -21,19 +21,19 @@ from .write_launch import launch_function
 
 @dataclass(frozen=True)
 class LoweredLaunch:
-    """A launch that has no place in DRAM yet."""
+    """A launch without DRAM addresses."""
 
     function: FuncOp
-    """With its `manycore.launch`, on buffers without addresses, one a segment but the last."""
+    """The function with its `manycore.launch`, on buffers without addresses, one for each segment but the last."""
     segments: tuple[int, ...]
-    """Bytes of its DRAM segments: constants in order, arguments, results, and last what stays within it."""
+    """Bytes of its DRAM segments: constants in order, arguments, results, and last the values internal to it."""
     tasks: tuple[str, ...]
     """Names of its tasks."""
 
 
 def lower_launch(function: FuncOp, chip: Chip) -> LoweredLaunch:
     """
-    Lower a function of tasks, whose tilings, cores and prefetch are taken as they are.
+    Lower a function of tasks, with the tilings, cores and prefetch that they specify.
 
     Raises InputError for a task that is not tiled, ResourceError for buffers that do not fit.
     """

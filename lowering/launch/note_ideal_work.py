@@ -1,4 +1,4 @@
-"""The work of the network itself, noted in a module before the compiler changes how it is done."""
+"""Record the minimal work of the network in the module, before the compiler changes its operators."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .program_notes import IDEAL, add_note, noted_ideal
 
 
 def note_ideal(module: ModuleOp) -> dict[str, int]:
-    """The work that a module notes; where it notes none, that of its `@main`, which is noted from then on."""
+    """The work recorded in a module; if there is none, that of its `@main`, which is then recorded."""
     ideal = noted_ideal(module)
     if ideal is None:
         ideal = ideal_work(find_main(module))

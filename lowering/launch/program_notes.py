@@ -1,4 +1,4 @@
-"""Notes of an executable that do not follow from the rest of its module."""
+"""Attributes for the notes of an executable that do not follow from the rest of its module."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from xdsl.dialects.builtin import ModuleOp
 from ...dialects.module_notes import NOTES, add_note, notes_of
 
 IDEAL = "ideal"
-"""The note of the work of the network itself (see `ideal_work`)."""
+"""Attribute with the minimal work of the network (see `ideal_work`)."""
 
 
 def noted_ideal(module: ModuleOp) -> dict[str, int] | None:
-    """The work of the network that a module was made of, where it says so."""
+    """The recorded work of the network from which a module was made, if any."""
     text = notes_of(module).get(IDEAL)
     try:
         found: object = json.loads(text) if text is not None else None

@@ -1,4 +1,4 @@
-"""The schedule that the operations of a launch say: what `write_launch` has written, or somebody by hand."""
+"""The schedule that the operations of a launch specify: those that `write_launch` wrote, or a user."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...chips import Chip
 from ...dialects.dataflow.types import shape_of
 from ...dialects.locations import at, located
 from ...dialects.manycore import ComputeOp, ExecuteOp, LaunchOp, RepeatOp, Tiling
-from ...dialects.manycore.repeat import part_whole
+from ...dialects.manycore.repeat import TileRow, part_whole, tile_row
 from ...dialects.memory import AllocOp, BufferType, FreeOp, GatherOp, GlobalOp, LoadOp, Space, StoreOp
 from ...dialects.memory.ops import buffer_of
 from ...support.errors import InputError
@@ -32,6 +32,7 @@ from .launch_schedule import (
     LaunchSchedule,
     Load,
     Repeat,
+    Rows,
     ScheduledRead,
     ScheduledTask,
     Store,
@@ -42,15 +43,15 @@ from .launch_schedule import (
 
 @dataclass(frozen=True)
 class PlacedSchedule:
-    """A schedule whose DRAM addresses are in segments, and where these lie."""
+    """A schedule with DRAM addresses relative to segments, and the addresses of these."""
 
     schedule: LaunchSchedule
     segments: tuple[int, ...]
-    """DRAM address of each segment: values that enter or leave the launch, and last what stays within it."""
+    """DRAM address of each segment: values that enter or leave the launch, and last the values internal to it."""
 
 
 def read_launch(launch: LaunchOp, chip: Chip) -> PlacedSchedule:
-    """The schedule of a verified launch. Raises InputError naming the task where it cannot be carried out."""
+    """The schedule of a verified launch. Raises InputError naming the task if it cannot be carried out."""
     with at(launch):
         return _Reader(launch, chip).read()
 
@@ -87,13 +88,13 @@ class _Reader:
 
     @cached_property
     def scratch(self) -> dict[SSAValue, int]:
-        """Buffers in DRAM that stay within the launch -> their addresses."""
+        """Buffers in DRAM that are internal to the launch -> their addresses."""
         allocs = [op for op in self.block.ops if isinstance(op, AllocOp)]
         return {op.buffer: address_of(op.buffer) for op in allocs if buffer_of(op.buffer).space is Space.DRAM}
 
     @cached_property
     def outside(self) -> list[SSAValue]:
-        """Buffers in DRAM that enter or leave the launch: constants first, and else in the order of definition."""
+        """Buffers in DRAM that enter or leave the launch: constants first, otherwise in the order of definition."""
         used = {part_whole(value) for op in self.executes for value in (*op.inputs, op.target)}
         around = self.launch.parent_block()
         assert around is not None
@@ -107,7 +108,7 @@ class _Reader:
 
     @cached_property
     def reuses(self) -> dict[SSAValue, tuple[SSAValue, ...]]:
-        """Buffers in `scratch` -> those whose bytes they take."""
+        """Buffers in `scratch` -> those that had their bytes last."""
         values = [value for value in self.scratch if value in self.writer]
         values.sort(key=self.writer.__getitem__)
         sizes = [padded(buffer_of(value).nbytes) for value in values]
@@ -119,9 +120,12 @@ class _Reader:
         if value not in self.numbers:
             type = buffer_of(value)
             if type.space is Space.SRAM:
-                if value not in self.writer:
+                whole = part_whole(value)
+                if whole not in self.writer:
                     raise InputError(f"a task reads {type} as a whole, which no task of the launch writes")
-                made: Buffer = TileBuffer(address_of(value), self.writer[value])
+                row = tile_row(value)
+                rows = None if row is None else Rows(row.rows, row.first, row.advance)
+                made: Buffer = TileBuffer(address_of(whole), self.writer[whole], rows)
             elif (whole := part_whole(value)) is not value:
                 assert isinstance(value, BlockArgument)
                 loop = value.block.parent_op()
@@ -166,26 +170,29 @@ class _Reader:
         value = op.inputs[read.operand]
         source = None
         if buffer_of(value).space is Space.SRAM:
-            producer = self.tasks[self.writer[value]] if value in self.writer else None
+            whole = part_whole(value)
+            producer = self.tasks[self.writer[whole]] if whole in self.writer else None
             if producer is None:
                 raise InputError(f"task @{info.name} reads {value.type} as a whole, which no task of the launch writes")
             source = producer
         slots = tuple(map(address_of, op.read_buffers(index)))
         constant = isinstance(value.owner, GlobalOp)  # not a part of one, which is another in each step
         return ScheduledRead(
-            read, slots, partial(_plan_read, self.chip, info, op.tiling.data, index, slots, source, constant)
+            read,
+            slots,
+            partial(_plan_read, self.chip, info, op.tiling.data, index, slots, source, constant, tile_row(value)),
         )
 
     # ---- order
 
     def _issued(self, op: Operation) -> list[Issued]:
-        """What an operation of the launch issues."""
+        """The action of an operation of the launch."""
         if isinstance(op, RepeatOp):
             return [Repeat(op.step_count, tuple(one for inner in op.body.block.ops for one in self._top(inner)))]
         return [*self._top(op)]
 
     def _top(self, op: Operation) -> list[Load | Execute]:
-        """What an operation at the launch's own level issues."""
+        """The action of an operation directly in the launch."""
         match op:
             case LoadOp():
                 return [self._load(op)]
@@ -228,18 +235,31 @@ def _plan_read(
     slots: Sequence[int],
     source: ScheduledTask | None,
     constant: bool,
+    row: TileRow | None,
 ) -> ReadPlan:
-    """The slices of a read; `source`: the task in whose tiles the operand lies, None for DRAM. Raises InputError."""
+    """
+    The slices of a read; `source`: the task in whose tiles the operand lies, None for DRAM, `row`: which row of it is
+    read in a step of a loop. Raises InputError.
+    """
     read = info.reads[index]
     held = None
     if source is not None:
-        held = source.distribution.reshaped(source.shape, shape_of(info.arguments[read.operand]))
+        shape = shape_of(info.arguments[read.operand])
+        if row is None:
+            held = source.distribution.reshaped(source.shape, shape)
+        else:
+            held = source.distribution.row(source.shape, row.rows, shape)
         if held is None:
             raise InputError(
                 f"task @{info.name} reads the result of @{source.info.name} in a shape in which its tiles are not "
                 "contiguous: put that in dram"
             )
     plan = plan_read(info, chip, Tiles.of(tiling, info.sizes), read, held, constant)
+    if row is not None and (plan.kind is not ReadKind.DIRECT or slots):
+        raise InputError(
+            f"task @{info.name} reads rows of {row.whole.type}, which lie on other cores than those that need them: "
+            "put that in dram"
+        )
     if plan.kind is ReadKind.DIRECT and slots:
         gathered = int(plan.whole.gathered.prod(axis=1).max(initial=0)) * plan.item_bytes
         return replace(plan, kind=ReadKind.GATHER, gathered=gathered)

@@ -1,8 +1,9 @@
-"""From the plan of a launch to its schedule: where each value lies, and when transfers and computations are issued."""
+"""Scheduling of a launch from its plan: the buffer of each value, and the order of transfers and computations."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 
 from xdsl.ir import SSAValue
@@ -24,6 +25,7 @@ from .launch_schedule import (
     LaunchSchedule,
     Load,
     Repeat,
+    Rows,
     ScheduledRead,
     ScheduledTask,
     Store,
@@ -36,8 +38,8 @@ def schedule_launch(network: NetworkPlan, dram: DramSegments, sram: SramLayout) 
     """
     The schedule of planned tasks.
 
-    Loads of a step are issued before the computation of the step before it, so that they overlap; the first constants
-    of a task during the last step of the task that `sram.ahead` names, else before the task begins.
+    Loads of a step are issued before the computation of the previous step, so that they overlap; the first constants of
+    a task during the last step of the task in `sram.ahead`, else before the task begins.
     """
     values = _Values(network, dram, sram)
     scratch: list[dict[Key, int]] = [{} for _ in network.tasks]
@@ -72,7 +74,7 @@ def schedule_launch(network: NetworkPlan, dram: DramSegments, sram: SramLayout) 
 
 
 class _Values:
-    """The buffers of values that tasks read and write, numbered in the order in which they are asked for."""
+    """The buffers of values that tasks read and write, numbered in the order of first use."""
 
     def __init__(self, network: NetworkPlan, dram: DramSegments, sram: SramLayout) -> None:
         self._network, self._dram, self._sram = network, dram, sram
@@ -84,16 +86,21 @@ class _Values:
         self.buffers: list[Buffer] = []
 
     def number(self, value: SSAValue) -> int:
-        """Of the buffer that holds a value."""
+        """Number of the buffer that holds a value."""
         root = memory_root(value)
         if root not in self._numbers:
             task = self._producer.get(root)
-            if (part := part_of(root)) is not None:
+            part = part_of(root)
+            if part is not None and self._in_cores(part.whole):
+                whole = self.buffers[self.number(part.whole)]
+                assert isinstance(whole, TileBuffer)
+                buffer = replace(whole, rows=Rows(part.rows, part.first_row, part.next_row))
+            elif part is not None:
                 whole = self.number(part.whole)
                 buffer = DramBuffer(
                     self._dram.addresses[part.whole] + part.start, bytes_of(root), task, (), whole, part.advance
                 )
-            elif task is not None and self._network.plans[task].resident:
+            elif task is not None and self._in_cores(root):
                 buffer = TileBuffer(self._sram.addresses.get(("tile", task, 0, 0), 0), task)
             else:
                 reuses = tuple(self.number(other) for other in self._dram.before.get(root, ()))
@@ -101,6 +108,14 @@ class _Values:
             self._numbers[root] = len(self.buffers)
             self.buffers.append(buffer)
         return self._numbers[root]
+
+    def _in_cores(self, root: SSAValue) -> bool:
+        task = self._producer.get(root)
+        return (
+            task is not None
+            and part_of(self._network.tasks[task].result) is None
+            and self._network.plans[task].resident
+        )
 
 
 def _task(
@@ -136,7 +151,7 @@ def _given(plan: ReadPlan) -> ReadPlan:
 
 
 def _multicast_from(plan: TaskPlan, index: int) -> int:
-    """The size of the smallest group of cores that share what they load; 0: none does."""
+    """The size of the smallest group of cores that share loads; 0: no group does."""
     size = plan.sizes[index]
     groups = plan.reads[index].groups
     return min((len(cores) for cores in groups if is_shared(len(cores), size.buffer_bytes * size.versions)), default=0)
@@ -144,8 +159,8 @@ def _multicast_from(plan: TaskPlan, index: int) -> int:
 
 def _values_first(number: int, network: NetworkPlan) -> bool:
     """
-    Whether other values come from DRAM before constants: of the first task, which waits for both, where they are fewer.
-    What cores pass on to each other is then on its way while they load the rest.
+    Whether other values are loaded before constants: for the first task, which waits for both, if they are fewer bytes.
+    What cores pass on to each other is then under way while they load the rest.
     """
     first = [0.0, 0.0]
     plan = network.plans[number]
@@ -167,7 +182,7 @@ def _streamed(plan: TaskPlan, *, constant: bool) -> list[int]:
 
 
 def _first_constants(number: int, network: NetworkPlan, sram: SramLayout) -> list[Load]:
-    """Loads of the constants of the first step, or of as many as have buffers."""
+    """Loads of the constants of the first step, or of as many steps as have buffers."""
     plan = network.plans[number]
     return [
         _load(number, plan, index, step)
@@ -188,7 +203,7 @@ def _load(number: int, plan: TaskPlan, index: int, step: int, relative: bool = F
 
 
 def _changes(plan: TaskPlan, index: int) -> bool:
-    """Whether the slice of a read is another in some later step."""
+    """Whether the slice of a read changes in a later step."""
     return plan.sizes[index].versions > 1 and not plan.sizes[index].kept
 
 
@@ -218,5 +233,5 @@ def _changing(plan: TaskPlan, *, constant: bool) -> list[int]:
 
 
 def _single_buffered(plan: TaskPlan) -> bool:
-    """Whether some read's next content overwrites the one in use."""
+    """Whether the next slice of some read overwrites the one in use."""
     return any(size.versions > 1 and plan.buffers_of(index) == 1 for index, size in enumerate(plan.sizes))

@@ -22,6 +22,7 @@ from ...dialects.dataflow.types import element_bytes, element_of, shape_of, ui8
 from ...dialects.locations import at
 from ...dialects.manycore import ComputeOp, ExecuteOp, LaunchOp, RepeatOp, Scratch
 from ...dialects.memory import AllocOp, BufferType, FreeOp, GatherOp, LoadOp, Space, StoreOp
+from ...dialects.memory.ops import buffer_of
 from ..ir.launch_names import name_buffers, unique_names
 from .dram_segments import SEGMENT_BITS, DramSegments, bytes_of
 from .launch_schedule import Action, Compute, Execute, Gather, LaunchSchedule, Load, Repeat, Store
@@ -37,8 +38,8 @@ def launch_function(
 ) -> FuncOp:
     """
     A function with the launch of a scheduled network, on buffers in DRAM that have no addresses yet: those of
-    constants, arguments and results, in the order of `dram.sizes`. What stays within the launch lies from address 0 on.
-    `cycles`: what each task is expected to add to the run.
+    constants, arguments and results, in the order of `dram.sizes`. Values internal to the launch have addresses from 0
+    on. `cycles`: what each task is expected to add to the run.
     """
     outside = [value for value in dram.addresses if value not in dram.lives]
     types = [BufferType(shape_of(value), element_of(value), Space.DRAM) for value in outside]
@@ -68,7 +69,7 @@ class _Writer:
         for key in self.sram.addresses:
             self.keys[key[1]].append(key)
         self.found: dict[Key, Key] = {}
-        """Of reads whose constants an earlier task has loaded: its buffer."""
+        """The buffers of reads whose constants an earlier task has loaded."""
         for read, first in self.network.kept.items():
             key: Key = ("read", *first, 0)
             if read != first and key in self.sram.addresses:
@@ -107,7 +108,7 @@ class _Writer:
 
     @cached_property
     def _by_task(self) -> list[list[Load | Execute]]:
-        """Each task, with the loads that stand between it and the task before it, or the beginning of its loop."""
+        """Each task, with the loads between it and the previous task, or the beginning of its loop."""
         found: list[list[Load | Execute]] = [[]]
         for one in self.schedule.order:
             if isinstance(one, Repeat):
@@ -120,18 +121,27 @@ class _Writer:
         return found[:-1]
 
     def _begin_loop(self, span: LoopSpan) -> RepeatOp:
-        """A loop without its body, whose arguments are known from now on."""
+        """Begin a loop, without its body; the arguments of the body are defined from now on."""
         loop = span.op
         values = [*loop.scanned_arguments, *loop.yielded[len(loop.initial) :]]
         parts = [(value, part) for value in values if (part := part_of(value)) is not None]
-        block = Block(arg_types=[BufferType(shape_of(value), element_of(value), Space.DRAM) for value, _ in parts])
+        wholes = [buffer_of(self.buffers[part.whole]) for _, part in parts]
+        rows = [
+            one.nbytes // part.rows if one.space is Space.SRAM else 0
+            for one, (_, part) in zip(wholes, parts, strict=True)
+        ]
+        types = [
+            _row_type(whole, part.rows) if row else BufferType(shape_of(value), element_of(value), Space.DRAM)
+            for (value, part), whole, row in zip(parts, wholes, rows, strict=True)
+        ]
+        block = Block(arg_types=types)
         for (value, _), argument in zip(parts, block.args, strict=True):
             self.buffers[value] = argument
         return RepeatOp(
             span.steps,
             [self.buffers[part.whole] for _, part in parts],
-            [part.start for _, part in parts],
-            [part.advance for _, part in parts],
+            [part.first_row * row if row else part.start for (_, part), row in zip(parts, rows, strict=True)],
+            [part.next_row * row if row else part.advance for (_, part), row in zip(parts, rows, strict=True)],
             Region(block),
         )
 
@@ -141,7 +151,7 @@ class _Writer:
         return dict(zip(self.sram.addresses, self.sram.buffers, strict=True))
 
     def _allocate(self, number: int, keys: Sequence[Key]) -> None:
-        """Buffers that are in use from a task on."""
+        """Allocate the buffers whose lifetime begins at a task."""
         value = memory_root(self.network.tasks[number].result)
         span = self.network.loop_of.get(number)
         for one in (value, *(span.op.stacked if span is not None and number == span.first else ())):
@@ -170,7 +180,7 @@ class _Writer:
         return AllocOp(BufferType(shape, element, Space.SRAM, placed.address), (placed.first, placed.last))
 
     def _buffers_of(self, number: int, role: str, index: int | None = None) -> list[SSAValue]:
-        """Those that are allocated already."""
+        """The buffers that are allocated already."""
         keys = [key for key in self.keys[number] if key[0] == role and (index is None or key[2] == index)]
         places = (self.found.get(key, key) for key in sorted(keys))
         return [self.allocated[key].buffer for key in places if key in self.allocated]
@@ -239,8 +249,15 @@ class _Writer:
             )
 
 
+def _row_type(whole: BufferType, rows: int) -> BufferType:
+    """Of one of so many rows of the largest tile of a value."""
+    outer, *inner = whole.shape
+    shape = (outer // rows, *inner) if outer % rows == 0 else (prod(whole.shape) // rows,)
+    return BufferType(shape, whole.element_type, Space.SRAM)
+
+
 def _unnamed(body: Region) -> Region:
-    """A copy of a task's body without names of values, which say less than those of tasks."""
+    """A copy of a task's body without names of values; those of tasks are more useful."""
     copy = body.clone()
     for value in (*copy.block.args, *(result for op in copy.block.ops for result in op.results)):
         value.name_hint = None
@@ -257,8 +274,8 @@ def _shape_of_buffer(role: str, index: int, info: TaskInfo, plan: TaskPlan) -> t
         read = plan.reads[index]
         element = element_of(info.operands[read.read.operand])
         count = plan.sizes[index].buffer_bytes // read.item_bytes
-        pieces = [piece for piece in read.whole.values() if read.kind is ReadKind.GATHER]
-        shapes = [piece.gathered_shape for piece in pieces] or [info.largest_slice(*read.read.uses[0], step)]
+        gathered = [sliced for sliced in read.whole.values() if read.kind is ReadKind.GATHER]
+        shapes = [sliced.gathered_shape for sliced in gathered] or [info.largest_slice(*read.read.uses[0], step)]
         return max(shapes, key=prod) if max(map(prod, shapes)) == count else (count,), element
     if role == "temporary" and index == info.scratch_buffer:
         return (plan.scratch_bytes,), ui8

@@ -1,4 +1,4 @@
-"""Listings (see `listing`) as executables."""
+"""Assembler: listings (see `listing`) to executables."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class _Assembler:
         self.host_weights_address, self.host_weights = self._image(tokens, lines, host=True)
 
     def _image(self, tokens: LineTokens, lines: Iterator[tuple[int, str]], *, host: bool) -> tuple[int, Buffer]:
-        """The address and the bytes of what lies in DRAM, or in the host's memory, before the run."""
+        """The address and the bytes of the initial contents of DRAM, or of the host's memory."""
         self.code = None
         address = tokens.integer("an address")
         tokens.expect("bytes")
@@ -174,7 +174,7 @@ class _Assembler:
             raise InputError(f"{tokens.place}: cannot read the weights {path}: {error}") from error
 
     def _checked(self, tokens: LineTokens, found: bytes, size: int, digest: str, start: int) -> Buffer:
-        """`size` bytes of what the listing gives, or from `start` on of what the caller gives, with that hash."""
+        """`size` bytes from the listing, or from `start` on of the caller's weights, checked against the hash."""
         if self.given_weights is None and not found and size:
             tokens.fail("the listing has no weights: give them with --weights FILE")
         weights = memoryview(found)[:size] if self.given_weights is None else as_view(self.given_weights)[start:][:size]
@@ -183,16 +183,16 @@ class _Assembler:
         return weights
 
     def _inline(self, tokens: LineTokens, lines: Iterator[tuple[int, str]]) -> bytes:
-        pieces: list[bytes] = []
+        chunks: list[bytes] = []
         for number, line in lines:
             line = line.strip()
             if line == ".end":
                 break
             try:
-                pieces.append(base64.b64decode(line, validate=True))
+                chunks.append(base64.b64decode(line, validate=True))
             except (binascii.Error, ValueError):
                 raise InputError(f"{self.place}:{number}: expected weights in base64, or '.end'") from None
-        return b"".join(pieces)
+        return b"".join(chunks)
 
     def finish(self) -> Executable:
         if not self.version or self.chip is None or self.controller is None:

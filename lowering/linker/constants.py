@@ -1,4 +1,4 @@
-"""The bytes of constants and weights, as they lie in DRAM."""
+"""The bytes of constants and weights in DRAM."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def constant_bytes(op: ConstantOp | WeightOp) -> NDArray[np.uint8]:
 
 
 def _content(op: ConstantOp) -> Hashable:
-    """Equal for the same elements, whichever bytes the attribute holds for `true`."""
+    """A key that is equal for equal elements, whichever byte the attribute uses for `true`."""
     return op.results[0].type, constant_bytes(op).tobytes()
 
 

@@ -1,8 +1,9 @@
 """
 The controller's program: copies between host and DRAM around and beside the launches.
 
-After the start of launch i it begins to copy in what launch i + 1 needs and what has room; after the end of launch i,
-what leaves. It waits for a copy in before the launch that needs it, for a copy out before its place is used again.
+After the start of launch i it begins to copy in what launch i + 1 needs and what fits; after the end of launch i, it
+copies out what leaves DRAM. It waits for a copy in before the launch that needs it, for a copy out before its bytes are
+reused.
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ class Boundary:
     """The copies before and after one launch."""
 
     before: list[Copy] = field(default_factory=list[Copy])
-    """In, and waited for, before the launch."""
+    """Copies in, before the launch, which waits for them."""
     beside: list[Copy] = field(default_factory=list[Copy])
-    """In for the next launch, while this one runs."""
+    """Copies in for the next launch, while this one runs."""
     after: list[Copy] = field(default_factory=list[Copy])
-    """Out when the launch is done, and waited for before the next one."""
+    """Copies out after the launch; the next launch waits for them."""
     after_beside: list[Copy] = field(default_factory=list[Copy])
-    """Out when the launch is done, while the next one runs."""
+    """Copies out after the launch, while the next one runs."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Start:
     """Begin copies, one after the other."""
 
     tag: int
-    """What to wait for; tags are used again after 2^16 others."""
+    """Tag of a later wait; tags are reused after 2^16 others."""
     copies: tuple[Copy, ...]
 
 
@@ -83,7 +84,7 @@ class _Actions:
         self._next = 0
 
     def start(self, copies: Sequence[Copy]) -> int | None:
-        """Begin the copies; the tag to wait for, None if there is nothing to copy."""
+        """Begin the copies. Returns the tag to wait for, None if there is nothing to copy."""
         copies = tuple(copy for copy in copies if copy.nbytes)
         if not copies:
             return None
@@ -125,7 +126,7 @@ def stepwise_actions(steps: Sequence[Copy | None], waits: Sequence[Sequence[int]
     Launches (None; numbered as they come, each once) and copies in one order; `waits`: for each step the numbers of
     those that have to be complete before it begins.
 
-    Copies that go the same way end in the order in which they begin: with one, those before it are waited for.
+    Copies in one direction end in the order in which they begin: a wait for one also waits for the earlier ones.
     """
     actions = _Actions()
     tags: dict[bool, list[tuple[int, int | None]]] = {True: [], False: []}

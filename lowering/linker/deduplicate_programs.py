@@ -1,4 +1,4 @@
-"""One program for all cores that do the same with other addresses, peers or descriptors.
+"""Program deduplication: one program for all cores whose instructions differ only in addresses, peers or descriptors.
 
 Cores whose words agree in everything that cannot be patched share a program; fields in which any two of them differ
 become parameters with one value per core. Descriptor numbers are narrowed to the program's own 16-bit table.
@@ -70,7 +70,7 @@ def _fixed_part(words: NDArray[np.void]) -> bytes:
 def _split_by_descriptors(
     cores: Sequence[int], words_of_core: Mapping[int, NDArray[np.void]], descriptors: int
 ) -> list[tuple[list[int], NDArray[np.int64]]]:
-    """`cores` in as few pieces (halves, quarters, ...) as have tables in range, each with the descriptors it uses."""
+    """`cores` in as few groups (halves, quarters, ...) as have tables in range, each with the descriptors it uses."""
     seen = np.zeros(descriptors + 1, dtype=np.bool_)
     for core in cores:
         seen[np.minimum(words_of_core[core]["desc"], descriptors)] = True

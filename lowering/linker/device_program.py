@@ -1,6 +1,6 @@
 """
-A whole program for a chip, as plain data: launches with their places in DRAM, what lies where before the run, and what
-the controller does in which order. Linking makes it; `write_program` says it as operations of the `memory` level.
+A whole program for a chip as plain data: launches with their addresses in DRAM, initial contents of memories, and what
+the controller does in which order. Linking makes it; `write_program` writes it as operations of the `memory` level.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from .controller import Action
 
 @dataclass(frozen=True)
 class PlacedLaunch:
-    """A launch at its places."""
+    """A launch with its addresses in DRAM."""
 
     name: str
     function: FuncOp
-    """A function on buffers that have no addresses yet, one a segment but the last, with the launch in it."""
+    """A function with the launch, on buffers without addresses, one for each segment but the last."""
     tasks: tuple[str, ...]
     """The network's names of its tasks."""
     segments: tuple[int, ...]
-    """DRAM address of each segment; of the last, where what stays within the launch lies."""
+    """DRAM address of each segment; the last one holds the values internal to the launch."""
     operators: int
-    """Number of the network's operators that it carries out."""
+    """Number of the network's operators that it executes."""
     locations: tuple[LocationAttr, ...] = ()
-    """The network's, where those of the function are numbers (see `part_locations`)."""
+    """The network's locations, where those of the function are numbers (see `numbered_locations`)."""
 
 
 @dataclass(frozen=True)
 class Datum:
-    """Constants that lie in a memory from before the run, one after the other, each padded."""
+    """Constants in the initial contents of a memory, contiguous, each padded."""
 
     space: Literal["dram", "host"]
     address: int
@@ -54,5 +54,5 @@ class DeviceProgram:
     tensors: tuple[TensorInfo, ...]
     """Inputs and outputs, in the order of the function's arguments and results."""
     kept: tuple[tuple[int, int], ...] = ()
-    """(host address, bytes) of areas in which the controller keeps values for a while."""
+    """(host address, bytes) of areas in which the controller keeps values temporarily."""
     notes: Mapping[str, str] = field(default_factory=dict[str, str])

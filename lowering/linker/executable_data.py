@@ -16,7 +16,7 @@ Space = Literal["dram", "host"]
 
 @dataclass(frozen=True)
 class Data:
-    """A piece of the bytes that DRAM or the host's memory holds before the run."""
+    """A section of the initial contents of DRAM or of the host's memory."""
 
     space: Space
     address: int
@@ -31,7 +31,7 @@ class Data:
 
     @property
     def end(self) -> int:
-        """One past the last byte of the image that the piece accounts for."""
+        """One past the last byte of the image that the section covers."""
         return self.address + max(self.room, self.nbytes)
 
     def load(self) -> NDArray[np.uint8]:

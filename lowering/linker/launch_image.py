@@ -1,4 +1,4 @@
-"""One launch as an executable for timing: its DRAM addresses are relative to segments."""
+"""One launch as an executable for timing, with DRAM addresses relative to segments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machine code of all launches of an executable at their places in DRAM."""
+"""Link the machine code of all launches of an executable at their DRAM addresses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .relocate import LaunchCode, Relocation, relocated
 
 @dataclass(frozen=True)
 class LinkedCode:
-    """The machine code of all launches at their places."""
+    """The linked machine code of all launches."""
 
     programs: list[Program]
     launches: list[Launch]
@@ -28,7 +28,7 @@ def link_codes(
     chip: Chip, codes: Sequence[LaunchCode], segments: Sequence[NDArray[np.int64]], names: Sequence[Sequence[str]]
 ) -> LinkedCode:
     """
-    Launches whose segments lie at the given DRAM addresses; `names`: of each one's tasks.
+    Link launches with their segments at the given DRAM addresses; `names`: of the tasks of each.
 
     Raises ResourceError for more sets of receivers than can be named.
     """
@@ -36,7 +36,7 @@ def link_codes(
     numbers = [sets.intern_rows(code.core_sets) for code in codes]
     programs = [idle_program()]
     known = {_content(programs[0]): 0}
-    """By content the number of a program: launches share it."""
+    """Program content -> its number; launches share equal programs."""
     launches: list[Launch] = []
     source_names: list[str] = []
     for number, code in enumerate(codes):

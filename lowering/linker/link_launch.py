@@ -1,4 +1,4 @@
-"""Streams of all cores to the machine code of a launch: synchronise, roll, share."""
+"""Streams of all cores to the machine code of a launch: synchronise, reroll loops, deduplicate programs."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def core_words(stream: CoreStream) -> NDArray[np.void]:
     arrays = stream.finish()
     wait, signal, states = synchronise_loops(arrays)
     words = wide_words(arrays, wait, signal)
-    pieces: list[NDArray[np.void]] = []
+    rerolled: list[NDArray[np.void]] = []
     at = 0
     for loop, known in zip(arrays.loops, states, strict=True):
-        pieces.append(reroll_loops(words[at : loop.starts[0]]))
-        pieces.append(roll_steps(words[loop.starts[0] : loop.starts[-1]], loop, known))
+        rerolled.append(reroll_loops(words[at : loop.starts[0]]))
+        rerolled.append(roll_steps(words[loop.starts[0] : loop.starts[-1]], loop, known))
         at = loop.starts[-1]
-    pieces.append(reroll_loops(words[at:]))
+    rerolled.append(reroll_loops(words[at:]))
     halt = np.zeros(1, dtype=WIDE)
     halt["op"], halt["desc"], halt["source"] = OPCODE["halt"], UNUSED, NO_SOURCE
-    return np.concatenate([*pieces, halt])
+    return np.concatenate([*rerolled, halt])

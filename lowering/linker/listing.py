@@ -1,8 +1,8 @@
 """
-Executables as listings: text that a person reads and `assembly` turns back into the same bytes.
+Executables as listings: readable text that `assemble` turns back into the same bytes.
 
 One directive or instruction a line, `;` starts a comment, strings are JSON. Programs and launches are written as in the
-`coreasm` dialect; sets, sources and descriptors are numbered in the order in which they stand.
+`coreasm` dialect; sets, sources and descriptors are numbered in their order in the text.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Programs of an executable as `Code`, whose sources go by name where the name tells which one is meant, and back."""
+"""Conversion of an executable's programs to and from `Code`, which refers to sources by name if the name is unique."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...support.errors import InputError
 
 
 class SourceTable:
-    """Names of the operations that words are from; a name may stand several times, and then means the first."""
+    """Names of the source operations of instruction words; a repeated name stands for its first occurrence."""
 
     def __init__(self, names: list[str]) -> None:
         """`names` grows when names are added."""
@@ -26,13 +26,13 @@ class SourceTable:
             self._first.setdefault(name, number)
 
     def name(self, number: int) -> str | int:
-        """The name, where it means this number; else the number."""
+        """The name if it stands for this number; else the number."""
         if number < len(self.names) and self._first[self.names[number]] == number:
             return self.names[number]
         return number
 
     def number(self, name: str | int) -> int:
-        """The number; that of a new name where it is not there yet."""
+        """The number of a name, which is added if it is new."""
         if isinstance(name, int):
             return name
         if name not in self._first:
@@ -41,7 +41,7 @@ class SourceTable:
         return self._first[name]
 
     def code(self, program: Program) -> Code:
-        """The program, its words right."""
+        """The `Code` of a program, whose words must be valid."""
         used = np.unique(program.sources)
         used = used[used != NO_SOURCE]
         own = np.searchsorted(used, program.sources).astype(np.uint32)
@@ -51,7 +51,7 @@ class SourceTable:
         return Code(canonical_words(program.words), program.descs, program.params, own, names)
 
     def program(self, name: str, code: Code) -> Program:
-        """The program; names of sources that are new go into the table."""
+        """The program; new names of sources are added to the table."""
         return Program(name, code.words, code.descs, code.params, self.sources(code))
 
     def sources(self, code: Code) -> NDArray[np.uint32]:
@@ -74,7 +74,7 @@ def launch_programs(exe: Executable, launch: int) -> list[str]:
 
 
 def core_sets_of(sets: Sequence[tuple[Sequence[int], str]], cores: int) -> NDArray[np.bool_]:
-    """[sets, cores] of core sets, each with its place in the text. Raises InputError."""
+    """[sets, cores] from core sets, each with its location in the text. Raises InputError."""
     rows = np.zeros((len(sets), cores), np.bool_)
     for row, (members, where) in zip(rows, sets, strict=True):
         if any(core >= cores for core in members):
@@ -85,8 +85,8 @@ def core_sets_of(sets: Sequence[tuple[Sequence[int], str]], cores: int) -> NDArr
 
 def launch_of(runs: Iterable[tuple[Run, str]], numbers: Mapping[str, int], cores: int, place: str) -> Launch:
     """
-    The launch of runs, each with its place in the text, of programs with these `numbers`; `place` is that of the
-    launch. Raises InputError.
+    The launch from its runs, each with its location in the text, of programs with these `numbers`; `place` is the
+    location of the launch. Raises InputError.
     """
     program_of_core = np.full(cores, -1, np.int32)
     params: list[NDArray[np.uint32]] = [np.zeros(0, np.uint32)] * cores

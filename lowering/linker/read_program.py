@@ -1,4 +1,4 @@
-"""A module of the `memory` level as a program for the chip: machine code of its launches, data, controller."""
+"""A module of the `memory` level to an executable: machine code of its launches, data, controller."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ from .write_program import OPERATORS
 
 def read_program(module: ModuleOp, chip: Chip, known: Mapping[str, LaunchCode] | None = None) -> Executable:
     """
-    The executable of a module. `known`: machine code of launches that has been made already, by digest of the schedule;
-    without, a module that somebody else has written is checked to be one for the chip.
+    The executable of a module. `known`: machine code of launches that exists already, by digest of the schedule.
+    Without it, the module may be a user's, and is checked against the chip.
 
-    Raises InputError naming what cannot be carried out, ResourceError for more sets of receivers than can be named.
+    Raises InputError naming what cannot be executed, ResourceError for more sets of receivers than can be named.
     """
     if known is None:
         check_chip(module, chip)
@@ -134,7 +134,7 @@ class _Reader:
         )
 
     def _kept_end(self) -> int:
-        """Host memory up to the end of what the controller keeps there for a while; 0: nothing."""
+        """Host memory up to the end of what the controller keeps there temporarily; 0: nothing."""
         last = self.function.body.block.last_op
         assert isinstance(last, ReturnOp)
         given = set(last.operands)
@@ -142,17 +142,17 @@ class _Reader:
         return max((_range(value)[1] for value in kept if buffer_of(value).space is Space.HOST), default=0)
 
     def _image(self, space: Space) -> tuple[NDArray[np.uint8], int]:
-        """The bytes that lie in a memory before the run, and the address of the first: in DRAM always 0."""
-        pieces = [piece for piece in data_of(self.module) if piece.space == space.value]
-        start = 0 if space is Space.DRAM else min((piece.address for piece in pieces), default=0)
-        data = np.zeros(max((piece.end for piece in pieces), default=start) - start, np.uint8)
-        for piece in pieces:
-            at = piece.address - start
-            data[at : at + piece.nbytes] = piece.load()
+        """The initial contents of a memory, and the address of the first byte: in DRAM always 0."""
+        entries = [entry for entry in data_of(self.module) if entry.space == space.value]
+        start = 0 if space is Space.DRAM else min((entry.address for entry in entries), default=0)
+        data = np.zeros(max((entry.end for entry in entries), default=start) - start, np.uint8)
+        for entry in entries:
+            at = entry.address - start
+            data[at : at + entry.nbytes] = entry.load()
         return data, start
 
     def _tensors(self) -> list[TensorInfo]:
-        """Inputs and outputs, with the place in DRAM of those that are copied as a whole."""
+        """Inputs and outputs, with the DRAM address of those that are copied as a whole."""
         block = self.function.body.block
         last = block.last_op
         assert isinstance(last, ReturnOp)
@@ -160,10 +160,13 @@ class _Reader:
 
         def add(value: SSAValue, name: str, role: Role, dram: int) -> None:
             type = buffer_of(value)
+            code = DTYPE_CODES[type.element_type]
+            if role == "output" and type.space is Space.DRAM and type.offset is not None:  # it stays there
+                table.append(TensorInfo(name, role, code, type.shape, type.offset, type.nbytes))
+                return
             if type.space is not Space.HOST or type.offset is None:
                 message = f"@main has {role} '{name}' of type {type}: expected a buffer with an offset in host"
                 raise located(InputError(message), value)
-            code = DTYPE_CODES[type.element_type]
             table.append(TensorInfo(name, role, code, type.shape, dram, type.nbytes, type.offset))
 
         whole = self._copied_whole()
@@ -174,7 +177,7 @@ class _Reader:
         return table
 
     def _copied_whole(self) -> dict[tuple[bool, SSAValue], int]:
-        """(to DRAM?, host buffer) -> the place in DRAM of the first copy of all of it."""
+        """(to DRAM?, host buffer) -> the DRAM address of the first copy of all of it."""
         found: dict[tuple[bool, SSAValue], int] = {}
         for op in self.ops:
             for one, other in _pairs(op):
@@ -237,7 +240,7 @@ class _Reader:
 
 
 def _constant(value: SSAValue) -> ConstantOp | WeightOp:
-    """Raises InputError for a value that is not known before the run."""
+    """The constant behind a value. Raises InputError if there is none."""
     if not isinstance(value.owner, ConstantOp | WeightOp):
         error = InputError(f"memory.global of {value.type}: expected constants and weights")
         raise located(error, next(iter(value.uses)).operation)
@@ -245,14 +248,16 @@ def _constant(value: SSAValue) -> ConstantOp | WeightOp:
 
 
 def _buffers(function: FuncOp) -> list[SSAValue]:
-    """All buffers of a function, of launches too."""
+    """All buffers of a function and of its launches."""
     found: list[SSAValue] = [value for value in function.body.block.args if isinstance(value.type, BufferType)]
     found += [op.buffer for op in function.walk() if isinstance(op, AllocOp | GlobalOp)]
     return found
 
 
 def _range(value: SSAValue) -> tuple[int, int]:
-    """First byte of a buffer, and where the next one may begin. Raises InputError for one without an address."""
+    """
+    First byte of a buffer, and the first byte after it with padding. Raises InputError for one without an address.
+    """
     start = address_of(value)
     return start, start + padded(buffer_of(value).nbytes)
 
@@ -288,7 +293,7 @@ def _figure(task: ExecuteOp, name: str) -> int:
 
 
 def _task_note(task: ExecuteOp) -> dict[str, object]:
-    """Facts of a task for reports that are not in the binary."""
+    """Figures of a task for reports, which are not in the binary."""
     return {
         "name": task.sym_name.data,
         "ops": [op.name.removeprefix("dataflow.") for op in task.ops],

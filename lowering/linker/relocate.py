@@ -1,4 +1,4 @@
-"""Move the machine code of a launch: DRAM addresses of segments to where these lie, core sets to the common table."""
+"""Relocation of the machine code of a launch: DRAM addresses of segments, and core sets in the common table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...dialects.coreasm.encoding import NO_SOURCE
-from ...dialects.coreasm.isa import INSTRUCTIONS
+from ...dialects.coreasm.isa import by_opcode
 from ...emulator.executable.executable import Launch, Program
 from ..launch.dram_segments import SEGMENT_BITS
 from .wide_words import HIGH_HALF
@@ -17,14 +17,12 @@ from .wide_words import HIGH_HALF
 _LOW = np.int64(0xFFFF_FFFF)
 _WITHIN = np.int64((1 << SEGMENT_BITS) - 1)
 _SET_FIELD = 3
-_HAS_CORE_SET = np.zeros(256, np.bool_)
-for _instruction in INSTRUCTIONS:
-    _HAS_CORE_SET[_instruction.code] = _instruction.core_set
+_HAS_CORE_SET: NDArray[np.bool_] = by_opcode(lambda i: i.core_set, np.bool_)
 
 
 @dataclass(frozen=True)
 class LaunchCode:
-    """The machine code of one launch before it is linked; nothing in it depends on where it is put."""
+    """The position-independent machine code of one launch before it is linked."""
 
     programs: list[Program]
     """Program 0 is the idle one."""
@@ -46,7 +44,7 @@ class Relocation:
 
 
 def relocated(code: LaunchCode, to: Relocation) -> tuple[list[Program], Launch]:
-    """The programs and the launch (which numbers these programs) at their places. The code itself is left alone."""
+    """The relocated programs and launch (which numbers these programs). The code itself is not changed."""
     programs: list[Program] = []
     params: list[NDArray[np.uint32]] = list(code.launch.params_of_core)
     for number, program in enumerate(code.programs):
@@ -83,7 +81,7 @@ class _Moving:
     params: NDArray[np.uint32]
     values: NDArray[np.uint32]
     added: list[tuple[int, int, NDArray[np.int64]]]
-    """Parameters that moving has made necessary: word, field, values."""
+    """Parameters that relocation has added: word, field, values."""
 
     def _column(self, field: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """[rows] the parameter that sets this field, or -1."""
@@ -93,7 +91,9 @@ class _Moving:
         return found[rows]
 
     def addresses(self, rows: NDArray[np.int64], slot: int, high: int, segments: NDArray[np.int64]) -> None:
-        """Move the DRAM operands of words `rows`, whose low half is in address field `slot`, the upper in `high`."""
+        """
+        Relocate the DRAM operands of words `rows`, whose low half is in address field `slot`, the upper half in `high`.
+        """
         columns = {field: self._column(field, rows) for field in (slot, high)}
         fixed = (columns[slot] < 0) & (columns[high] < 0)
         plain = rows[fixed]

@@ -1,10 +1,10 @@
 """
 The steps of a loop as a hardware loop.
 
-Of a loop with many steps, streams hold the first few, and the last. From some step on, what units know of each other
-when a step begins is the same as a step before (`synchronise` says so), and the words of steps are equal in everything
-but addresses that advance by constants: these steps become one body. The stream of instructions that is executed is the
-one that would be there if all steps had been emitted.
+Of a loop with many steps, streams contain the first few and the last. From some step on, the state of synchronisation
+at the beginning of a step equals that of the previous step (from `synchronise`), and the words of steps are equal in
+everything but addresses that advance by constants: these steps become one body. The executed stream of instructions is
+the same as if all steps had been emitted.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from .wide_words import HIGH_HALF, WIDE, address_operands
 
 
 class UnlikeSteps(MeshloomError):
-    """The steps of a loop that were emitted are not alike in the end."""
+    """The last of the emitted steps of a loop still differ from each other."""
 
 
 def roll_steps(words: NDArray[np.void], loop: EmittedLoop, states: NDArray[np.uint64]) -> NDArray[np.void]:
     """
-    The words [n] WIDE of the emitted steps, without loops and registers, as all steps [<= n] WIDE. `states`: of the
-    emitted steps, what units know when they begin (see `synchronise`).
+    The words [n] WIDE of the emitted steps, without loops and registers, as all steps [<= n] WIDE. `states`: the state
+    of synchronisation at the beginning of each emitted step (see `synchronise`).
 
-    Raises UnlikeSteps where steps are not alike, MeshloomError where a step advances too many addresses.
+    Raises UnlikeSteps if steps are not alike, MeshloomError if a step advances too many addresses.
     """
     if len(loop.numbers) == loop.steps:
         return reroll_loops(words)
@@ -50,15 +50,15 @@ def roll_steps(words: NDArray[np.void], loop: EmittedLoop, states: NDArray[np.ui
     count += alike
     while first and _follows(parts[first - 1], body, deltas, 1):
         first, count, body = first - 1, count + 1, parts[first - 1]
-    pieces = [reroll_loops(np.concatenate(parts[:first]))] if first else []
-    pieces.append(_loop(body, deltas, count))
+    rerolled = [reroll_loops(np.concatenate(parts[:first]))] if first else []
+    rerolled.append(_loop(body, deltas, count))
     if not alike:
-        pieces.append(reroll_loops(parts[-1]))
-    return np.concatenate(pieces)
+        rerolled.append(reroll_loops(parts[-1]))
+    return np.concatenate(rerolled)
 
 
 def _deltas(one: NDArray[np.void], other: NDArray[np.void]) -> NDArray[np.int64] | None:
-    """[n, 4] by how much the addresses of the operands advance; None where the words differ in other things."""
+    """[n, 4] by how much the addresses of the operands advance; None if the words differ in anything else."""
     if len(one) != len(other):
         return None
     is_address, values = address_operands(one)
@@ -68,7 +68,7 @@ def _deltas(one: NDArray[np.void], other: NDArray[np.void]) -> NDArray[np.int64]
 
 
 def _follows(one: NDArray[np.void], other: NDArray[np.void], deltas: NDArray[np.int64], steps: int) -> bool:
-    """Whether `other` is what `one` is so many steps later."""
+    """Whether `other` equals `one` after this many steps."""
     if len(one) != len(other):
         return False
     expected = one.copy()
@@ -90,31 +90,34 @@ def _advance(words: NDArray[np.void], by: NDArray[np.int64]) -> None:
 
 
 def _loop(body: NDArray[np.void], deltas: NDArray[np.int64], count: int) -> NDArray[np.void]:
-    """`count` steps: the words that advance have registers of their own, what lies between them may hold loops."""
+    """
+    A loop of `count` steps: words whose addresses advance have registers of their own, the words between them may hold
+    loops.
+    """
     steps = sorted({int(delta) for delta in deltas.ravel() if delta})
     if len(steps) >= MAX_REGISTERS:
         raise MeshloomError(f"a step of a loop advances {len(steps)} addresses: unroll it")
     register = {delta: MAX_REGISTERS - number for number, delta in enumerate(steps)}
     advancing = np.flatnonzero(deltas.any(axis=1))
-    pieces: list[NDArray[np.void]] = []
+    rerolled: list[NDArray[np.void]] = []
     at = 0
     for place in (*advancing.tolist(), len(body)):
         if place > at:
-            pieces.append(_within(body[at:place], MAX_REGISTERS - len(steps)))
+            rerolled.append(_within(body[at:place], MAX_REGISTERS - len(steps)))
         if place < len(body):
             word = body[place : place + 1].copy()
             word["regs"] = sum(register[int(delta)] << 4 * slot for slot, delta in enumerate(deltas[place]) if delta)
-            pieces.append(word)
+            rerolled.append(word)
         at = place + 1
     like = body[:1]
     begin = [_control("li", register[delta], 0, 0, like) for delta in steps]
     again = [_control("addi", register[delta], delta, 0, like) for delta in steps]
-    inside = np.concatenate([*pieces, *again])
+    inside = np.concatenate([*rerolled, *again])
     return np.concatenate([*begin, _control("loop", 0, count, len(inside), like), inside])
 
 
 def _within(words: NDArray[np.void], registers: int) -> NDArray[np.void]:
-    """Words in a loop, rolled where that leaves depth and registers."""
+    """Words inside a loop, rerolled as far as depth and registers allow."""
     rolled = reroll_loops(words)
     loops = rolled[rolled["op"] == OPCODE["loop"]]
     used = rolled["imm"][np.isin(rolled["op"], [OPCODE["li"], OPCODE["addi"]])]

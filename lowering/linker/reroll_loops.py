@@ -1,8 +1,8 @@
 """Fold repeats in the words of a core into hardware loops; the stream of instructions that is executed stays the same.
 
-Words that come again, equal in everything but addresses that advance by constants, become
+Repeated words, equal in everything but addresses that advance by constants, become
 `loop count, body` with registers that hold iteration * delta: `li` before the loop where its registers begin, `addi`
-at the end of the body. Loops nest; a register that an inner loop has moved is corrected by the outer body's `addi`
+at the end of the body. Loops nest; a register that an inner loop has advanced is corrected by the outer body's `addi`
 (delta - count * inner delta), which vanishes for contiguous accesses. Only what saves words is folded.
 """
 
@@ -80,7 +80,7 @@ class _Loop:
 
 
 def _fold_all(items: Items, loops: list[_Loop], least: int) -> Items:
-    """Fold, shortest periods first, until nothing is found any more."""
+    """Fold, shortest periods first, until no repeat is left."""
     for _ in range(_MAX_ROUNDS):
         before = len(items.classes)
         for period in candidate_periods(items.classes, _PERIODS[least]).tolist():
@@ -121,7 +121,7 @@ class _Writer:
         self._index: list[int] = []
         self._regs: list[int] = []
         self._control: list[tuple[int, int, int, int, int]] = []
-        """(position, opcode, imm, addr0, addr1) of control words; their index is the word that lends its source."""
+        """(position, opcode, imm, addr0, addr1) of control words; the index is the word whose source they take."""
 
     def top_level(self, nodes: NDArray[np.int64]) -> None:
         numbers: list[int] = nodes.tolist()

@@ -1,4 +1,4 @@
-"""The machine code of a schedule."""
+"""Instruction selection: the machine code of a schedule."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .relocate import LaunchCode
 from .reroll_loop_steps import UnlikeSteps
 
 FRONTS = (6, 24)
-"""Steps of a loop that are emitted before it is expected that all others are like the last of them."""
+"""Numbers of steps of a loop that are emitted, in turn, until the last of them are alike."""
 
 
 def select_launch(schedule: LaunchSchedule, chip: Chip) -> tuple[Machine, LaunchCode]:
     """
-    The streams of all cores, and the code that they become.
+    The streams of all cores, and their machine code.
 
-    Raises MeshloomError for what cannot be done, `UnlikeSteps` for loops whose steps never become alike.
+    Raises MeshloomError for what cannot be selected, `UnlikeSteps` for loops whose steps do not become alike.
     """
     for front in FRONTS:
         machine = generate(schedule, chip, front)

@@ -17,20 +17,20 @@ from ...support.errors import MeshloomError
 from .controller import Begin, Join, controller_words
 
 SEMAPHORE = 0
-"""Counts what has arrived at a core."""
+"""The semaphore that counts messages at a core."""
 _MOST = 1 << 16
-"""Core sets, and descriptors of a program, that an instruction can name."""
+"""Largest number of core sets, and of descriptors of a program, that an instruction can name."""
 
 
 def spike_program(messages: Messages, chip: Chip, mesh: Mesh, spike_bytes: int) -> Executable:
     """
     The executable of a step, in one launch.
 
-    A core puts its messages, the farthest first, then waits until all that are sent to it have arrived. The first half
-    of its memory holds what it sends, the second what it is sent; both are rings, and no values are computed: it is a
-    program for cycles, traffic and energy. Messages of more than half of the memory go in several puts.
+    A core sends its messages, the farthest first, then waits until all messages to it have arrived. The first half of
+    its memory holds outgoing messages, the second incoming ones; both are rings, and no values are computed: the
+    program is for measuring cycles, traffic and energy. Messages of more than half of the memory go in several puts.
 
-    Raises MeshloomError where sets or sizes are more than an instruction can name.
+    Raises MeshloomError if sets or sizes exceed what an instruction can name.
     """
     if len(messages.sets) > _MOST:
         raise MeshloomError(f"{len(messages.sets):,} sets of cores are more than {_MOST:,}: use fewer cores")
@@ -62,7 +62,7 @@ def spike_program(messages: Messages, chip: Chip, mesh: Mesh, spike_bytes: int) 
 def _in_parts(
     numbers: NDArray[np.int64], nbytes: NDArray[np.int64], most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(set, bytes) of each put: messages of more than `most` bytes in several."""
+    """(set, bytes) of each put; messages of more than `most` bytes are split."""
     parts = -(-nbytes // most)
     which = np.repeat(np.arange(len(nbytes)), parts)
     last = np.cumsum(parts) - 1

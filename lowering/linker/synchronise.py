@@ -1,11 +1,11 @@
-"""Token bits for an instruction stream: which instruction waits for which, derived from the bytes they touch.
+"""Token bits of an instruction stream: which instruction waits for which, derived from the bytes that they access.
 
-Two accesses conflict if they overlap in one space and at least one writes. Units run in order, so for every
-instruction only the newest conflicting access of each other unit matters, and of those only what the instruction's
-unit does not know already. Knowledge is a vector clock per instruction (newest instruction of each unit that has
-completed before this one starts), so needs implied through other units are dropped. As a need is dropped unless it is
-newer than everything known, the producers that one unit waits for on another strictly increase: the k-th signal
-always meets the k-th wait, and no instruction needs more than one bit each way.
+Two accesses conflict if they overlap in one space and at least one writes. Units run in order, so for every instruction
+only the newest conflicting access of each other unit matters, and of those only accesses not yet known to have
+completed. Knowledge is a vector clock per instruction (newest instruction of each unit that has completed before this
+one starts), so needs implied through other units are dropped. As a need is dropped unless it is newer than everything
+known, the producers that one unit waits for on another strictly increase: the k-th signal always meets the k-th wait,
+and no instruction needs more than one bit each way.
 
 No schedule of the units can deadlock: tokens point backwards in program order only, and the oldest instruction that
 has not completed is at the head of its queue with all its tokens there, however short the queues are.
@@ -38,8 +38,8 @@ def synchronise_loops(
     stream: StreamArrays,
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8], list[NDArray[np.uint64]]]:
     """
-    As `synchronise`, and for each loop a number for what units know of each other when its emitted steps begin, counted
-    from there: where two steps have the same, and the same instructions, so have all after them.
+    As `synchronise`, and for each loop a number for the state of synchronisation at the beginning of each emitted step,
+    relative to that step: if two steps have the same number and the same instructions, so have all after them.
     """
     marks = [
         (start, loop.starts[0], loop.starts[max(0, place - 1)])
@@ -62,7 +62,7 @@ def synchronise_units(
 def _synchronise(
     unit: NDArray[np.uint8], effect_start: NDArray[np.int64], effects: NDArray[np.int64], marks: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint64]]:
-    """`marks`: [n, 3] where emitted steps begin, where their loop does, and where the step before does; ascending."""
+    """`marks`: [n, 3] first instruction of an emitted step, of its loop, and of the previous step; ascending."""
     states = np.zeros(len(marks), np.uint64)
     wait = np.zeros(len(unit), dtype=np.uint8)
     signal = np.zeros(len(unit), dtype=np.uint8)
@@ -84,7 +84,7 @@ def _synchronise(
 
 
 def _touches_written(ranges: NDArray[np.int64], writes: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """For every range whether anything ever writes a byte of it: reads of constants need no bookkeeping."""
+    """For every range whether any instruction writes a byte of it; reads of constants need no bookkeeping."""
     written = ranges[writes]
     if len(written) == 0:
         return writes
@@ -99,7 +99,7 @@ def _touches_written(ranges: NDArray[np.int64], writes: NDArray[np.bool_]) -> ND
 def _split(
     at: np.int64, starts: NDArray[np.int64], slots: NDArray[np.int64], count: int, access: NDArray[np.int64]
 ) -> tuple[int, int]:
-    """Make `at` the first byte of a segment; returns its position and the new number of segments."""
+    """Split segments so that `at` is the first byte of one. Returns its position and the new number of segments."""
     low, high = 0, count
     while low < high:
         middle = (low + high) >> 1
@@ -123,7 +123,7 @@ def _split(
 
 @jit
 def _remove(first: int, last: int, starts: NDArray[np.int64], slots: NDArray[np.int64], count: int) -> int:
-    """Delete segments first .. last - 1, giving their slots back; returns the new number of segments."""
+    """Delete segments first .. last - 1 and free their slots. Returns the new number of segments."""
     gone = last - first
     if gone == 0:
         return count
@@ -137,7 +137,7 @@ def _remove(first: int, last: int, starts: NDArray[np.int64], slots: NDArray[np.
 
 @jit
 def _grown(array: NDArray[np.int64]) -> NDArray[np.int64]:
-    """A copy with room for twice as many."""
+    """A copy with twice the capacity."""
     result = np.empty(2 * len(array), np.int64)
     result[: len(array)] = array
     return result
@@ -146,8 +146,8 @@ def _grown(array: NDArray[np.int64]) -> NDArray[np.int64]:
 @jit
 def _place(index: np.int64, mark: NDArray[np.int64]) -> np.uint64:
     """
-    An instruction counted from the beginning of a step. Those of a loop before the last step are after all that is
-    before the loop, and before all that steps wait for: which of them it is does not matter.
+    The number of an instruction relative to the beginning of a step. Those of a loop before the last step are after all
+    that is before the loop, and before all that steps wait for; they need not be distinguished.
     """
     if index < mark[1]:
         return np.uint64(index + 1)
@@ -166,7 +166,7 @@ def _state(
     clock: NDArray[np.int32],
     mark: NDArray[np.int64],
 ) -> np.uint64:
-    """A hash over all that decides what instructions after a mark wait for."""
+    """A hash over everything that determines what instructions after a mark wait for."""
     code = np.uint64(count)
     factor = np.uint64(0x9E3779B97F4A7C15)
     for me in range(UNITS):
@@ -200,7 +200,7 @@ def _fill_bits(
     wait: NDArray[np.uint8],
     signal: NDArray[np.uint8],
 ) -> None:
-    """Walk the stream once. The state of memory is a sorted list of segments that cover it.
+    """Compute the bits in one walk through the stream. The state of memory is a sorted list of segments that cover it.
 
     access[slot, u] is the newest read of the segment by unit u since its last write, access[slot, 8] that write
     (-1: none). Earlier accesses are ordered before the last write already. clock[i, v] is the newest instruction of

@@ -1,24 +1,20 @@
-"""Instruction words on their way from streams to programs: as in the binary, but with 32-bit descriptor operands."""
+"""Instruction words between streams and programs: as in the binary, but with 32-bit descriptor operands."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...dialects.coreasm.encoding import SLOTS, WORD
-from ...dialects.coreasm.isa import INSTRUCTIONS
+from ...dialects.coreasm.encoding import WORD
+from ...dialects.coreasm.isa import by_operand
 from ..codegen.stream import CORE_SET_FLAG, StreamArrays
 
 WIDE = np.dtype([*WORD.descr[:-1], ("desc", "<u4", (4,)), ("source", "<u4")])
 """One instruction; `desc` as in `stream` (descriptor number, core set, IMMEDIATE or UNUSED)."""
 
 
-HIGH_HALF = np.full((256, SLOTS), -1, np.int8)
+HIGH_HALF: NDArray[np.int8] = by_operand(lambda o: -1 if o.high is None else o.high, np.int8, -1)
 """[256, 4] for operands that are 64-bit DRAM addresses the address field with the upper half, else -1; by opcode."""
-for _instruction in INSTRUCTIONS:
-    for _operand in _instruction.operands:
-        if _operand.high is not None:
-            HIGH_HALF[_instruction.code, _operand.slot] = _operand.high
 
 
 def wide_words(stream: StreamArrays, wait: NDArray[np.uint8], signal: NDArray[np.uint8]) -> NDArray[np.void]:
@@ -31,7 +27,9 @@ def wide_words(stream: StreamArrays, wait: NDArray[np.uint8], signal: NDArray[np
 
 
 def address_operands(words: NDArray[np.void]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Which operands are addresses (those with a descriptor), and their values with upper halves, each [n, 4]."""
+    """
+    Mask of the operands that are addresses (those with a descriptor), and their values with upper halves, each [n, 4].
+    """
     is_address = words["desc"] < CORE_SET_FLAG
     low = words["addr"].astype(np.int64)
     halves = HIGH_HALF[words["op"]].astype(np.int64)

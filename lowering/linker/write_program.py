@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -30,7 +31,7 @@ from .controller import Begin, Copy, Join, Start, Wait
 from .device_program import Datum, DeviceProgram, PlacedLaunch
 
 OPERATORS = "manycore.operators"
-"""Attribute of launches: the number of the network's operators that they carry out."""
+"""Attribute of launches: the number of the network's operators that they execute."""
 
 
 def write_program(program: DeviceProgram, chip: Chip) -> ModuleOp:
@@ -39,7 +40,7 @@ def write_program(program: DeviceProgram, chip: Chip) -> ModuleOp:
 
 
 class _Memory:
-    """The buffers of a memory that are there now, none of which shares bytes with another."""
+    """The current buffers of a memory, which are disjoint."""
 
     def __init__(self, space: Space, writer: _Writer) -> None:
         self._space, self._writer = space, writer
@@ -48,7 +49,7 @@ class _Memory:
         """First byte -> buffer."""
 
     def add(self, value: SSAValue) -> None:
-        """From now on a buffer is there; those that share bytes with it are not any more."""
+        """Add a buffer, which replaces those that share bytes with it."""
         low, high = _range(value)
         first = bisect_right(self._lows, low)
         if first and (low < _range(self._at[self._lows[first - 1]])[1] or self._lows[first - 1] == low):
@@ -60,7 +61,7 @@ class _Memory:
         self._at[low] = value
 
     def get(self, type: BufferType) -> SSAValue:
-        """Memory that is there as a buffer of this type; it is allocated if it is not."""
+        """The current buffer at these bytes with this type; it is allocated if there is none."""
         low, high = type.offset or 0, (type.offset or 0) + type.nbytes
         place = bisect_right(self._lows, low) - 1
         value = self._at[self._lows[place]] if place >= 0 else None
@@ -69,7 +70,7 @@ class _Memory:
         return value if value.type == type else self._writer.add(ViewOp(value, type)).results[0]
 
     def define(self, type: BufferType) -> SSAValue:
-        """As `get`, for what is written: a part of a buffer that is there becomes a buffer of its own."""
+        """As `get`, for a write: a part of a current buffer becomes a buffer of its own."""
         known = self._at.get(type.offset or 0)
         if known is not None and buffer_of(known).nbytes == type.nbytes:
             return self.get(type)
@@ -78,7 +79,7 @@ class _Memory:
         return made
 
     def type_at(self, address: int, nbytes: int) -> BufferType:
-        """The type under which these bytes are known, but for those that fill up the last block, else one of bytes."""
+        """The type of the current buffer at these bytes (up to padding), else a type of bytes."""
         known = self._at.get(address)
         if known is not None and nbytes in (size := buffer_of(known).nbytes, padded(size)):
             return buffer_of(known)
@@ -99,7 +100,7 @@ def _host_type(tensor: TensorInfo) -> BufferType:
 
 
 def _free_after_last_use(block: Block) -> None:
-    """Free buffers in DRAM once what uses them last has ended."""
+    """Free buffers in DRAM once what uses them last has ended, but for those that are returned."""
     ops = list(block.ops)
     ended = {op.token: op for op in ops if isinstance(op, WaitOp)}
     """Token -> the operation that waits for it."""
@@ -115,7 +116,8 @@ def _free_after_last_use(block: Block) -> None:
                 waiting += [result for result in user.results if isinstance(user, ViewOp)]
                 end = next((ended[result] for result in user.results if result in ended), user)
                 last = end if last.is_before_in_block(end) else last
-        block.insert_op_after(FreeOp(op), last)
+        if not isinstance(last, ReturnOp):
+            block.insert_op_after(FreeOp(op), last)
 
 
 class _Writer:
@@ -138,12 +140,14 @@ class _Writer:
             argument = self.block.insert_arg(_host_type(tensor), len(self.block.args))
             argument.name_hint = value_name(tensor.name, "tensor")
             self.host.add(argument)
-        results: list[SSAValue] = []
+        results: dict[str, SSAValue] = {}
         for tensor in outputs:
+            if tensor.host_address < 0:
+                continue
             alloc = self.add(AllocOp(_host_type(tensor)))
             alloc.results[0].name_hint = value_name(tensor.name, "tensor")
             self.host.add(alloc.results[0])
-            results.append(alloc.results[0])
+            results[tensor.name] = alloc.results[0]
         for datum in program.data:
             self._hold(datum)
         for address, nbytes in program.kept:
@@ -159,8 +163,12 @@ class _Writer:
                     tokens[action] = self._launch(program.launches[number])
                 case Join(number):
                     self.add(WaitOp(tokens[Begin(number)]))
+        for tensor in outputs:
+            if tensor.host_address < 0:  # it stays in DRAM
+                type = BufferType(tensor.shape, ELEMENT_TYPES[tensor.dtype], Space.DRAM, tensor.dram_address)
+                results[tensor.name] = self.dram.get(type)
         names = [tensor.name for tensor in inputs], [tensor.name for tensor in outputs]
-        module = ModuleOp([main_function(self.block, results, names)])
+        module = ModuleOp([main_function(self.block, [results[name] for name in names[1]], names)])
         _free_after_last_use(self.block)
         name_chip(module, chip)
         if program.notes:

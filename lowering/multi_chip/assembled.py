@@ -13,13 +13,14 @@ from .read_stages import read_stages
 
 
 def is_assembled(module: ModuleOp) -> bool:
-    """Whether a module, or that of each of its stages, is at the level of instructions."""
+    """Whether a module, or each module of its stages, is at the level of instructions."""
     return all(is_executable(network) for network in networks_of(module))
 
 
 def assembled(module: ModuleOp, place: str = "the module") -> Executable | ChipPipeline:
     """
-    What a module of instructions describes. Raises InputError as `coreasm_to_executable` and `read_stages` do.
+    The executable, or the pipeline of several, that a module of instructions describes. Raises InputError as
+    `coreasm_to_executable` and `read_stages` do.
     """
     if not stages_of(module):
         return coreasm_to_executable(module, place)

@@ -39,7 +39,7 @@ def read_stages(module: ModuleOp) -> Stages:
 
     Raises InputError, located, where a module has not the inputs and outputs of its stage, where two stages share a
     module, for other operations in `@main` than stages and reshapes between them, and for results that go by another
-    name there than in their stage.
+    name there than in their stage, or are to stay in the memory of a chip.
     """
     main = find_main(module)
     sources: dict[SSAValue, Feed] = {
@@ -48,6 +48,7 @@ def read_stages(module: ModuleOp) -> Stages:
     modules: list[ModuleOp] = []
     feeds: list[dict[str, Feed]] = []
     outputs: list[tuple[str, int]] = []
+    stays: set[Feed] = set()
     for op in main.body.block.ops:
         match op:
             case StageOp():
@@ -57,6 +58,7 @@ def read_stages(module: ModuleOp) -> Stages:
                 feeds.append({name: sources[value] for name, value in zip(interface.inputs, op.inputs, strict=True)})
                 number = len(modules)
                 modules.append(op.module)
+                stays |= {Feed(number, name) for name in interface.stays}
                 sources |= {
                     value: Feed(number, name) for name, value in zip(interface.outputs, op.outputs, strict=True)
                 }
@@ -67,11 +69,15 @@ def read_stages(module: ModuleOp) -> Stages:
             case _:
                 error = InputError(f"'{op.name}' stands beside stages in @main: expected stages and reshapes only")
                 raise located(error, op)
+    for name, chip in outputs:
+        if Feed(chip, name) in stays:
+            message = f"result '{name}' of the network is to stay in the memory of chip {chip}: let it go to the host"
+            raise located(InputError(message), main)
     return Stages(tuple(modules), tuple(feeds), tuple(argument_names(main)), tuple(outputs))
 
 
 def _interface(stage: StageOp) -> NetworkInterface:
-    """The interface of a stage's module. Raises InputError where the stage has another one."""
+    """The interface of a stage's module. Raises InputError if it differs from that of the stage."""
     interface = network_interface(stage.module)
     for what, here, there in (
         ("inputs", stage.inputs, interface.inputs),

@@ -31,8 +31,8 @@ def write_stages(
     """
     The module of a network whose stages are `modules`, which are cloned.
 
-    `feeds` says where each stage's inputs come from, `inputs` names those of the network, in their order, and `outputs`
-    its outputs, with the chip that gives each.
+    `feeds` are the sources of each stage's inputs, `inputs` the names of the network's, in order, and `outputs` its
+    outputs, with the chip that computes each.
     """
     interfaces = [network_interface(module) for module in modules]
     types: dict[str, Attribute] = {}
@@ -64,7 +64,7 @@ def write_stages(
 
 
 def _last_located(module: ModuleOp) -> Operation:
-    """What stands for a stage: its last operation that says what it was made for."""
+    """The operation whose location a stage gets: its last one with a location."""
     return next((op for op in reversed(list(module.walk())) if is_known(op.location)), module)
 
 
@@ -79,7 +79,7 @@ def executables_to_coreasm(
 
 
 def _typed(value: SSAValue, type: Attribute, block: Block) -> SSAValue:
-    """The value in the shape in which a stage reads it."""
+    """The value reshaped as a stage reads it."""
     if value.type == type:
         return value
     assert isinstance(type, TensorType)

@@ -1,4 +1,4 @@
-"""Saving memory between launches that are there: by thresholds, or more than was saved before (spec 1)."""
+"""Memory saving between existing launches: by thresholds, or in addition to what was saved before (spec 1)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ def add_offload(
     function: FuncOp, chip: Chip, budget: Budget, cache: CompileCache, unsaved: int | None = None
 ) -> LaunchCompilation:
     """
-    A function of launches, and of operations of `memory` that stay, in which more memory is saved.
+    Save more memory in a function of launches and operations of `memory`, which are kept.
 
-    With thresholds, what they choose leaves; with a budget, they choose again among what came of it until all fits
-    ([0165]). Else, what has not left yet leaves until all fits. `unsaved`: bytes that the network needs if nothing is
-    saved; None: what it needs now. Raises BudgetError for a budget that is not kept so, with one that is.
+    With thresholds, the tensors that they choose are offloaded; with a budget too, they choose again in the result
+    until it fits ([0165]). Otherwise, further tensors are offloaded until it fits. `unsaved`: bytes that the network
+    needs without saving; None: what it needs now. Raises BudgetError for a budget that cannot be kept, naming one that
+    can.
     """
     launch_codes = CompiledLaunches(chip, cache)
     needed = peak_of(function, launch_codes, chip.dram_bytes)
@@ -57,8 +58,9 @@ def _shared(
     function: FuncOp, launch_codes: CompiledLaunches, capacity: int, apart: DeviceLayout
 ) -> tuple[FuncOp, DeviceLayout]:
     """
-    The function with what need not be apart in one launch, where that takes neither longer nor more DRAM; else as it
-    is. No launch works on more than the largest did, so that more can leave when the pass runs again.
+    The function with launches merged that need not be separate, if that takes neither longer nor more DRAM; else
+    unchanged. No merged launch needs more DRAM than the largest did, so that more can be offloaded when the pass runs
+    again.
     """
     together = function.clone()
     if not share_launches(together, LaunchSearch(function, launch_codes, Saving()).largest):

@@ -1,4 +1,4 @@
-"""A budget of device memory from the texts by which options give it."""
+"""Parse a budget of device memory from the texts of options."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def parse_budget(
     """
     `amount`: bytes, up to 1 a share of what the network needs, or `chip` (None: the same); `save`: of swap, compress,
     recompute, with commas; `compress_to`: a format; `launch_bytes`: DRAM that a launch may need; `offload`: thresholds,
-    as `th-tts=1000,th-size=4096,n=4`. Raises InputError for what makes no sense.
+    as `th-tts=1000,th-size=4096,n=4`. Raises InputError for values that are not valid.
     """
     thresholds = None if offload is None else parse_thresholds(offload)
     if thresholds is not None and launch_bytes is not None:

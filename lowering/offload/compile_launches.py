@@ -36,6 +36,8 @@ ATTEMPTS = 8
 """Limits that a plan is made for at most, where places for one have gaps between them."""
 SHARES = (1, 2, 4, 8, 16, 64)
 """A launch may need this part of what the whole network does, and half of the budget at most."""
+ALL_ROOM = 0
+"""In place of the bytes of a launch: all that there are."""
 BUDGETS = 10
 """Budgets that are tried between one that is too small and one that works, to name a small one."""
 
@@ -72,12 +74,14 @@ def save_in_launches(
     """
     A function of `dataflow` operations, or of subgraphs, as launches that save memory, for a chip and a budget; None
     where nothing is gained, which is said: as it is it fits, or a share of what that needs is asked for and nothing
-    needs less, or all of the chip's DRAM is enough for its subgraphs one after another, which takes no longer.
+    needs less, or all of the chip's DRAM is enough for parts of it (its subgraphs) one after another, which takes no
+    longer.
 
-    The function is cut into launches by what they need for themselves: as few as leave room for others beside them.
-    Subgraphs are the launches where they fit so, else they are cut, too. The same launches give the same bits with
-    every budget: other ones may add in another order. Raises ResourceError where the function does not fit in DRAM,
-    BudgetError for a budget within which no plan is found, with the smallest one that works.
+    The function is cut into launches by what they need for themselves: as few as leave room for others beside them, and
+    as few as fit at all; what takes less time is taken. Subgraphs are the launches where they fit so, else they are
+    cut, too. The same launches give the same bits with every budget: other ones may add in another order. Raises
+    ResourceError where the function does not fit in DRAM, BudgetError for a budget within which no plan is found, with
+    the smallest one that works.
     """
     launch_codes = CompiledLaunches(chip, cache)
     cutter = _Cutter(function, chip, options, progress, cache)
@@ -88,6 +92,12 @@ def save_in_launches(
         return None
     launches = _Launches(cutter, launch_codes, budget, unsaved)
     found = launches.fastest(capacity)
+    apart = cutter.cycles_in_turn() if budget.launch_bytes is None and capacity >= chip.dram_bytes else None
+    if apart is not None and (found is None or apart <= found[1].planned.time_ns):
+        what = "the subgraphs fit" if cutter.in_subgraphs else "parts of the network fit"
+        saved = "" if found is None else f", not {found[1].planned.time_ns:,.0f}"
+        warn(f"nothing is gained by saving memory: {what} in turn, in {apart:,.0f} cycles{saved}")
+        return None
     if found is None:
         enough = launches.smallest(capacity)
         reason = launches.reason(capacity, enough)
@@ -98,12 +108,6 @@ def save_in_launches(
                 warn(reason)
                 return None
         raise BudgetError(capacity, reason, enough)
-    if cutter.in_subgraphs and budget.launch_bytes is None and capacity >= chip.dram_bytes:
-        apart, saved = cutter.cycles_in_turn(), found[1].planned.time_ns
-        if apart is not None and apart <= saved:
-            why = f"the subgraphs fit in turn, in {apart:,.0f} cycles, not {saved:,.0f}"
-            warn(f"nothing is gained by saving memory: {why}")
-            return None
     return LaunchCompilation(*found, capacity, unsaved)
 
 
@@ -113,23 +117,30 @@ class _Launches:
     def __init__(self, cutter: _Cutter, launch_codes: CompiledLaunches, budget: Budget, unsaved: int) -> None:
         self.cutter, self.launch_codes, self.budget, self.unsaved = cutter, launch_codes, budget, unsaved
         self._known: dict[tuple[int, int], LaunchSearch] = {}
-        """By bytes of a launch, and the capacity that it is cut for."""
+        """By bytes of a launch (`ALL_ROOM`: the capacity), and the capacity that it is cut for."""
 
     def fastest(self, capacity: int) -> tuple[FuncOp, DeviceLayout] | None:
         """
         The first way to cut that fits, coarser ones first, since that compiles the fewest parts; with high effort,
-        finer ones as long as that makes it faster.
+        finer ones as long as that makes it faster. Launches that leave no room for others beside them are tried, too:
+        they have the fewest borders between them.
         """
-        best: tuple[FuncOp, DeviceLayout] | None = None
+        best = self._fit(ALL_ROOM, capacity, self._search) if self._tries_all_room(capacity) else None
+        first = best
         for size in self._sizes(capacity):
             self.cutter.progress("save memory")
             found = self._fit(size, capacity, self._search)
-            if best is not None and (found is None or found[1].planned.time_ns >= best[1].planned.time_ns):
+            slower = found is None or (best is not None and found[1].planned.time_ns >= best[1].planned.time_ns)
+            if slower and best is not first:
                 break
-            best = found
-            if best is not None and (self.cutter.in_subgraphs or self.cutter.options.effort is not EFFORTS["high"]):
+            best = best if slower else found
+            if found is not None and (self.cutter.in_subgraphs or self.cutter.options.effort is not EFFORTS["high"]):
                 break
         return best
+
+    def _tries_all_room(self, capacity: int) -> bool:
+        """Whether launches of up to all the room that there is are tried; subgraphs are in any case."""
+        return self.budget.launch_bytes is None and not self.cutter.in_subgraphs and capacity < self.unsaved
 
     def smallest(self, capacity: int) -> int:
         """
@@ -147,7 +158,8 @@ class _Launches:
         fitting: list[int] = []
 
         def fits(budget: int) -> bool:
-            found = any(self._fit(size, budget, self._alike) is not None for size in self._sizes(budget))
+            sizes = [*self._sizes(budget), *([ALL_ROOM] if self._tries_all_room(budget) else [])]
+            found = any(self._fit(size, budget, self._alike) is not None for size in sizes)
             fitting.extend([budget] if found else [])
             return found
 
@@ -195,14 +207,14 @@ class _Launches:
         key = size, capacity
         if key not in self._known:
             self._known[key] = self._cut_alike(size, capacity) or LaunchSearch(
-                self.cutter.cut(size, capacity), self.launch_codes, self.budget.saving
+                self.cutter.cut(size or capacity, capacity), self.launch_codes, self.budget.saving
             )
         return self._known[key]
 
     def _cut_alike(self, size: int, capacity: int) -> LaunchSearch | None:
         """Launches that were allowed more, where those of several operators need no more than these may."""
         for (of_size, cut_for), search in self._known.items():
-            if cut_for == capacity and search.largest_of_several <= size <= of_size:
+            if cut_for == capacity and search.largest_of_several <= (size or capacity) <= (of_size or cut_for):
                 return search
         return None
 

@@ -26,7 +26,7 @@ from ..cache.subgraph_text import subgraph_text
 from ..sequence.launch_sequence import SubgraphModule, module_of_subgraph
 
 ELEMENTS = {Format.F16: f16, Format.BF16: bf16}
-"""Formats that are element types: cores compute with them, too."""
+"""Formats that are element types of the cores' arithmetic, too."""
 
 
 @dataclass(frozen=True)
@@ -36,16 +36,16 @@ class CompiledLaunch:
     code: SubgraphCode
     task_names: tuple[str, ...]
     constants: tuple[ConstantOp | WeightOp, ...]
-    """In the order of the code's segments."""
+    """Constants in the order of the code's segments."""
     cycles: int
-    """Of the launch by itself."""
+    """Cycles of the launch in isolation."""
     locations: tuple[LocationAttr, ...]
-    """The network's, where those of the code are numbers (see `part_locations`)."""
+    """The network's locations, where those of the code are numbers (see `numbered_locations`)."""
 
 
 @dataclass
 class CompiledLaunches:
-    """Compiles what runs as one launch; what is equal is compiled once."""
+    """Compiles launches; equal ones are compiled once."""
 
     chip: Chip
     cache: CompileCache
@@ -53,20 +53,20 @@ class CompiledLaunches:
     _numbered: list[CompiledLaunch] = field(default_factory=list[CompiledLaunch])
     _pack_cycles: dict[tuple[Tensor, Format], int] = field(default_factory=dict[tuple[Tensor, Format], int])
     NUMBER: ClassVar[str] = "launch"
-    """Attribute of subgraphs that have been added."""
+    """Attribute with the number of a subgraph that was added."""
 
     def add(self, subgraph: SubgraphOp) -> int:
-        """Compile a subgraph; the number by which its code is known."""
+        """Compile a subgraph. Returns the number of its code."""
         self._numbered.append(self._of_subgraph(subgraph))
         return len(self._numbered) - 1
 
     def of_subgraph(self, subgraph: SubgraphOp) -> CompiledLaunch:
-        """The code of a subgraph that has been added, or of a copy of it."""
+        """The code of a subgraph that was added, or of a copy of it."""
         return self._numbered[cast("IntAttr[int]", subgraph.attributes[self.NUMBER]).data]
 
     def _of_subgraph(self, subgraph: SubgraphOp) -> CompiledLaunch:
-        """A subgraph's code. Raises MeshloomError naming it where it does not compile."""
-        return self._piece(module_of_subgraph(subgraph), subgraph.sym_name.data)
+        """Compile a subgraph. Raises MeshloomError naming it if it does not compile."""
+        return self._compile(module_of_subgraph(subgraph), subgraph.sym_name.data)
 
     def of_compress(self, type: Tensor, format: Format, name: str) -> CompiledLaunch:
         """The conversion of an f32 tensor to a narrower format."""
@@ -82,7 +82,7 @@ class CompiledLaunches:
         return self._conversion(packed, lambda value: UnpackOp(value, format), name)
 
     def pack_cycles(self, type: Tensor, format: Format) -> int:
-        """Cycles of the slower of both conversions."""
+        """Cycles of the slower of the two conversions."""
         key = type, format
         if key not in self._pack_cycles:
             ways = self.of_compress, self.of_decompress
@@ -104,9 +104,9 @@ class CompiledLaunches:
         op = convert(body.args[0])
         op.result.name_hint = name
         body.add_op(op)
-        return self._piece(SubgraphModule(ModuleOp([main_function(body, [op.result])]), (), (), ()), name)
+        return self._compile(SubgraphModule(ModuleOp([main_function(body, [op.result])]), (), (), ()), name)
 
-    def _piece(self, part: SubgraphModule, name: str) -> CompiledLaunch:
+    def _compile(self, part: SubgraphModule, name: str) -> CompiledLaunch:
         text = subgraph_text(part)
         key = self.cache.key(text.text)
         if self.cache.get(key) is None:
@@ -124,5 +124,5 @@ class CompiledLaunches:
 
 
 def _flat(type: Tensor) -> Tensor:
-    """The same elements in one dimension: their order in memory is all that counts."""
+    """The type with the same elements in one dimension: only their order in memory matters."""
     return tensor(type.element_type, (math.prod(type.get_shape()),))

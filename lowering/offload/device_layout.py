@@ -16,7 +16,9 @@ from ..linker.constants import constant_bytes
 from .device_steps import CORES, DeviceSteps
 
 ATTEMPTS = 16
-"""Limits that are tried between all of the DRAM and the least that the order needs, because of gaps between buffers."""
+"""
+Number of limits that are tried between the whole DRAM and the least that the order needs, because of fragmentation.
+"""
 
 
 @dataclass(frozen=True)
@@ -25,28 +27,28 @@ class DeviceLayout:
 
     steps: DeviceSteps
     constants: dict[int, int]
-    """Addresses of the constants that stay, by number."""
+    """Addresses of the resident constants, by number."""
     addresses: tuple[int, ...]
     """[buffers]"""
     used: int
-    """Bytes up to the end of what lies highest."""
+    """Bytes up to the end of the highest buffer."""
     planned: Execution
-    """When each step runs, in cycles."""
+    """Start and end of each step, in cycles."""
 
     @property
     def profile(self) -> tuple[Ints, Ints]:
-        """(cycles, bytes in DRAM from each of them on), the constants that stay among them."""
+        """(cycles, bytes in DRAM from each of them on), including resident constants."""
         times, held = self.planned.profile()
         return times, held + self.constant_bytes
 
     @property
     def constant_sizes(self) -> dict[int, int]:
-        """Bytes of the constants that stay, by number."""
+        """Bytes of the resident constants, by number."""
         return {number: int(constant_bytes(self.steps.constants[number]).size) for number in self.constants}
 
     @property
     def constant_bytes(self) -> int:
-        """Bytes of the constants that stay."""
+        """Bytes of the resident constants."""
         return sum(self.constant_sizes.values())
 
     @property
@@ -56,7 +58,10 @@ class DeviceLayout:
 
 
 def lay_out(steps: DeviceSteps, capacity: int) -> DeviceLayout | None:
-    """Places within the capacity, so that the steps take as little time as they can; None where none are found."""
+    """
+    Allocate the buffers within the capacity such that the steps take as little time as possible; None if no allocation
+    is found.
+    """
     constants: dict[int, int] = {}
     base = 0
     for number in steps.resident:
@@ -88,7 +93,7 @@ def lay_out(steps: DeviceSteps, capacity: int) -> DeviceLayout | None:
 
 
 def _least(program: Program, sizes: Ints) -> int:
-    """Bytes that the order needs at least: each step complete before the next begins."""
+    """Lower bound of the bytes for this order: each step completes before the next begins."""
     change = np.zeros(len(program.steps) + 1, np.int64)
     for number, buffer in enumerate(program.buffers):
         change[buffer.maker] += sizes[number]
@@ -100,8 +105,8 @@ def with_reuse_waits(
     program: Program, addresses: Sequence[int], sizes: Ints, order: Ints, first: Ints, last: Ints
 ) -> Program:
     """
-    The program in which whoever fills a buffer waits for all users of what lay there before, whatever the time that
-    anything takes. `order`: buffers by the time they are taken.
+    The program in which the step that fills a buffer waits for all users of the buffers that had its bytes before,
+    whatever the durations of steps. `order`: buffers by the time of their allocation.
     """
     at = np.array(addresses, np.int64)
     waits: list[set[int]] = [set[int]() for _ in program.steps]
@@ -124,8 +129,8 @@ def with_reuse_waits(
 
 def ordered_waits(program: Program) -> list[tuple[int, ...]]:
     """
-    For each step the steps that the controller waits for before it begins it: no more than it must. Queues are in
-    order, so the last one of each queue is enough, unless it is known to be complete already.
+    For each step the minimal set of steps that the controller waits for before it begins it. Queues are in order, so
+    the last step of each queue suffices, unless it is known to be complete already.
     """
     done: dict[str, int] = {}
     in_queue: dict[str, int] = {}
@@ -145,7 +150,7 @@ def ordered_waits(program: Program) -> list[tuple[int, ...]]:
 
 
 def followed(program: Program) -> Execution:
-    """When the steps run if the controller follows `ordered_waits`."""
+    """Start and end of the steps if the controller follows `ordered_waits`."""
     start, end = np.zeros((2, len(program.steps)), np.int64)
     free: dict[str, int] = {}
     now = 0

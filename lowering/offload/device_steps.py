@@ -1,8 +1,9 @@
 """
-What the controller does for a function of subgraphs and memory operations: launches, and copies to and from the host.
+The steps of the controller for a function of subgraphs and memory operations: launches, and copies to and from the
+host.
 
-Everything is a step in the order of the block. Inputs and large constants are copied in before the first launch that
-reads them, outputs leave behind what computes them.
+The steps are in the order of the block. Inputs and large constants are copied in before the first launch that reads
+them, outputs are copied out after the launch that computes them.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from ...emulator.machine.costs import host_cycles
 from .compiled_launches import CompiledLaunch
 
 CORES, OUT, IN = "cores", "to host", "from host"
-"""The queues: launches, and copies each way."""
+"""The queues: launches, copies out and copies in."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """The location of a segment of a launch: in a buffer, or a constant that stays in DRAM."""
+    """The location of a segment of a launch: a buffer, or a resident constant."""
 
     kind: Literal["buffer", "constant"]
     number: int
@@ -33,14 +34,14 @@ class Place:
 class Run:
     """A launch."""
 
-    piece: CompiledLaunch
+    compiled: CompiledLaunch
     places: tuple[Place, ...]
-    """Of the code's segments; the last one (what stays inside the launch) only where it needs one."""
+    """Locations of the code's segments; the last one (values internal to the launch) only if it is not empty."""
 
 
 @dataclass(frozen=True)
 class Move:
-    """A copy between a place in DRAM and a slot of host memory."""
+    """A copy between DRAM and a slot of host memory."""
 
     to_device: bool
     place: Place
@@ -49,7 +50,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Slot:
-    """Something in host memory: an input, an output, a constant (by number), or what is kept there for a while."""
+    """A slot of host memory: an input, an output, a constant (by number), or a temporary."""
 
     kind: Literal["input", "output", "constant", "kept"]
     number: int
@@ -61,7 +62,7 @@ Purpose = Literal["compute", "recompute", "compress", "decompress", "swap out", 
 
 @dataclass(frozen=True)
 class DeviceSteps:
-    """The steps, and all that they name."""
+    """The steps, and everything that they refer to."""
 
     program: Program
     """Times are cycles; buffers hold bytes without padding."""
@@ -73,12 +74,12 @@ class DeviceSteps:
     constants: tuple[ConstantOp | WeightOp, ...]
     """All constants by number."""
     resident: tuple[int, ...]
-    """Those that stay in DRAM."""
+    """The constants that stay in DRAM."""
 
 
 @dataclass
 class Draft:
-    """A step while steps are put in order."""
+    """A step before the steps are numbered."""
 
     name: str
     queue: str
@@ -89,7 +90,7 @@ class Draft:
     """Buffers."""
     writes: tuple[int, ...]
     after: frozenset[int] = frozenset()
-    """`id`s of drafts that a control edge or host memory makes it wait for."""
+    """`id`s of drafts that it waits for because of a control edge or of host memory."""
 
 
 def copy_draft(
@@ -123,7 +124,7 @@ def program_of(drafts: Sequence[Draft], sizes: Sequence[int]) -> Program:
 
 
 def occupancy(drafts: Sequence[Draft], sizes: Sequence[int]) -> list[int]:
-    """Bytes in DRAM at each draft if each were complete before the next begins."""
+    """Bytes in DRAM at each draft if each completes before the next begins."""
     change = [0] * (len(drafts) + 1)
     first: dict[int, int] = {}
     last: dict[int, int] = {}
@@ -143,8 +144,8 @@ def occupancy(drafts: Sequence[Draft], sizes: Sequence[int]) -> list[int]:
 
 def hoist_arrivals(drafts: list[Draft], sizes: Sequence[int], capacity: int) -> list[Draft]:
     """
-    The drafts with inputs and constants copied in earlier, beside launches, as far as there is room for them whatever
-    the time that anything takes.
+    Move the copies in of inputs and constants earlier, beside launches, as far as they fit whatever the durations of
+    the steps.
     """
     drafts = list(drafts)
     held = occupancy(drafts, sizes)

@@ -1,4 +1,4 @@
-"""Figures of memory saving: a text, and a table of the tensors that were moved."""
+"""Figures of memory saving, and a table of the tensors that were moved."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .device_steps import Purpose
 
 @dataclass(frozen=True)
 class Moved:
-    """One step that saves memory or undoes that; times in cycles, as planned."""
+    """One step that offloads a tensor or restores it; planned times in cycles."""
 
     purpose: Purpose
     name: str
@@ -24,7 +24,7 @@ SAVING: tuple[Purpose, ...] = ("swap out", "swap in", "compress", "decompress", 
 
 
 def moved(saving: LaunchCompilation) -> list[Moved]:
-    """The steps that are there to save memory, in the controller's order."""
+    """The steps that save memory, in the controller's order."""
     layout = saving.layout
     program = layout.steps.program
     sizes: list[int] = [0] * len(program.steps)
@@ -43,8 +43,8 @@ def moved(saving: LaunchCompilation) -> list[Moved]:
 
 def saving_figures(saving: LaunchCompilation) -> dict[str, Any]:
     """
-    Bytes that are needed, there, in use at most, and reserved (up to the end of what lies highest); cycles, and counts
-    of what was done.
+    Bytes that are needed, available, in use at most, and reserved (up to the end of the highest buffer); cycles, and
+    the number of steps of each kind.
     """
     actions = moved(saving)
     purposes = saving.layout.steps.purposes

@@ -1,8 +1,8 @@
 """
-The planning problem of launches: durations in cycles, sizes as they take place in DRAM.
+The planning problem of launches: durations in cycles, sizes in DRAM.
 
-Inputs come by operations of their own, directly before the launch that reads them first, so that they may leave and
-come back as values do; their copies are at the host all the time. Constants that are copied in stay from the first to
+Inputs arrive by operations of their own, directly before the launch that reads them first, so that they may be
+offloaded as values are; their copies are on the host all the time. Constants that are copied in stay from the first to
 the last launch that reads them.
 """
 
@@ -38,11 +38,11 @@ from .read_block import stays_resident
 
 @dataclass(frozen=True)
 class LaunchModel(FormatModel):
-    """A chip's host link, and conversions as launches of their own; times in cycles."""
+    """Costs of a chip's host link, and of conversions as launches; times in cycles."""
 
     chip: Chip = field(kw_only=True)
     pack_cycles: Mapping[int, int] = field(default_factory=dict[int, int], kw_only=True)
-    """By padded bytes before compression."""
+    """Cycles by padded bytes before compression."""
 
     def copy_ns(self, size: Ints) -> Ints:
         """[c] cycles of a copy to or from the host."""
@@ -59,7 +59,7 @@ class LaunchModel(FormatModel):
 
 @dataclass(frozen=True)
 class LaunchProblem:
-    """The planning problem, and the operations that it stands for."""
+    """The planning problem, and the operations of the function that it models."""
 
     problem: OffloadProblem
     launch: tuple[int, ...]
@@ -67,16 +67,17 @@ class LaunchProblem:
     arrives: tuple[int, ...]
     """For each operation the input that arrives (its tensor), -1: a launch."""
     resident_bytes: int
-    """Constants that stay in DRAM, padded."""
+    """Bytes of the resident constants, padded."""
 
 
 def launch_problem(parts: FunctionParts, launch_codes: CompiledLaunches, capacity: int) -> LaunchProblem:
     """
-    The problem of a function of launches; `capacity` is what DRAM holds. What saves memory already is there as it is.
+    The planning problem of a function of launches; `capacity` in bytes of DRAM. Existing memory operations are part of
+    it.
 
-    Tensors are those of the function, then what launches with values of their own in DRAM need for these. Launches and
-    conversions use all cores, but are planned as if they ran side by side: if they excluded each other, the planner
-    would convert only once an operation has no room, and then there is none for the result of the conversion either.
+    Tensors are those of the function, then one for each launch with internal values in DRAM. Launches and conversions
+    use all cores, but are planned as if they ran in parallel: if they excluded each other, the planner would convert
+    only once an operation lacks memory, and then the result of the conversion would not fit either.
     """
     graph = _Graph(parts, launch_codes.chip)
     constants = ConstantTable()
@@ -118,8 +119,8 @@ class _Work:
 def _work(op: Step, launch_codes: CompiledLaunches) -> _Work:
     match op:
         case SubgraphOp():
-            piece = launch_codes.of_subgraph(op)
-            return _Work(piece.cycles, piece.code.segments[-1], piece.constants)
+            compiled = launch_codes.of_subgraph(op)
+            return _Work(compiled.cycles, compiled.code.segments[-1], compiled.constants)
         case RecomputeOp():
             found = [_work(one, launch_codes) for one in op.body.block.ops if isinstance(one, SubgraphOp)]
             inner = sum(padded(bytes_of(value)) for one in op.body.block.ops for value in one.results)
@@ -165,7 +166,7 @@ class _Graph:
         self.there = {self.number[value] for op in parts.ops for value in op.results if value in self.number}
 
     def launch(self, number: int, op: Step, work: _Work) -> None:
-        """An operation, after the inputs that it reads first. `count` is left at its own number."""
+        """Add an operation, after the arrival of inputs that it reads first. `count` is left at its own number."""
         read = [value for value in op.operands if not isinstance(value.type, TokenType)]
         ins = list(dict.fromkeys(self.number[memory_of(value)] for value in read))
         for tensor in ins:

@@ -1,4 +1,4 @@
-"""Steps with places as one program: launches at their addresses, host memory, what the controller does."""
+"""Link steps with addresses to one program: relocated launches, host memory, and the actions of the controller."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .device_steps import Move, Place, Run, Slot
 
 
 def _host_addresses(slots: Sequence[Slot]) -> list[int]:
-    """Of inputs, outputs, constants that are copied in, and what is kept on the host for a while."""
+    """Host addresses of inputs, outputs, constants that are copied in, and temporaries."""
     addresses, cursor = [0] * len(slots), 0
     for kind in ("input", "output", "constant", "kept"):
         for number, slot in enumerate(slots):
@@ -30,20 +30,20 @@ def _host_addresses(slots: Sequence[Slot]) -> list[int]:
 
 
 def link_steps(function: FuncOp, layout: DeviceLayout, notes: Mapping[str, str], chip: Chip) -> DeviceProgram:
-    """The program. `notes`: of the caller."""
+    """The linked program. `notes`: those of the caller."""
     steps = layout.steps
     host = _host_addresses(steps.slots)
     launches: list[PlacedLaunch] = []
     lowered: dict[str, FuncOp] = {}
-    """Functions with a launch, by what they do: many launches may be equal."""
+    """Functions with a launch by content: many launches may be equal."""
     for step, action in zip(steps.program.steps, steps.actions, strict=True):
         if isinstance(action, Run):
-            piece = action.piece
+            compiled = action.compiled
             segments = _segments(action, layout)
-            names, digest = piece.task_names, piece.code.digest
+            names, digest = compiled.task_names, compiled.code.digest
             if digest not in lowered:
-                lowered[digest] = lower_launch(find_main(piece.code.tiled.module), chip).function
-            launches.append(PlacedLaunch(step.name, lowered[digest], names, segments, len(names), piece.locations))
+                lowered[digest] = lower_launch(find_main(compiled.code.tiled.module), chip).function
+            launches.append(PlacedLaunch(step.name, lowered[digest], names, segments, len(names), compiled.locations))
     resident = [
         Datum("dram", address, (steps.constants[number],)) for number, address in sorted(layout.constants.items())
     ]
@@ -63,8 +63,8 @@ def _address(place: Place, layout: DeviceLayout) -> int:
 
 
 def _segments(run: Run, layout: DeviceLayout) -> tuple[int, ...]:
-    """DRAM address of each segment; what needs no place within the launch gets 0."""
-    missing = len(run.piece.code.segments) - len(run.places)
+    """DRAM address of each segment; empty segments get 0."""
+    missing = len(run.compiled.code.segments) - len(run.places)
     return (*(_address(place, layout) for place in run.places), *(0 for _ in range(missing)))
 
 

@@ -12,11 +12,11 @@ __all__ = ["NOTE", "memory_note"]
 
 def memory_note(layout: DeviceLayout, capacity: int, unsaved_peak: int) -> str:
     """
-    JSON: bytes that were there, needed if nothing is saved, and planned; and all steps and buffers.
+    JSON: bytes available, needed without saving, and planned; and all steps and buffers.
 
-    A step is [name, purpose, start, end] (cycles as planned), in the controller's order; a buffer is [name, address,
+    A step is [name, purpose, start, end] (planned cycles), in the controller's order; a buffer is [name, address,
     bytes, first step, last step, the one of its steps that ends last]: it is filled and used by steps from the first to
-    the last. Constants that stay are buffers without steps (-1).
+    the last. Resident constants are buffers without steps (-1).
     """
     program = layout.steps.program
     steps = [

@@ -41,15 +41,15 @@ from .device_steps import (
 )
 
 RESIDENT_SHARE = 256
-"""Constants of less than this part of DRAM stay there, for a copy of each would take longer than it saves."""
+"""Constants below this fraction (1 / RESIDENT_SHARE) of DRAM stay there: copying them would cost more than it saves."""
 
 
 def read_block(function: FuncOp, launch_codes: CompiledLaunches, capacity: int) -> DeviceSteps:
     """
     The steps of a function in the order of its block.
 
-    `capacity`: bytes of DRAM, for choosing which constants stay there and how early inputs come. Raises InputError for
-    operations that have no place here, MeshloomError for what does not compile.
+    `capacity`: bytes of DRAM, for choosing which constants stay there and how early inputs are copied in. Raises
+    InputError for operations that are not allowed here, MeshloomError for launches that do not compile.
     """
     return _Reader(function, launch_codes, capacity).read()
 
@@ -70,15 +70,15 @@ class _Reader:
         self.constants = ConstantTable()
         self.resident: set[int] = set()
         self.buffers: dict[SSAValue, int] = {}
-        """By the value whose memory it is."""
+        """Buffers by the value that they hold."""
         self.brought: dict[int, int] = {}
         """Buffers of constants that are copied in, by number."""
         self.homes: dict[SSAValue, int] = {}
-        """Host slot of a stash."""
+        """Stash -> its host slot."""
         self.control: dict[SSAValue, frozenset[int]] = {}
         """Drafts that a token, or a value that has passed `memory.await`, waits for."""
         self.maker: dict[int, Draft] = {}
-        """By buffer."""
+        """Buffer -> the draft that fills it."""
         self.inputs: dict[SSAValue, int] = {
             argument: number for number, argument in enumerate(function.body.block.args)
         }
@@ -119,7 +119,7 @@ class _Reader:
         return self.capacity - taken
 
     def _leave(self, value: SSAValue, numbers: list[int]) -> None:
-        """Copies of a value to outputs."""
+        """Add copies of a value to outputs."""
         for number in numbers:
             slot = len(self.inputs) + number
             owner = value.owner
@@ -131,7 +131,7 @@ class _Reader:
             self._copy(_name(value), "output", Move(False, place, slot))
 
     def _copy(self, name: str, purpose: Purpose, move: Move, waits: frozenset[int] = frozenset()) -> Draft:
-        """A copy of all of a slot of host memory."""
+        """Add a copy of a whole slot of host memory."""
         return self._add(copy_draft(self.chip, name, purpose, move, self.slots[move.slot].nbytes, waits))
 
     def _add(self, draft: Draft) -> Draft:
@@ -146,14 +146,14 @@ class _Reader:
         return len(self.sizes) - 1
 
     def _define(self, value: SSAValue) -> int:
-        """A new buffer for a value."""
+        """Add a new buffer for a value."""
         type = value.type
         nbytes = type.nbytes if isinstance(type, StashType) else bytes_of(value)
         self.buffers[value] = self._new(nbytes, _name(value))
         return self.buffers[value]
 
     def _buffer(self, value: SSAValue) -> int:
-        """Where a value is; inputs are copied in when they are first needed."""
+        """The buffer of a value; inputs are copied in at their first use."""
         root = memory_of(value)
         if root not in self.buffers:
             if root not in self.inputs:
@@ -163,7 +163,7 @@ class _Reader:
         return self.buffers[root]
 
     def _place(self, value: SSAValue) -> Place:
-        """A buffer, or a constant that came through an operand because it waits for a token."""
+        """The location of an operand: a buffer, or a constant that is an operand because it waits for a token."""
         owner = memory_of(value).owner
         if isinstance(owner, ConstantOp | WeightOp):
             return self._constant(owner)
@@ -208,25 +208,25 @@ class _Reader:
 
     def _run(
         self,
-        piece: CompiledLaunch,
+        compiled: CompiledLaunch,
         operands: list[SSAValue],
         results: list[SSAValue],
         purpose: Purpose,
         waits: frozenset[int],
     ) -> Draft:
-        given = [*(self._constant(op) for op in piece.constants), *map(self._place, operands)]
+        given = [*(self._constant(op) for op in compiled.constants), *map(self._place, operands)]
         made = [self._define(value) for value in results]
         places = [*given, *(Place("buffer", buffer) for buffer in made)]
         writes = list(made)
         name = _name(results[0]) if results else "launch"
-        if scratch := piece.code.segments[-1]:
+        if scratch := compiled.code.segments[-1]:
             buffer = self._new(scratch, f"inside {name}")
             places.append(Place("buffer", buffer))
             writes.append(buffer)
         reads = [place.number for place in given if place.kind == "buffer"]
-        run = Run(piece, tuple(places))
+        run = Run(compiled, tuple(places))
         return self._add(
-            Draft(name, CORES, piece.cycles, run, purpose, tuple(dict.fromkeys(reads)), tuple(writes), waits)
+            Draft(name, CORES, compiled.cycles, run, purpose, tuple(dict.fromkeys(reads)), tuple(writes), waits)
         )
 
     def _recompute(self, op: RecomputeOp, waits: frozenset[int]) -> None:
@@ -276,8 +276,8 @@ class _Reader:
 
     def _convert(self, op: CompressOp | DecompressOp, waits: frozenset[int]) -> None:
         purpose: Purpose = "compress" if isinstance(op, CompressOp) else "decompress"
-        piece = self.launch_codes.of_conversion(op)
-        draft = self._run(piece, [op.source], [op.result], purpose, waits)
+        compiled = self.launch_codes.of_conversion(op)
+        draft = self._run(compiled, [op.source], [op.result], purpose, waits)
         self.control[op.token] = frozenset({id(draft)})
 
 

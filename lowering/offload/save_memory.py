@@ -32,9 +32,9 @@ class Saving:
     """The kinds of memory saving that are allowed."""
 
     kinds: frozenset[str] = frozenset({"swap", "recompute"})
-    """Of swap, compress, recompute."""
+    """A subset of swap, compress, recompute."""
     format: Format = Format.F16
-    """What compression makes of f32."""
+    """The format to which f32 is compressed."""
     seed: int = 0
 
 
@@ -47,12 +47,14 @@ class LaunchPlanning:
 
     @cached_property
     def plans(self) -> LeastPlans:
-        """Those that are found for this problem."""
+        """Plans that were found for this problem."""
         return LeastPlans(self.launches.problem, self.model)
 
 
 def planning_of(function: FuncOp, launch_codes: CompiledLaunches, saving: Saving, capacity: int) -> LaunchPlanning:
-    """The problem of a function whose subgraphs are the launches. Raises MeshloomError for what does not compile."""
+    """
+    The problem of a function whose subgraphs are the launches. Raises MeshloomError for launches that do not compile.
+    """
     parts = function_parts(function)
     launches = launch_problem(parts, launch_codes, capacity)
     model = LaunchModel(
@@ -67,9 +69,9 @@ def planning_of(function: FuncOp, launch_codes: CompiledLaunches, saving: Saving
 def save_memory(function: FuncOp, planning: LaunchPlanning, limit: int, saving: Saving) -> None:
     """
     Put operations of `memory` between the function's subgraphs, so that inputs, constants that are copied in, and all
-    values between launches keep below `limit` bytes.
+    values between launches take at most `limit` bytes.
 
-    Raises InputError where no plan of the allowed kinds does, with the smallest limit that works.
+    Raises InputError if no plan of the allowed kinds does, naming the smallest limit that works.
     """
     parts = function_parts(function)
     launches = planning.launches
@@ -80,8 +82,9 @@ def save_memory(function: FuncOp, planning: LaunchPlanning, limit: int, saving: 
 
 def save_by_thresholds(function: FuncOp, planning: LaunchPlanning, thresholds: Thresholds, saving: Saving) -> int:
     """
-    Put operations of `memory` between the function's subgraphs as the thresholds of spec 1 say (`slack` in cycles).
-    Inputs, which the host has, and what has left already stay. How many restorations were put in.
+    Put operations of `memory` between the function's subgraphs by the thresholds of spec 1 (`slack` in cycles). Inputs,
+    which the host has, and tensors that are offloaded already are not considered. Returns how many restorations were
+    inserted.
     """
     parts = function_parts(function)
     launches, kinds = planning.launches, saving.kinds
@@ -103,7 +106,7 @@ def save_by_thresholds(function: FuncOp, planning: LaunchPlanning, thresholds: T
 
 
 def _runs_again(parts: FunctionParts, number: int) -> bool:
-    """Whether an operation may run again: the arrival of an input (-1), or a launch."""
+    """Whether an operation may be recomputed: the arrival of an input (-1), or a launch."""
     return number < 0 or isinstance(parts.ops[number], SubgraphOp)
 
 
@@ -115,7 +118,7 @@ def _emit(
     launches: LaunchProblem,
     saving: Saving,
 ) -> None:
-    """Rewrite the function as a script of the planning problem says."""
+    """Rewrite the function by a script of the planning problem."""
     items, waits = _script(script, edges, launches)
     ops = Emitter(function, parts, saving.format).emit(items)
     add_control(function.body.block, ops, waits)
@@ -128,7 +131,7 @@ def _script(
     """
     (the script for the function's own operations, control edges between its items).
 
-    Arrivals of inputs are no operations; that they run again means that the input is copied in again.
+    Arrivals of inputs are not operations; to repeat one means that the input is copied in again.
     """
     absences: list[Absence] = [
         Absence(one.tensor, one.kind, tuple(launches.launch[op] for op in one.chain if launches.launch[op] >= 0))
@@ -136,11 +139,11 @@ def _script(
     ]
     items: list[Item] = []
     place: list[int] = []
-    """Of each planned item: the item here that is complete when it is; -1: none."""
+    """For each planned item, the item of the new script that completes with it; -1: none."""
     gone: set[int] = set()
 
     def again(tensor: int) -> None:
-        """An input comes once more."""
+        """Whether an input is copied in once more."""
         absences.append(Absence(tensor, Kind.SWAP))
         if tensor not in gone:
             items.append(Item(Act.OUT, len(absences) - 1))
@@ -170,7 +173,7 @@ def _script(
 def _pack_cycles(
     parts: FunctionParts, problem: OffloadProblem, launch_codes: CompiledLaunches, saving: Saving
 ) -> Mapping[int, int]:
-    """Cycles of conversions by padded bytes: the slower way, of the slowest shape."""
+    """Cycles of conversions by padded bytes: the slower direction, for the slowest shape."""
     found: dict[int, int] = {}
     if "compress" not in saving.kinds:
         return found

@@ -1,4 +1,4 @@
-"""Modules in which memory is saved already, so that they are compiled as they stand."""
+"""Modules with memory saving, which are compiled without changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...dialects.memory.stash import is_memory_op
 CAPACITY = "memory.capacity"
 """Attribute of modules: bytes of DRAM that the launches may use."""
 UNSAVED = "memory.unsaved"
-"""Attribute of modules: bytes of DRAM that the network needs if nothing is saved."""
+"""Attribute of modules: bytes of DRAM that the network needs without saving."""
 
 
 def saves_memory(module: ModuleOp) -> bool:
@@ -19,6 +19,6 @@ def saves_memory(module: ModuleOp) -> bool:
 
 
 def noted_bytes(module: ModuleOp, name: str) -> int | None:
-    """`CAPACITY` or `UNSAVED`, where the module notes it."""
+    """`CAPACITY` or `UNSAVED` of the module, if it has it."""
     value = module.attributes.get(name)
     return value.value.data if isinstance(value, IntegerAttr) else None

@@ -17,8 +17,8 @@ from ..launch.dram_segments import bytes_of, padded
 
 def share_launches(function: FuncOp, most: int) -> int:
     """
-    Join such neighbours, in place, as long as what enters and leaves takes at most so many bytes of DRAM; how many
-    subgraphs became parts of others.
+    Merge such neighbours, in place, as long as values that enter and leave take at most so many bytes of DRAM. Returns
+    how many subgraphs were merged into others.
     """
     joined = 0
     before: SubgraphOp | None = None
@@ -33,14 +33,14 @@ def share_launches(function: FuncOp, most: int) -> int:
 
 
 def _crossing_bytes(first: SubgraphOp, second: SubgraphOp) -> int:
-    """Bytes of what enters and leaves both together."""
+    """Bytes of the values that enter and leave two subgraphs together."""
     entering = {*first.inputs, *(value for value in second.inputs if memory_of(value) not in first.outputs)}
     leaving = [value for value in (*first.outputs, *second.outputs) if _is_read(value, second)]
     return sum(padded(bytes_of(value)) for value in (*entering, *leaving))
 
 
 def _join(first: SubgraphOp, second: SubgraphOp) -> SubgraphOp:
-    """Both as one, in the place of the second."""
+    """Merge two subgraphs, at the position of the second."""
     body, inside = Block(), dict[SSAValue, SSAValue]()
     entering: dict[SSAValue, SSAValue] = {}
 
@@ -92,13 +92,13 @@ def _join(first: SubgraphOp, second: SubgraphOp) -> SubgraphOp:
 
 
 def _copy_into(body: Block, subgraph: SubgraphOp, inside: dict[SSAValue, SSAValue]) -> None:
-    """Copies of a subgraph's operations at the end of a block; `inside` maps its values."""
+    """Copy a subgraph's operations to the end of a block; `inside` maps its values."""
     for op in list(subgraph.body.block.ops)[:-1]:
         body.add_op(op.clone(inside))
 
 
 def _is_read(value: SSAValue, second: SubgraphOp) -> bool:
-    """Whether something but the second of two subgraphs reads a value, or a view of it."""
+    """Whether an operation other than the second subgraph reads a value or a view of it."""
     for use in value.uses:
         if isinstance(use.operation, ReshapeOp):
             if _is_read(use.operation.results[0], second):
@@ -109,7 +109,7 @@ def _is_read(value: SSAValue, second: SubgraphOp) -> bool:
 
 
 def _views_between(first: SubgraphOp, second: SubgraphOp) -> list[ReshapeOp]:
-    """Views, between two subgraphs, of what the first gives."""
+    """The views between two subgraphs of the results of the first."""
     found: list[ReshapeOp] = []
     op = first.next_op
     while op is not None and op is not second:

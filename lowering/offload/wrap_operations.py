@@ -1,4 +1,4 @@
-"""Operations of `dataflow` as subgraphs of one operation each, where memory operations stand between them already."""
+"""Wrap operations of `dataflow` that have memory operations between them as subgraphs of one operation each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from ..subgraphs.subgraph import name_of
 
 
 def wrap_operations(function: FuncOp) -> None:
-    """Each operation that cores run becomes a subgraph, in the bodies of recomputations too. Constants go into them."""
+    """
+    Wrap each operation that the cores execute in a subgraph, in the bodies of recomputations too. Constants are copied
+    into it.
+    """
     block = function.body.block
     for inner in [block, *(op.body.block for op in block.ops if isinstance(op, RecomputeOp))]:
         _wrap_block(inner)

@@ -11,11 +11,13 @@ Action = Literal["compile", "try", "fit", "split", "split operator", "fuse", "li
 
 @dataclass(frozen=True)
 class LogEntry:
-    """One step. Figures are 0 where they do not apply."""
+    """One entry. Figures are 0 if they do not apply."""
 
     action: Action
     subgraph: str
-    """Its label: "1.2" is the second part of the first part; "all" is the whole network; "" is all that a chip does."""
+    """
+    Its label: "1.2" is the second part of the first subgraph; "all" is the whole network; "" is everything on a chip.
+    """
     operators: int
     first: str
     last: str
@@ -27,7 +29,7 @@ class LogEntry:
     needed: int = 0
     available: int = 0
     chip: int | None = None
-    """Its number, where the network is for several."""
+    """Number of the chip, if the network is for several."""
 
     def __str__(self) -> str:
         where = f"'{self.first}'" if self.operators == 1 else f"'{self.first}' to '{self.last}'"
@@ -39,15 +41,15 @@ class LogEntry:
 
 @dataclass
 class CompilationLog:
-    """All steps in order; the same for the same network, chip and options."""
+    """All entries in order; the same for the same network, chip and options."""
 
     listener: Callable[[str], None] = lambda line: None
-    """Told each line as it is written."""
+    """Called with each line as it is written."""
     entries: list[LogEntry] = field(default_factory=list[LogEntry])
     attempts: int = 0
-    """Parts that were compiled, or looked up."""
+    """Number of subgraphs that were compiled or found in the cache."""
     chip: int | None = None
-    """The one that all steps are about."""
+    """The chip that all entries are about."""
 
     def add(self, entry: LogEntry) -> None:
         """Write one line."""

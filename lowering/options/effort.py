@@ -18,29 +18,29 @@ class Effort:
 
     measure: Measure
     """
-    With estimates, nothing is emulated but the stages of a network on several chips, whose times are in what is
-    written.
+    How cycles are determined. With estimates, only the stages of a network on several chips are emulated, since their
+    times are part of the output.
     """
     orders: int
-    """Orders of tasks that are searched (spec 3), each from another seed, beside the order of the program."""
+    """Number of orders of tasks that are searched (spec 3), each from another seed, beside program order."""
     placements: tuple[str, ...]
-    """Ways to place tiles (`analysis.placement.methods`), the first for every plan, the others for the best."""
+    """Placement methods (`analysis.placement.methods`): the first for every plan, the others for the best plan."""
     prune_ratio: float
     """
-    A variant is compiled if its estimate is at most so many times the least: bench/effort.py says which variants that
+    A variant is compiled if its estimate is at most so many times the least; bench/effort.py shows which variants that
     leaves out.
     """
     method: str = "default"
-    """Of searching orders."""
+    """Method of the order search."""
     greedy_prune_ratio: float = 0.99
-    """Tiles placed by `greedy` are compiled if their estimate is at most so many times that of the best before."""
+    """A placement by `greedy` is compiled if its estimate is at most so many times that of the best variant so far."""
     of_best: float = 1.004
     """
-    Tiles placed for few bytes x hops (`analysis.placement.methods.HOPS`) are compiled if their estimate is at most so
-    many times that of the best before; where one of these takes no fewer cycles, the next are not even mapped.
+    A placement for few bytes x hops (`analysis.placement.methods.HOPS`) is compiled if its estimate is at most so many
+    times that of the best variant so far; if one of these takes no fewer cycles, the next methods are skipped.
     """
     sufficient_cycles: float = 0.0
-    """The first variant of a part that takes at most so many cycles is taken, and no other is tried."""
+    """The first variant of a subgraph that takes at most so many cycles is taken, and no other is tried."""
 
 
 EFFORTS: dict[str, Effort] = {
@@ -61,12 +61,12 @@ PROGRAM, SEARCHED = "program", "searched"
 
 
 def orders() -> tuple[str, ...]:
-    """Orders of tasks: as they are, or beside that those that are searched, by default or by a method's name."""
+    """The orders of tasks: program order, or also searched ones, by the default method or a named one."""
     return (PROGRAM, SEARCHED, *(name for name in order_methods() if name not in (PROGRAM, "default")))
 
 
 class EffortTexts(TypedDict):
-    """As the passes take them."""
+    """The options of the effort as texts, as passes take them."""
 
     effort: str
     order: str
@@ -76,7 +76,7 @@ class EffortTexts(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class EffortOptions:
-    """What passes that compile parts are told about the effort, as `meshloom-compile` is."""
+    """The options of the effort of passes that compile subgraphs, as of `meshloom-compile`."""
 
     effort: str = "default"
     order: str = SEARCHED
@@ -84,16 +84,16 @@ class EffortOptions:
     placement: str = SEARCHED
 
     def how(self) -> EffortTexts:
-        """The options, for another pass that takes them."""
+        """The options, to pass them on to another pass."""
         return {"effort": self.effort, "order": self.order, "stop_at": self.stop_at, "placement": self.placement}
 
     def read_effort(self) -> Effort:
-        """What they stand for. Raises InputError for what makes no sense."""
+        """The effort that options specify. Raises InputError for values that are not valid."""
         return with_placement(with_order(find_effort(self.effort), self.order, self.stop_at), self.placement)
 
 
 def find_effort(name: str) -> Effort:
-    """The effort of a name. Raises InputError for another one."""
+    """The effort by name. Raises InputError for an unknown name."""
     if name not in EFFORTS:
         raise InputError(f"no effort is named '{name}': choose from {', '.join(EFFORTS)}")
     return EFFORTS[name]
@@ -101,9 +101,9 @@ def find_effort(name: str) -> Effort:
 
 def with_order(effort: Effort, order: str = SEARCHED, stop_at: Number | None = None) -> Effort:
     """
-    The effort with orders by a name of `orders`, where the first variant of at most `stop_at` cycles is enough.
+    The effort with orders by a name of `orders`, where the first variant of at most `stop_at` cycles is taken.
 
-    Raises InputError for another name, and for a number that is none.
+    Raises InputError for an unknown name, and for a number that is not valid.
     """
     if order not in orders():
         raise InputError(f"no order is named '{order}': choose from {', '.join(orders())}")
@@ -116,9 +116,9 @@ def with_order(effort: Effort, order: str = SEARCHED, stop_at: Number | None = N
 
 def with_placement(effort: Effort, placement: str = SEARCHED) -> Effort:
     """
-    The effort with tiles placed by a method alone, a name of `PLACE_METHODS`; with `searched`, several are tried.
+    The effort with a single placement method, a name of `PLACE_METHODS`; with `searched`, several are tried.
 
-    Raises InputError for another name.
+    Raises InputError for an unknown name.
     """
     placements = (SEARCHED, *PLACE_METHODS)
     if placement not in placements:

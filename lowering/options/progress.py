@@ -8,7 +8,7 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import ModuleOp
 
 Progress = Callable[[str], None]
-"""Told the name of each stage as it begins."""
+"""Called with the name of each stage as it begins."""
 
 Level: TypeAlias = tuple[str, ModuleOp]
-"""The name of a level, and the module there."""
+"""Called with the name of a level, and its module."""

@@ -22,9 +22,9 @@ from ...support.errors import InputError
 from .effort import EFFORTS, Effort
 
 LONGEST = 6
-"""Subgraphs that the optimal fusion tries as one at most."""
+"""Largest number of subgraphs that the optimal fusion tries as one."""
 GROUP_TASKS = 64
-"""Tasks of a group at most, where no bounds are given."""
+"""Largest number of tasks of a group, if no bounds are given."""
 
 FUSIONS: dict[str, Callable[[Sequence[PartSize], GroupBounds], FusionStrategy]] = {
     "auto": lambda parts, bounds: FuseForwardDoubling(),
@@ -37,12 +37,12 @@ FUSIONS: dict[str, Callable[[Sequence[PartSize], GroupBounds], FusionStrategy]] 
     "grow-bidirectional": lambda parts, bounds: FuseBidirectionalGrowing(),
     "optimal": lambda parts, bounds: FuseOptimal(LONGEST),
 }
-"""Fusion strategies by name, made from the sizes of the subgraphs that are there."""
+"""Fusion strategies by name, made from the sizes of the subgraphs."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FusionBounds:
-    """Least and most of what a group of strategy `grouped` has: multiply-accumulates, bytes of weights, tasks."""
+    """Bounds of a group of strategy `grouped`: multiply-accumulates, bytes of weights, tasks."""
 
     min_macs: int | None = None
     max_macs: int | None = None
@@ -52,13 +52,13 @@ class FusionBounds:
     max_tasks: int | None = None
 
     def given(self) -> dict[str, int]:
-        """Those that are given."""
+        """The bounds that are given."""
         return {one.name: bound for one in fields(FusionBounds) if (bound := getattr(self, one.name)) is not None}
 
 
 @dataclass(frozen=True)
 class Fusion:
-    """A fusion strategy. Raises InputError for one that there is not, and for bounds that it has not or cannot keep."""
+    """A fusion strategy. Raises InputError for an unknown one, and for bounds that it does not have or cannot keep."""
 
     strategy: str = "auto"
     bounds: FusionBounds = FusionBounds()
@@ -96,7 +96,7 @@ def parse_fusion(text: str) -> Fusion:
     """
     A strategy, and with `grouped` bounds: `grouped,max-tasks=16,max-weight-bytes=100000`.
 
-    Raises InputError for what is neither, and as `Fusion` does.
+    Raises InputError for another text, and as `Fusion` does.
     """
     strategy, *settings = (item.strip() for item in text.split(","))
     known = {_option(one.name): one.name for one in fields(FusionBounds)}
@@ -110,28 +110,28 @@ def parse_fusion(text: str) -> Fusion:
 
 
 ON_FAILURE: tuple[SplitRule, ...] = (AtDataOutputs(), AtFewestBytes(2))
-"""The rules that cut what does not compile, where no other is given or that one does not cut."""
+"""The rules that cut a subgraph that does not compile, if no other rule is given or that one finds no cut."""
 
 
 @dataclass(frozen=True)
 class SubgraphOptions:
     """
-    Without `rule`, the network is tried whole. With `split_failures`, what does not compile is cut; otherwise that is
-    an error. Nothing here but `jobs` and `cache` may change without the executable changing.
+    Without `rule`, the network is compiled whole. With `split_failures`, subgraphs that do not compile are cut;
+    otherwise that is an error. The executable depends on all of these but `jobs` and `cache`.
     """
 
     rule: SplitRule | None = None
-    """Cuts the network before anything is tried."""
+    """Cuts the network before it is compiled."""
     split_failures: bool = True
     fuse: str = "auto"
     """
-    One of `FUSIONS`, and bounds (`parse_fusion`); `auto`: what was split because it failed grows again unless all
-    together gets slower.
+    One of `FUSIONS`, and bounds (`parse_fusion`); `auto`: subgraphs that were split because they failed are fused again
+    unless the whole gets slower.
     """
     jobs: int = 1
-    """Processes that compile parts side by side."""
+    """Number of processes that compile subgraphs in parallel."""
     cache: Path | None = None
-    """Folder that keeps compiled parts."""
+    """Folder of the cache of compiled subgraphs."""
     effort: Effort = EFFORTS["default"]
     """The effort for each subgraph."""
 
@@ -142,17 +142,17 @@ class SubgraphOptions:
 
     @property
     def again(self) -> SplitRule:
-        """Cuts what does not compile: by the same rule, then by the others."""
+        """The rules that cut a subgraph that does not compile: the same rule, then the others."""
         return FirstThatSplits(ON_FAILURE if self.rule is None else (self.rule, *ON_FAILURE))
 
     @property
     def cuts_before_saving(self) -> bool:
-        """Whether subgraphs are made before memory is saved, which then takes them for its launches."""
+        """Whether subgraphs are made before memory saving, which then uses them as its launches."""
         return self.rule is not None or parse_fusion(self.fuse).strategy not in ("auto", "none")
 
 
 def check_fusion(options: SubgraphOptions) -> None:
-    """Raises InputError where a network that must stay whole is to be fused."""
+    """Raises InputError if a network that must stay whole is to be fused."""
     if not options.split_failures and options.fuse not in ("auto", "none"):
         raise InputError("--subgraphs whole leaves nothing to fuse: leave out --fuse")
 
@@ -187,5 +187,5 @@ def parse_subgraphs(text: str) -> tuple[SplitRule | None, bool]:
 
 
 def default_jobs() -> int:
-    """As many processes as there are processors for this one."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,18 +1,18 @@
 """
-What lies in DRAM during which launch: values from where they are computed to their last reader, weights for good or
-only around the launch that reads them, and what is kept on the host in between.
+DRAM residency: the values and weights in DRAM during each launch. Values are there from their computation to their last
+reader, weights always or only around the launch that reads them; the host keeps what is not in DRAM.
 
-Time is counted in launches. A copy runs beside a launch where there is room for both places; a launch during which
-there is not is *tight*. Everything stays in DRAM until that is not enough: then, at the launch that needs the most,
-weights of other launches stay on the host and come in turn, then idle values go to the host and come back, then the
-launch becomes tight.
+Time is counted in launches. A copy runs beside a launch if both its source and its destination fit; a launch during
+which they do not is *tight*. Everything stays in DRAM as long as it fits. Otherwise, at the launch that needs the most,
+weights of other launches stay on the host and are copied in for each, then idle values are spilled to the host, then
+the launch becomes tight.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -23,7 +23,7 @@ from ...support.errors import ResourceError
 from ..launch.dram_segments import ALIGNMENT, padded
 
 _ATTEMPTS = 12
-"""Times that less DRAM is aimed at, because places cannot be packed without gaps."""
+"""Number of times that the target is lowered because of fragmentation."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,11 @@ class Value:
     producer: int
     """The launch that computes it; -1: an input of the network."""
     readers: tuple[int, ...]
-    """Launches, ascending."""
+    """Numbers of the launches that read it, ascending."""
     is_output: bool
+    """It is copied to the host."""
+    stays: bool = False
+    """It is a result that stays in DRAM, from where another chip takes it: it is there until the end."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +65,8 @@ class Network:
 @dataclass(frozen=True)
 class Decisions:
     """
-    Of values whether they go to the host between launches, of launches whether their weights stay there and whether
-    nothing is copied meanwhile, by number.
+    For each value whether it is spilled to the host between launches; for each launch whether the host holds its
+    weights, and whether nothing is copied while it runs.
     """
 
     values: Mapping[int, bool] = field(default_factory=dict[int, bool])
@@ -76,11 +79,11 @@ Kind: TypeAlias = Literal["constant", "block", "value", "scratch"]
 
 @dataclass(frozen=True)
 class Stay:
-    """Something that has a place in DRAM from launch `first` to launch `last`."""
+    """An allocation in DRAM from launch `first` to launch `last`."""
 
     kind: Kind
     number: int
-    """Of the constant or value; of the launch, for a block of weights or bytes for itself."""
+    """Number of the constant or value; of the launch, for a block of weights or temporary bytes."""
     nbytes: int
     first: int
     last: int
@@ -94,21 +97,21 @@ class Residency:
 
     stays: tuple[Stay, ...]
     addresses: tuple[int, ...]
-    """Of each stay."""
+    """Address of each stay."""
     used: int
     streamed: frozenset[int]
     """Launches whose weights are held by the host."""
     blocks: dict[int, tuple[int, ...]]
-    """Streamed launch -> the constants that come in as one block, in order, each padded."""
+    """Streamed launch -> the constants that are copied in as one block, in order, each padded."""
     leaving: dict[int, tuple[int, bool]]
     """Value that is copied to the host -> (the launch after which, whether beside the next launch)."""
     spilled: frozenset[int]
-    """Values that are copied to the host to make room, outputs and inputs (which have a place there) not among them."""
+    """Values that are spilled to the host; outputs and inputs, which have host memory anyway, are not among them."""
     decided: Decisions = Decisions()
-    """All that was."""
+    """All decisions."""
 
     def address(self, kind: Kind, number: int, launch: int) -> int:
-        """Where something lies during a launch. Raises KeyError."""
+        """The address of a constant or value during a launch. Raises KeyError."""
         for stay, address in self._places[kind, number]:
             if stay.first <= launch <= stay.last:
                 return address
@@ -123,7 +126,7 @@ class Residency:
 
 
 class DramShortage(ResourceError):
-    """The values of one launch, and what must stay beside them, do not fit in DRAM."""
+    """The values of one launch, and those that must be resident beside them, do not fit in DRAM."""
 
     def __init__(self, launch: int, needed: int, available: int) -> None:
         message = f"launch {launch} needs {needed} bytes of DRAM at once, {available} are there"
@@ -136,8 +139,8 @@ class DramShortage(ResourceError):
 
 def plan_residency(network: Network, capacity: int, given: Decisions = Decisions()) -> Residency:
     """
-    Decide what stays in DRAM, where that is not `given`, and place it. Raises DramShortage naming the launch that is
-    too large.
+    Decide what is resident in DRAM, unless `given` says it, and allocate it. Raises DramShortage naming the launch that
+    is too large.
     """
     choice, target, peak = _Choice(network, given), capacity, 0
     for _ in range(_ATTEMPTS):
@@ -152,7 +155,7 @@ def plan_residency(network: Network, capacity: int, given: Decisions = Decisions
 
 
 def _place(stays: list[Stay], launches: int, capacity: int) -> tuple[tuple[int, ...], int]:
-    """Addresses, and bytes up to the end of the highest: what is always there first, in order, then the rest."""
+    """Addresses, and bytes up to the end of the highest: permanent allocations first, in order, then the rest."""
     addresses: list[int] = []
     cursor = 0
     always = [stay.first == 0 and stay.last == launches - 1 for stay in stays]
@@ -193,8 +196,8 @@ class _Choice:
 
     def _relieve(self, slot: int, excess: int) -> bool:
         """
-        Move something that is idle during a launch out of DRAM: the smallest that makes up for the excess, or the
-        largest. False if there is nothing.
+        Move something that is idle during a launch out of DRAM: the smallest that covers the excess, or the largest.
+        Returns False if there is nothing.
         """
         users = Counter(
             constant
@@ -215,7 +218,7 @@ class _Choice:
         idle = [
             (value.nbytes, number)
             for number, value in enumerate(self.network.values)
-            if number not in self.given.values and number not in self.spilled
+            if number not in self.given.values and number not in self.spilled and not value.stays
             if _covers(self._value(number, spilled=False), slot)
             if not _covers(self._value(number, spilled=True), slot)
         ]
@@ -237,7 +240,7 @@ class _Choice:
         return False
 
     def worst(self, stays: list[Stay]) -> tuple[int, int]:
-        """The launch during which the most bytes are in DRAM, and how many."""
+        """The launch during which the most bytes are in DRAM, and their number."""
         change = np.zeros(self.count + 1, np.int64)
         for stay in stays:
             change[stay.first] += padded(stay.nbytes)
@@ -247,7 +250,7 @@ class _Choice:
         return slot, int(live[slot])
 
     def _arrival(self, launch: int) -> int:
-        """From which launch on there must be room for what is copied in for a launch."""
+        """The first launch during which bytes copied in for a launch must be allocated."""
         return launch if launch == 0 or launch - 1 in self.tight else launch - 1
 
     def _resident(self) -> set[int]:
@@ -267,14 +270,14 @@ class _Choice:
         return found
 
     def departure(self, number: int) -> tuple[int, bool]:
-        """After which launch a value is copied to the host, and whether beside the next one."""
+        """The launch after which a value is copied to the host, and whether the copy runs beside the next launch."""
         value = self.network.values[number]
         launch = value.producer if value.producer >= 0 else min(value.readers, default=0)
         beside = launch + 1 < self.count and launch + 1 not in self.tight
         return launch, beside and not self._is_back_at_once(number)
 
     def _is_back_at_once(self, number: int) -> bool:
-        """Whether a value is given to be on the host for a time that leaves no room for copies beside launches."""
+        """Whether the IR keeps a value on the host for a time too short for copies beside launches."""
         is_given = self.given.values.get(number, False) and bool(self.network.values[number].readers)
         return is_given and len(self._stays_of(number, spilled=True, at_once=False)) == 1
 
@@ -282,7 +285,9 @@ class _Choice:
         return self._stays_of(number, spilled, at_once=spilled and self._is_back_at_once(number))
 
     def _stays_of(self, number: int, spilled: bool, at_once: bool) -> list[Stay]:
-        """Where a value is; `at_once`: between launches it is copied to the host and back, beside none of them."""
+        """
+        The allocations of a value; `at_once`: it is copied to the host and back between launches, beside none of them.
+        """
         value = self.network.values[number]
         readers = list(value.readers)
         stays: list[Stay] = []
@@ -303,10 +308,12 @@ class _Choice:
             else:
                 last = max(before.last, reader)
                 stays[-1] = Stay("value", number, value.nbytes, before.first, last, before.arrives_for)
+        if value.stays:
+            stays[-1] = replace(stays[-1], last=self.count - 1)
         return stays
 
     def stays(self) -> list[Stay]:
-        """All that has a place in DRAM, as decided so far."""
+        """All allocations in DRAM by the decisions so far."""
         network, end = self.network, self.count - 1
         resident = self._resident()
         found = [
@@ -329,7 +336,7 @@ class _Choice:
         return found
 
     def residency(self, stays: list[Stay], addresses: tuple[int, ...], used: int) -> Residency:
-        """The decisions, with the addresses that were found."""
+        """The decisions and the allocated addresses."""
         times: dict[int, int] = {}
         for stay in stays:
             if stay.kind == "value":
@@ -345,7 +352,8 @@ class _Choice:
 
     def _decided(self) -> Decisions:
         launches = range(self.count)
-        leaving = {number for number, value in enumerate(self.network.values) if value.is_output and not value.readers}
+        values = enumerate(self.network.values)
+        leaving = {number for number, value in values if value.is_output and not value.stays and not value.readers}
         return Decisions(
             {number: number in self.spilled or number in leaving for number in range(len(self.network.values))},
             {launch: launch in self.streamed for launch in launches},
@@ -355,8 +363,8 @@ class _Choice:
 
 def _best(choices: list[tuple[int, int]], excess: int) -> int:
     """
-    Of (bytes, number) the number of the smallest that is enough, unless smaller ones together are enough and much less;
-    else of the largest that is not; of equal ones the first.
+    Of (bytes, number), the number of the smallest sufficient one, unless smaller ones together suffice with much less;
+    else of the largest insufficient one. Ties go to the first.
     """
     smaller = [choice for choice in choices if choice[0] < excess]
     enough = [choice for choice in choices if choice[0] >= excess]

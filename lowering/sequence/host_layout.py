@@ -11,6 +11,9 @@ from ..linker.controller import Boundary, Copy
 from .dram_residency import Residency, Stay
 from .launch_sequence import LaunchSequence, NamedTensor, TensorSegment
 
+NOWHERE = -1
+"""In place of a host address."""
+
 
 class HostLayout:
     """The layout of host memory, given the residency in DRAM."""
@@ -23,10 +26,10 @@ class HostLayout:
         self._output_at: list[tuple[NamedTensor, int]] = []
         for tensor in sequence.inputs:
             host = self._reserve(tensor.nbytes)
-            self._input_at |= {piece.number: host + piece.offset for piece in tensor.pieces}
+            self._input_at |= {segment.number: host + segment.offset for segment in tensor.segments}
             self._inputs.append((tensor, host))
         for tensor in sequence.outputs:
-            self._output_at.append((tensor, self._reserve(tensor.nbytes)))
+            self._output_at.append((tensor, NOWHERE if tensor.stays else self._reserve(tensor.nbytes)))
         self.weights_address = self._cursor
         self._block_at = {
             launch: self._reserve(sum(padded(constant_bytes(sequence.constants[one]).size) for one in block))
@@ -34,7 +37,7 @@ class HostLayout:
         }
         self._kept_at = {number: self._reserve(sequence.values[number].nbytes) for number in sorted(residency.spilled)}
         self.end = self._cursor
-        """One past the last byte used."""
+        """One past the last byte that is used."""
 
     def _reserve(self, nbytes: int) -> int:
         at = self._cursor
@@ -42,15 +45,15 @@ class HostLayout:
         return at
 
     def block_address(self, launch: int) -> int:
-        """Where the weights of a launch lie that come in as one block."""
+        """The host address of the weights of a launch that are copied in as one block."""
         return self._block_at[launch]
 
     def kept(self) -> list[tuple[int, int]]:
-        """(address, bytes) of values that are kept for a while."""
+        """(address, bytes) of values that are kept temporarily."""
         return [(address, self._serial.values[number].nbytes) for number, address in self._kept_at.items()]
 
     def tensors(self) -> list[TensorInfo]:
-        """The executable's table."""
+        """The executable's table of inputs and outputs."""
         residency = self._residency
         table: list[TensorInfo] = []
 
@@ -59,17 +62,22 @@ class HostLayout:
 
         # What comes or leaves in pieces is nowhere in DRAM as a whole.
         for tensor, host in self._inputs:
-            number = tensor.pieces[0].number
+            number = tensor.segments[0].number
             first = next(stay for stay in residency.stays if stay.kind == "value" and stay.number == number)
-            dram = residency.address("value", number, first.first) if len(tensor.pieces) == 1 else 0
+            dram = residency.address("value", number, first.first) if len(tensor.segments) == 1 else 0
             add("input", tensor, dram, host)
         for tensor, host in self._output_at:
-            add("output", tensor, self._leaves_from(tensor.pieces[0]) if len(tensor.pieces) == 1 else 0, host)
+            if tensor.stays:
+                last = len(self._serial.parts) - 1
+                dram = residency.address(tensor.segments[0].kind, tensor.segments[0].number, last)
+            else:
+                dram = self._leaves_from(tensor.segments[0]) if len(tensor.segments) == 1 else 0
+            add("output", tensor, dram, host)
         return table
 
-    def _leaves_from(self, piece: TensorSegment) -> int:
-        launch = self._residency.leaving[piece.number][0] if piece.kind == "value" else 0
-        return self._residency.address(piece.kind, piece.number, launch)
+    def _leaves_from(self, segment: TensorSegment) -> int:
+        launch = self._residency.leaving[segment.number][0] if segment.kind == "value" else 0
+        return self._residency.address(segment.kind, segment.number, launch)
 
     def boundaries(self) -> list[Boundary]:
         """The copies around each launch."""
@@ -83,11 +91,11 @@ class HostLayout:
                 launches[stay.first].beside.append(copy)
             else:
                 launches[stay.arrives_for].before.append(copy)
-        for piece, host in self._outputs():
-            copy = Copy(False, self._leaves_from(piece), host, piece.nbytes)
+        for segment, host in self._outputs():
+            copy = Copy(False, self._leaves_from(segment), host, segment.nbytes)
             launch, beside = len(launches) - 1, False
-            if piece.kind == "value":
-                launch, beside = residency.leaving[piece.number]
+            if segment.kind == "value":
+                launch, beside = residency.leaving[segment.number]
             (launches[launch].after_beside if beside else launches[launch].after).append(copy)
         for number, host in self._kept_at.items():
             launch, beside = residency.leaving[number]
@@ -96,17 +104,17 @@ class HostLayout:
         return launches
 
     def _home(self, stay: Stay) -> int:
-        """Where on the host that lies which a stay begins with."""
+        """The host address of the initial content of a stay."""
         if stay.kind == "block":
             return self._block_at[stay.number]
         if stay.number in self._input_at:
             return self._input_at[stay.number]
         if stay.number in self._kept_at:
             return self._kept_at[stay.number]
-        return next(at for piece, at in self._outputs() if (piece.kind, piece.number) == ("value", stay.number))
+        return next(at for segment, at in self._outputs() if (segment.kind, segment.number) == ("value", stay.number))
 
     def _outputs(self) -> Iterator[tuple[TensorSegment, int]]:
-        """What holds the outputs, and where on the host it goes."""
+        """What holds the outputs that go to the host, and where there."""
         for tensor, host in self._output_at:
-            for piece in tensor.pieces:
-                yield piece, host + piece.offset
+            for segment in () if tensor.stays else tensor.segments:
+                yield segment, host + segment.offset

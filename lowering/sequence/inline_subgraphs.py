@@ -21,18 +21,18 @@ class Group:
     name: str
     operations: list[Operation]
     to_fit: bool = False
-    """It is apart because more does not fit."""
+    """Whether it is a launch of its own because more does not fit."""
     residence: Residence = field(default_factory=Residence)
     subgraph: SubgraphOp | None = None
-    """Whose operations these were; it is not there any more, but says where it stood."""
+    """The subgraph that held these operations. It was erased, but has its location and attributes."""
     results: tuple[SSAValue, ...] = ()
-    """What that gave, as values of the function."""
+    """Its results, as values of the function."""
 
 
 def inline_subgraphs(function: FuncOp) -> list[Group]:
     """
-    Put the operations of subgraphs into the function. Returns which these were, each group with the operations between
-    its subgraph and the next; none where there is no subgraph.
+    Inline the operations of subgraphs into the function. Returns the groups, each with the operations between its
+    subgraph and the next; none if there is no subgraph.
     """
     groups: list[Group] = []
     loose = False

@@ -1,14 +1,14 @@
 """
 A network as a launch sequence: the operators of each subgraph, the values that they exchange, and each as a module.
 
-Parts exchange memory, so only values with memory of their own cross: constants and reshapes (which only look at memory
-in another shape) stand again in every part that reads them.
+Subgraphs exchange only values with memory of their own: constants and reshapes (views of memory with another shape) are
+copied into every subgraph that reads them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from operator import mul
 from typing import Literal
@@ -26,14 +26,18 @@ from ...dialects.dataflow.entry_function import argument_names, main_function, r
 from ...dialects.dataflow.loop_reads import values_read
 from ...dialects.dataflow.partial_conv import PartialConvOp
 from ...dialects.dataflow.types import dtype_code, shape_of
+from ...dialects.locations import located
 from ...dialects.manycore import SubgraphOp, TaskOp, YieldOp
+from ...dialects.memory.attributes import Space
+from ...support.errors import InputError
 from ...transforms.shared.concat_forwarding import ON_HOST
+from ..ir.residence_attribute import said_of_results
 from ..launch.dram_segments import bytes_of
 from ..linker.constants import ConstantTable
 from .dram_residency import Value
 
 Operators = tuple[Operation, ...]
-"""Operators of a part, in the program's order."""
+"""Operators of a subgraph, in program order."""
 
 
 @dataclass(frozen=True)
@@ -43,19 +47,21 @@ class TensorSegment:
     kind: Literal["value", "constant"]
     number: int
     offset: int
-    """In the tensor."""
+    """Offset in the tensor, in bytes."""
     nbytes: int
 
 
 @dataclass(frozen=True)
 class NamedTensor:
-    """An input or output of the network, and what holds it: one value or constant, or several pieces of an output."""
+    """An input or output of the network, and its segments: one value or constant, or several blocks."""
 
     name: str
     dtype: int
     shape: tuple[int, ...]
     nbytes: int
-    pieces: tuple[TensorSegment, ...]
+    segments: tuple[TensorSegment, ...]
+    stays: bool = False
+    """It is an output that stays in DRAM, where it is."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,7 @@ class SubgraphInterface:
     arguments: tuple[int, ...]
     results: tuple[int, ...]
     values: tuple[SSAValue, ...]
-    """The values of the function that the results are."""
+    """The results, as values of the function."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +88,7 @@ class LaunchSequence:
 
 
 def _sent_as(argument: SSAValue) -> list[SSAValue]:
-    """The values as which an input comes: itself, or blocks that the host sends, in the order of their bytes."""
+    """The values that the host sends for an input: the input, or blocks of it, in the order of their bytes."""
     users = {op for use in argument.uses if isinstance(op := use.operation, SliceOp) and is_on_host(op)}
     block = argument.owner
     assert isinstance(block, Block)
@@ -90,7 +96,7 @@ def _sent_as(argument: SSAValue) -> list[SSAValue]:
 
 
 def _start(op: SliceOp) -> int:
-    """Bytes of an input before a block of it, which is cut along the outermost dimension."""
+    """Byte offset of a block in its input, which is cut along the outermost dimension."""
     strides = accumulate(reversed(shape_of(op.operand)[1:]), mul, initial=value_bytes(op.operand))
     return sum(start * stride for start, stride in zip(reversed(ints(op.starts)), strides, strict=True))
 
@@ -104,23 +110,23 @@ def _held_by(value: SSAValue) -> list[SSAValue]:
 
 
 def is_operator(op: Operation) -> bool:
-    """Whether an operation of @main does work: it then belongs to exactly one part."""
+    """Whether an operation of @main does work: it then belongs to exactly one subgraph."""
     return not isinstance(op, ConstantOp | WeightOp | ReshapeOp | ReturnOp) and not is_on_host(op)
 
 
 def is_on_host(owner: Operation | Block) -> bool:
-    """Whether the host does this, with inputs or outputs of the network."""
+    """Whether the host executes this operation, on inputs or outputs of the network."""
     return isinstance(owner, Operation) and ON_HOST in owner.attributes
 
 
 def operator_count(part: Operators) -> int:
-    """Number of the network's operators that a part carries out; two tasks that were made of one count as one."""
+    """Number of the network's operators that a subgraph executes; two tasks that were made of one count as one."""
     inside = [inner for op in part for inner in _inside(op)]
     return sum(not isinstance(op, PartialConvOp) for op in inside)
 
 
 def _inside(op: Operation) -> list[Operation]:
-    """The operators that an operation of a part stands for."""
+    """The operators inside an operation of a subgraph."""
     if isinstance(op, TaskOp | LoopOp):
         return [one for inner in list(op.body.block.ops)[:-1] for one in _inside(inner)]
     return [] if isinstance(op, ReshapeOp) and isinstance(op.parent_op(), LoopOp) else [op]
@@ -135,9 +141,9 @@ def sources(
     part: Operators, given: Sequence[SSAValue] = (), with_host: bool = False
 ) -> tuple[list[Operation], list[SSAValue]]:
     """
-    The operations that a part's module holds (its own, and constants and reshapes that they read; `with_host`: also
-    what the host does for them), and the storage roots that enter from outside, both in the function's order. `given`:
-    values that it gives beside those that others read.
+    The operations of the module of a subgraph (its own, and constants and reshapes that they read; `with_host`: also
+    those of the host for them), and the storage roots that enter from outside, both in the function's order. `given`:
+    values that it returns beside those that others read.
     """
     inside = set(part)
     held: set[Operation] = set(part)
@@ -169,7 +175,9 @@ def _by_definition(values: Iterable[SSAValue], block: Block | None) -> list[SSAV
 
 
 def _leaving(part: Operators) -> list[SSAValue]:
-    """Results of a part's operators that other operators or the network's caller read, in the function's order."""
+    """
+    Results of the operators of a subgraph that other operators or the network's caller read, in the function's order.
+    """
     inside = set(part)
     found: list[SSAValue] = []
     block = part[0].parent_block() if part else None
@@ -180,7 +188,7 @@ def _leaving(part: Operators) -> list[SSAValue]:
 
 
 def _leaves(result: SSAValue, inside: set[Operation]) -> bool:
-    """Whether others read a result, or a reshape of it."""
+    """Whether operations outside read a result, or a reshape of it."""
     readers = [result]
     while readers:
         for use in readers.pop().uses:
@@ -193,7 +201,7 @@ def _leaves(result: SSAValue, inside: set[Operation]) -> bool:
 
 
 def _in_function(op: Operation) -> Operation:
-    """The operation of the function that one is, or is in the body of."""
+    """The operation of the function that is, or encloses, this one."""
     while isinstance(loop := op.parent_op(), LoopOp):
         op = loop
     return op
@@ -205,13 +213,13 @@ class SubgraphModule:
 
     module: ModuleOp
     constants: tuple[ConstantOp | WeightOp, ...]
-    """Those of the network that the module's are copies of, in the module's order."""
+    """The network's constants that those of the module are copies of, in the module's order."""
     arguments: tuple[SSAValue, ...]
     results: tuple[SSAValue, ...]
 
 
 def module_of_operators(part: Operators) -> SubgraphModule:
-    """`@main` of the operators of a part, on its entering values, giving its leaving ones."""
+    """A module whose `@main` has the operators of a subgraph, takes its inputs and returns its results."""
     ops, entering = sources(part)
     leaving = _leaving(part)
     block = Block(arg_types=[value.type for value in entering])
@@ -225,7 +233,7 @@ def module_of_operators(part: Operators) -> SubgraphModule:
 
 
 def module_key(part: Operators) -> tuple[object, ...]:
-    """What `module_of_operators` depends on: equal for a part as long as its module would be the same."""
+    """A key of everything that `module_of_operators` depends on."""
     inside = set(part)
     read: dict[Operation, tuple[SSAValue, ...]] = {}
     waiting = list(reversed(part))
@@ -253,7 +261,7 @@ def module_of_subgraph(subgraph: SubgraphOp) -> SubgraphModule:
 
 
 def launch_sequence(function: FuncOp, parts: Sequence[Operators]) -> LaunchSequence:
-    """The launch sequence of a function's subgraphs (each operator in one of them, in an order that can run)."""
+    """The launch sequence of a function's subgraphs (each operator in one of them, in a topological order)."""
     last = function.body.block.last_op
     returned = list(last.operands) if last is not None else []
     constants = ConstantTable()
@@ -280,7 +288,7 @@ def launch_sequence(function: FuncOp, parts: Sequence[Operators]) -> LaunchSeque
             )
         )
 
-    def pieces(roots: Sequence[SSAValue]) -> Iterator[TensorSegment]:
+    def segments(roots: Sequence[SSAValue]) -> Iterator[TensorSegment]:
         offset = 0
         for root in roots:
             owner = root.owner
@@ -293,19 +301,28 @@ def launch_sequence(function: FuncOp, parts: Sequence[Operators]) -> LaunchSeque
             offset += bytes_of(root)
 
     def tensor(value: SSAValue, name: str, roots: Sequence[SSAValue]) -> NamedTensor:
-        return NamedTensor(name, dtype_code(value), shape_of(value), bytes_of(value), tuple(pieces(roots)))
+        return NamedTensor(name, dtype_code(value), shape_of(value), bytes_of(value), tuple(segments(roots)))
 
     names = argument_names(function), result_names(function)
     inputs = [tensor(*pair, _sent_as(pair[0])) for pair in zip(function.body.block.args, names[0], strict=True)]
     outputs = [tensor(*pair, _held_by(pair[0])) for pair in zip(returned, names[1], strict=True)]
-    given = {piece.number for one in outputs for piece in one.pieces if piece.kind == "value"}
+    said = said_of_results(function)
+    outputs = [replace(one, stays=where is Space.DRAM) for one, where in zip(outputs, said, strict=True)]
+    for one in outputs:
+        if one.stays and len(one.segments) > 1:
+            message = f"result '{one.name}' of @main leaves in {len(one.segments)} pieces: it cannot stay in dram"
+            raise located(InputError(message), function)
+    copied, staying = (
+        {segment.number for one in outputs if one.stays == stays for segment in one.segments if segment.kind == "value"}
+        for stays in (False, True)
+    )
     values = tuple(
-        Value(bytes_of(value), producer[value], tuple(readers[value]), number in given)
+        Value(bytes_of(value), producer[value], tuple(readers[value]), number in copied, number in staying)
         for value, number in numbers.items()
     )
     return LaunchSequence(tuple(crossings), values, tuple(constants.ops), tuple(inputs), tuple(outputs))
 
 
 def constant_bytes_read(part: Operators) -> int:
-    """Bytes of the constants and weights that a part reads."""
+    """Bytes of the constants and weights that a subgraph reads."""
     return sum(bytes_of(op.results[0]) for op in sources(part)[0] if isinstance(op, ConstantOp | WeightOp))

@@ -1,4 +1,4 @@
-"""A serial list of compiled parts as one program: places in DRAM and on the host, data, controller."""
+"""Link a sequence of compiled subgraphs to one program: addresses in DRAM and on the host, data, controller."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from .launch_sequence import LaunchSequence
 
 
 def network_of(sequence: LaunchSequence, scratch: Sequence[int]) -> Network:
-    """The launches of a serial list, with the bytes of DRAM that each needs for itself."""
+    """The launches of a sequence, with the bytes of DRAM that each needs for itself."""
     launches = tuple(
         Needs(part.constants, part.arguments, part.results, own)
         for part, own in zip(sequence.parts, scratch, strict=True)
     )
     constants = tuple(constant_bytes(op).size for op in sequence.constants)
-    outputs = frozenset(piece.number for one in sequence.outputs for piece in one.pieces if piece.kind == "constant")
+    outputs = frozenset(
+        segment.number for one in sequence.outputs for segment in one.segments if segment.kind == "constant"
+    )
     return Network(launches, sequence.values, constants, outputs)
 
 
@@ -35,7 +37,7 @@ def link_network(
     residency: Residency,
 ) -> DeviceProgram:
     """
-    The program of a serial list of parts. `functions`: the launch of each (see `PlacedLaunch`); `labels`: its name and
+    The program of a sequence of subgraphs. `functions`: the launch of each (see `PlacedLaunch`); `labels`: its name and
     number of operators; `names`: of its tasks.
     """
     host = HostLayout(sequence, residency)

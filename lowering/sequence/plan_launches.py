@@ -20,9 +20,9 @@ def plan_launches(
     function: FuncOp, groups: Sequence[Group], scratch: Sequence[int], chip: Chip
 ) -> tuple[LaunchSequence, Residency]:
     """
-    The serial list of a function's operators in groups, which need `scratch` bytes of DRAM each for themselves.
+    The launch sequence of groups of a function's operators; each group needs `scratch` bytes of DRAM for itself.
 
-    Raises ResourceError at the subgraph that does not fit in DRAM, with what else is said to be there.
+    Raises ResourceError at the subgraph that does not fit in DRAM, naming what the IR keeps there.
     """
     sequence = launch_sequence(function, [tuple(group.operations) for group in groups])
     given = given_decisions(function, sequence, [group.residence for group in groups])

@@ -2,7 +2,7 @@
 Where values that subgraphs share are kept between launches: as specified in the IR, else as decided.
 
 `manycore.subgraph` says it of its results and weights; of inputs that several subgraphs read, the attribute `RESIDENCE`
-of the argument of `@main`.
+of the argument of `@main`; of results that stay for another chip, that of the result.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from ...analysis.planning.plan_network import storage_root
+from ...dialects.locations import located
 from ...dialects.manycore import SubgraphOp
 from ...dialects.memory.attributes import Space, SpaceAttr
+from ...support.errors import InputError
+from ..ir.residence_attribute import RESIDENCE, said_of_arguments
 from .dram_residency import Decisions
 from .launch_sequence import LaunchSequence
-
-RESIDENCE = "manycore.residence"
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Residence:
     """The residency that a subgraph specifies."""
 
     values: Mapping[SSAValue, Space] = field(default_factory=dict[SSAValue, Space])
-    """By the value of the function that each of its results is."""
+    """The residency of its results, as values of the function."""
     weights: Space | None = None
     alone: bool | None = None
 
@@ -51,7 +52,7 @@ class Residence:
         return Residence(values, weights.pop() if len(weights) == 1 else None, alone.pop() if len(alone) == 1 else None)
 
     def of_copies(self, copies: Mapping[Operation, Operation]) -> Residence:
-        """The same, said of copies of the operations."""
+        """The same residency for copies of the operations."""
         values: dict[SSAValue, Space] = {
             copies[value.owner].results[value.index]: space
             for value, space in self.values.items()
@@ -60,7 +61,7 @@ class Residence:
         return Residence(values, self.weights, self.alone)
 
     def write(self, op: SubgraphOp, results: Sequence[SSAValue]) -> None:
-        """Let a subgraph that gives these values say it."""
+        """Write the residency to a subgraph with these results."""
         spaces = [self.values.get(storage_root(value)) for value in results]
         known = [SpaceAttr(space) for space in spaces if space is not None]
         op.residence = ArrayAttr(known) if known and len(known) == len(spaces) else None
@@ -69,22 +70,26 @@ class Residence:
 
 
 def given_decisions(function: FuncOp, sequence: LaunchSequence, said: Sequence[Residence]) -> Decisions:
-    """What the parts of a list say, and the arguments of the function."""
+    """The decisions that subgraphs and arguments of the function specify."""
     values: dict[int, bool] = {}
-    for number, space in zip(_inputs(sequence), _of_arguments(function), strict=True):
+    for number, space in zip(_inputs(sequence), said_of_arguments(function), strict=True):
         if number is not None and space is not None:
             values[number] = space is Space.HOST
     for part, one in zip(sequence.parts, said, strict=True):
         for value, number in zip(part.values, part.results, strict=True):
             if value in one.values:
                 values[number] = one.values[value] is Space.HOST
+    for number, value in enumerate(sequence.values):
+        if value.stays and values.setdefault(number, False):
+            message = "a result of @main is to stay in dram, and to lie on the host between subgraphs: say dram of both"
+            raise located(InputError(message), function)
     weights = {launch: one.weights is Space.HOST for launch, one in enumerate(said) if one.weights is not None}
     alone = {launch: one.alone for launch, one in enumerate(said) if one.alone is not None}
     return Decisions(values, weights, alone)
 
 
 def residence_of(sequence: LaunchSequence, decided: Decisions, launch: int, results: Sequence[SSAValue]) -> Residence:
-    """What was decided for a launch, whose subgraph gives these results."""
+    """The residency that was decided for a launch with these results."""
     part = sequence.parts[launch]
     on_host = {value for value, number in zip(part.values, part.results, strict=True) if decided.values[number]}
     roots = map(storage_root, results)
@@ -94,7 +99,7 @@ def residence_of(sequence: LaunchSequence, decided: Decisions, launch: int, resu
 
 
 def write_inputs(function: FuncOp, sequence: LaunchSequence, decided: Decisions) -> None:
-    """Let the inputs that several launches read say where they lie between these."""
+    """Write to the inputs that several launches read where they are kept between these."""
     attributes = [dict(one.data) for one in function.arg_attrs or [DictionaryAttr({})] * len(function.body.block.args)]
     for number, one in zip(_inputs(sequence), attributes, strict=True):
         one.pop(RESIDENCE, None)
@@ -105,11 +110,5 @@ def write_inputs(function: FuncOp, sequence: LaunchSequence, decided: Decisions)
 
 
 def _inputs(sequence: LaunchSequence) -> list[int | None]:
-    """The number of each input, but for those that come in pieces."""
-    return [one.pieces[0].number if len(one.pieces) == 1 else None for one in sequence.inputs]
-
-
-def _of_arguments(function: FuncOp) -> list[Space | None]:
-    said = [one.data.get(RESIDENCE) for one in function.arg_attrs or ()]
-    said += [None] * (len(function.body.block.args) - len(said))
-    return [one.data if isinstance(one, SpaceAttr) else None for one in said]
+    """The number of each input that is sent whole."""
+    return [one.segments[0].number if len(one.segments) == 1 else None for one in sequence.inputs]

@@ -1,5 +1,5 @@
 """
-The compile driver: the network whole; what fails is split and each part tried, until all compile (spec 2, S13).
+The compile driver: compile the network whole; split what fails, and compile its parts, until all compile (spec 2, S13).
 
 An operator that does not compile alone is split itself.
 """
@@ -34,11 +34,15 @@ from .subgraph import Subgraph, Subgraphs, is_node, name_of, subgraphs_of, with_
 from .subgraph_compiler import SubgraphCompiler
 
 ATTEMPTS_AN_OPERATOR = 8
-"""Parts that are tried at most, by the network's operators; a network needs two or three times as many to fall into
-single operators."""
+"""
+Largest number of subgraphs that are compiled, per operator of the network; it takes two or three per operator to end
+with single operators.
+"""
 FEWEST_ATTEMPTS = 256
 OVERLAP_SHARE = 8
-"""Weights that come from the host are cut into parts of DRAM divided by this, where that is faster."""
+"""
+Subgraphs with streamed weights are cut into parts with this fraction (1 / OVERLAP_SHARE) of DRAM, if that is faster.
+"""
 
 
 class Driver:
@@ -62,7 +66,7 @@ class Driver:
 
     def run(self, given: Sequence[Group] = ()) -> Subgraphs:
         """
-        Split and compile. `given`: the subgraphs that the module came in.
+        Split and compile. `given`: the subgraphs that the module specifies.
 
         Raises ResourceError naming an operator that does not fit, with what it needs and what the chip has.
         """
@@ -74,22 +78,22 @@ class Driver:
 
     def compiled(self, most_dram: int, most_alone: int, given: Sequence[Group] = ()) -> list[Subgraph]:
         """
-        Subgraphs that all compile, those that are `given` or parts of the whole; those of several operators need no
-        more than `most_dram` bytes of DRAM for themselves, those of one no more than `most_alone`, else they are split.
-        None of them has a place. Raises ResourceError as `run` does.
+        Subgraphs that all compile, the `given` ones or parts of the whole; those of several operators need no more than
+        `most_dram` bytes of DRAM for themselves, those of one no more than `most_alone`, else they are split. None of
+        them has DRAM addresses. Raises ResourceError as `run` does.
         """
         self.splitter = DeviceSplitter(self.function, self.chip)
         self.compiler.most_dram, self.compiler.most_alone = most_dram, most_alone
         with self._pool() as pool:
             return self._compiled(subgraphs_of(given) if given else [self.compiler.whole()], pool)
 
-    def pieces(self, given: Sequence[Group] = ()) -> list[Subgraph]:
+    def fitting(self, given: Sequence[Group] = ()) -> list[Subgraph]:
         """Subgraphs that all compile alone, whether or not all fit in DRAM in turn. Raises as `run` does."""
         with self._pool() as pool:
             return self._compiled(self._first(given), pool)
 
     def for_another(self, function: FuncOp) -> Driver:
-        """One for a function that is to compile without being split, or not at all."""
+        """A driver for a function that must compile without being split."""
         options = replace(self.options, split_failures=False)
         return Driver(function, self.chip, options, CompilationLog(), self.progress, self.cache)
 
@@ -112,7 +116,7 @@ class Driver:
     # ---- Compile, split on failure
 
     def _settle(self, parts: list[Subgraph], pool: CompilePool) -> list[Subgraph]:
-        """Split until every part compiles and all fit in DRAM in turn."""
+        """Split until every subgraph compiles and all fit in DRAM in turn."""
         while True:
             parts = self._compiled(parts, pool)
             try:
@@ -128,7 +132,7 @@ class Driver:
             parts = self._divided(parts)
 
     def _compiled(self, parts: list[Subgraph], pool: CompilePool) -> list[Subgraph]:
-        """Split until every part compiles within the DRAM that a launch may need."""
+        """Split until every subgraph compiles within the DRAM that a launch may need."""
         while True:
             self.compiler.compile(parts, pool)
             if not any(isinstance(part.outcome, Failure) for part in parts):
@@ -136,7 +140,7 @@ class Driver:
             parts = self._divided(parts)
 
     def _divided(self, parts: list[Subgraph]) -> list[Subgraph]:
-        """The parts with those split that have failed."""
+        """The subgraphs, with failed ones split."""
         if not self.options.split_failures:
             self._give_up(next(part for part in parts if isinstance(part.outcome, Failure)))
         if self.log.attempts > self._most:
@@ -150,7 +154,7 @@ class Driver:
         return with_work([part for part in (self._alive(part) for part in settled) if part.nodes])
 
     def _split_failed(self, parts: Sequence[Subgraph]) -> list[Subgraph]:
-        """The same list with every failed part in several, or with its only operator split."""
+        """The list with every failed subgraph cut, or its only operator split."""
         made: dict[int, list[Subgraph]] = {}
         failed = [number for number, part in enumerate(parts) if isinstance(part.outcome, Failure)]
         # Operators change the function when they are split: all cuts come first.
@@ -165,7 +169,7 @@ class Driver:
         return cut
 
     def _split(self, parts: Sequence[Subgraph], number: int) -> list[Subgraph]:
-        """A failed part in several."""
+        """Cut a failed subgraph."""
         part = parts[number]
         operators = part.operators
         made = self._parts(part, self._cut(parts, number, self.options.again))
@@ -178,7 +182,9 @@ class Driver:
         return made
 
     def _split_operator(self, parts: Sequence[Subgraph], part: Subgraph) -> None:
-        """Split the only operator of a failed part, in the function; and in other parts what reads it, if need be."""
+        """
+        Split the only operator of a failed subgraph in the function, and its readers in other subgraphs if necessary.
+        """
         operators = part.operators
         failure = part.outcome
         assert isinstance(failure, Failure)
@@ -216,7 +222,7 @@ class Driver:
         return located(error, op)
 
     def _give_up(self, part: Subgraph) -> NoReturn:
-        """Raise the error of a part that does not compile."""
+        """Raise the error of a subgraph that does not compile."""
         failure = part.outcome
         assert isinstance(failure, Failure)
         message = part.text.named(failure.message) if part.text is not None else failure.message
@@ -238,7 +244,7 @@ class Driver:
     # ---- Where to cut
 
     def _cut(self, parts: Sequence[Subgraph], number: int, rule: SplitRule) -> list[int]:
-        """Positions in the nodes of a part at which a rule cuts it."""
+        """Positions in the nodes of a subgraph at which a rule cuts it."""
         start = sum(len(part.nodes) for part in parts[:number])
         graph, order = self.compiler.block_graph().graph, self.compiler.order(parts)
         cuts = rule(graph, Segment(order, start, start + len(parts[number].nodes)))
@@ -246,8 +252,8 @@ class Driver:
 
     def _parts(self, part: Subgraph, cuts: Sequence[int]) -> list[Subgraph]:
         bounds = [0, *cuts, len(part.nodes)]
-        pieces = [part.nodes[low:high] for low, high in pairwise(bounds)]
-        made = with_work([Subgraph("", nodes) for nodes in pieces if nodes])
+        fitting = [part.nodes[low:high] for low, high in pairwise(bounds)]
+        made = with_work([Subgraph("", nodes) for nodes in fitting if nodes])
         prefix = "" if part.label == "all" else f"{part.label}."
         return [
             Subgraph(f"{prefix}{number}", one.nodes, to_fit=part.to_fit, residence=part.residence)
@@ -256,8 +262,8 @@ class Driver:
 
     def _overlapped(self, parts: list[Subgraph], pool: CompilePool) -> list[Subgraph]:
         """
-        Where weights come from the host, smaller parts let them come in beside the launches before: the list with large
-        parts cut by their weights, if that is expected to be faster.
+        With streamed weights, smaller subgraphs let copies overlap with the previous launches: the list with large
+        subgraphs cut by their weights, if that is estimated to be faster.
         """
         sequence, residency = self.compiler.fit(parts)
         if not residency.blocks:
@@ -288,5 +294,5 @@ class Driver:
 
 
 def _only(operators: Sequence[Operation]) -> Sequence[Operation]:
-    """The operator that an error is about, where there is only one."""
+    """The operator that an error is about, if there is only one."""
     return operators if len(operators) == 1 else ()

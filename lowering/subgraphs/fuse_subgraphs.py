@@ -1,4 +1,4 @@
-"""Neighbouring subgraphs made one where that is good (spec 2, step 3)."""
+"""Fusion of neighbouring subgraphs (spec 2, step 3)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .subgraph import Subgraph, Subgraphs, subgraphs_of
 from .subgraph_compiler import SubgraphCompiler
 
 FUSED_SHARE = 4
-"""Strategy `auto` compiles at most so many times the nodes that there are."""
+"""Strategy `auto` compiles at most this many times the number of nodes."""
 FEWEST_FUSED = 4096
 
 
@@ -43,9 +43,9 @@ def fuse_subgraphs(
     progress: Progress = lambda stage: None,
 ) -> Subgraphs | None:
     """
-    Make neighbouring subgraphs of `@main` one as a strategy says. Returns what is there then, with what it
-    compiled to; None where there is nothing to fuse: `auto` fuses only where all subgraphs were made to fit. None is
-    `to_fit` afterwards: what is apart now is meant to be.
+    Fuse neighbouring subgraphs of `@main` by a strategy. Returns the compiled subgraphs; None if there is nothing to
+    fuse: `auto` fuses only if all subgraphs were made to fit. None is marked `to_fit` afterwards: what is separate now
+    is meant to be.
 
     Raises MeshloomError for a subgraph that does not compile, or does not fit the chip.
     """
@@ -89,16 +89,18 @@ class _Candidates:
         self.automatic, self.timed = strategy == "auto", strategy == "optimal"
         nodes = sum(len(part.nodes) for part in parts)
         self.left = max(FEWEST_FUSED, FUSED_SHARE * nodes) if self.automatic else inf
-        """Nodes that may still be compiled."""
+        """Number of nodes that may still be compiled."""
         self.last = compiler.log.attempts + max(FEWEST_ATTEMPTS, ATTEMPTS_AN_OPERATOR * nodes)
         self.most = compiler.chip.dram_bytes
-        """Bytes of weights of a fused subgraph: those that come from the host should come in beside other launches."""
+        """
+        Largest number of bytes of streamed weights in a fused subgraph, so that they are copied beside other launches.
+        """
         if self.automatic and compiler.fit(parts)[1].blocks:
             self.most //= OVERLAP_SHARE
         self.made: dict[Interval, Subgraph] = {}
 
     def fuse(self, strategy: FusionStrategy) -> list[Subgraph]:
-        """Make neighbours one where a strategy finds that to be good, and all still fit in DRAM in turn."""
+        """Fuse neighbours that the strategy selects, as long as all still fit in DRAM in turn."""
         intervals = strategy(len(self.parts), self._candidate)
         chosen = [self.made[start, stop] if stop - start > 1 else self.parts[start] for start, stop in intervals]
         while True:
@@ -136,7 +138,7 @@ class _Candidates:
         return Outcome(self.compiler.cycles_of(fused) if self.timed else fused.code.estimated_cycles)
 
     def size(self, part: Subgraph) -> PartSize:
-        """What a strategy by bounds asks of a subgraph."""
+        """The size of a subgraph for strategies with bounds."""
         graph = self.compiler.block_graph()
         number_of = {op: number for number, op in enumerate(graph.ops)}
         nodes = [number_of[op] for op in part.nodes]

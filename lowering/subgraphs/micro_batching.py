@@ -1,5 +1,5 @@
 """
-Micro-batching: where the values of a whole batch do not fit the cores and pass through DRAM, the network runs on a few
+Micro-batching: if the values of a whole batch do not fit the cores and pass through DRAM, the network runs on a few
 elements of the batch at a time, several times in one launch (spec 3, step 1).
 """
 
@@ -23,7 +23,7 @@ from .compile_subgraphs import Driver
 from .subgraph import Subgraphs
 
 TRIALS = 2
-"""Numbers of parts that are tried."""
+"""How many numbers of micro-batches are tried."""
 
 
 @dataclass(frozen=True)
@@ -36,19 +36,19 @@ class Attempt:
 
     @cached_property
     def cycles(self) -> float:
-        """What it takes with host copies."""
+        """Cycles with host copies."""
         return self.driver.cycles(self.found)
 
     def may_gain(self, least: float) -> bool:
-        """Whether it is compiled as a whole, but keeps values in DRAM, and takes longer than it must."""
+        """Whether it compiles as one launch, but passes values through DRAM and takes longer than its lower bound."""
         parts = self.found.parts
         return len(parts) == 1 and parts[0].code.segments[-1] > 0 and self.cycles * ACCEPT_RATIO > least
 
 
 def micro_batch_counts(module: ModuleOp, chip: Chip) -> list[int]:
     """
-    Into how many equal parts a network's frames may be cut: as few as let the data of the largest operator lie in the
-    cores' memory, and more of them. None where inputs and results do not have as many frames.
+    Possible numbers of micro-batches: the smallest with which the data of the largest operator fits the cores' memory,
+    and larger ones. Empty if inputs and results differ in their batch.
     """
     block = find_main(module).body.block
     last = block.last_op
@@ -64,8 +64,9 @@ def micro_batch_counts(module: ModuleOp, chip: Chip) -> list[int]:
 
 def micro_batch(module: ModuleOp, counts: Sequence[int], whole: Attempt, least: float) -> Attempt:
     """
-    The best of a network as it was compiled, and in so many parts by frames; more parts are tried only where fewer did
-    help, and may not be all that helps. `module` is as it was before; `least` are cycles that it takes in any case.
+    The best of the compiled network and its variants with these numbers of micro-batches; larger numbers are tried only
+    if smaller ones helped, and may not be all that helps. `module` is that before compilation; `least` a lower bound of
+    its cycles.
     """
     driver = whole.driver
     search = Search[Attempt](lambda attempt: attempt.cycles, driver.options.effort.measure)
@@ -88,6 +89,6 @@ def micro_batch(module: ModuleOp, counts: Sequence[int], whole: Attempt, least: 
 
 
 def _attempt(module: ModuleOp, driver: Driver) -> Attempt:
-    """A module that must not be split. Raises ResourceError where it does not fit."""
+    """Compile a module that must not be split. Raises ResourceError if it does not fit."""
     another = driver.for_another(find_main(module))
     return Attempt(module, another, another.run())

@@ -1,4 +1,4 @@
-"""An operator that does not compile alone becomes several of its kind on parts of its data."""
+"""Splitting of an operator that does not compile alone into several of its kind on parts of its data."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ _Taken = TypeVar("_Taken")
 _TakeApart: TypeAlias = Callable[[_Whole, OperatorSplit], _Taken | None]
 
 MARGIN = 0.75
-"""Parts aim at this share of what would just fit: beside an operator's data stand its neighbours' and buffers."""
+"""
+Target size of a part, as a share of what would just fit: data of neighbouring operators and buffers need memory, too.
+"""
 
 
 @dataclass(frozen=True)
@@ -47,11 +49,11 @@ class Split:
     """The result of splitting an operator."""
 
     text: str
-    """As a sentence."""
+    """The result as a sentence for the log."""
     replaced: Replaced
-    """The operator, and what reads it, where that is gone."""
+    """The operator and its readers, as far as they were replaced."""
     added: Sequence[Operation] = ()
-    """What the host does with an input, to stand before everything."""
+    """Operations of the host on an input, to be inserted at the beginning."""
 
 
 class OperatorSplitter:
@@ -62,15 +64,15 @@ class OperatorSplitter:
         module = function.parent_op()
         inner = module.walk() if isinstance(module, ModuleOp) else function.walk()
         self._names = {op.sym_name.data for op in inner if isinstance(op, WeightOp)}
-        self._pieces: dict[SSAValue, dict[Box, SSAValue]] = {}
+        self._known_parts: dict[SSAValue, dict[Box, SSAValue]] = {}
         self._grids: dict[SSAValue, Parts] = {}
 
     def split(self, op: Operation, failure: Failure) -> Split | None:
         """
-        Split an operator in place, into parts small enough that the failure should not come again; for one that puts a
-        value together, what reads that value. None if nothing can be done about one of its kind.
+        Split an operator in place, into parts small enough that the failure should not recur; for one that assembles a
+        value (a concatenation), split its readers. None if operators of this kind cannot be split.
 
-        Raises ResourceError where not even the smallest parts are small enough.
+        Raises ResourceError if not even the smallest parts are small enough.
         """
         if isinstance(op, ConcatOp):
             return self._take_apart(op, failure)
@@ -100,7 +102,10 @@ class OperatorSplitter:
         return Split(f"its operator is left out: what it puts together goes in parts to {first}", replaced)
 
     def _split_slice(self, op: SliceOp, failure: Failure) -> Split | None:
-        """Beside the whole operand there has to be room for a part of the slice; a concatenation need not be whole."""
+        """
+        Split a slice: the whole operand and a part of the slice must fit together; a concatenation need not be
+        materialised.
+        """
         name = self._splitter().unique
         if (replaced := read_slices(op, name)) is not None:
             return Split("its operator reads what the concatenation before it puts together", replaced)
@@ -119,7 +124,7 @@ class OperatorSplitter:
         )
 
     def _split_input(self, value: SSAValue, failure: Failure) -> Split | None:
-        """What reads an input of the network, be it in another shape, reads blocks of it."""
+        """Let the readers of an input of the network (also through reshapes) read blocks of it."""
         value = storage_root(value)
         if not isinstance(value, BlockArgument):
             return None
@@ -153,19 +158,19 @@ class OperatorSplitter:
         # Parts of a producer that was split are read as they are, unless they were split in turn; slices that others
         # made may stand further down.
         splitter = Splitter(self._names)
-        for value, boxes in self._pieces.items():
+        for value, boxes in self._known_parts.items():
             there = {box: part for box, part in boxes.items() if _is_there(part)}
-            splitter.pieces[value] = there
+            splitter.known_parts[value] = there
         splitter.grids = dict(self._grids)
         return splitter
 
     def _remember(self, splitter: Splitter) -> None:
         for value, grid in splitter.grids.items():
             if value not in self._grids:
-                self._pieces[value], self._grids[value] = dict(splitter.pieces[value]), grid
+                self._known_parts[value], self._grids[value] = dict(splitter.known_parts[value]), grid
 
     def _limit(self, op: TilingInterface, failure: Failure) -> int:
-        """Bytes of data that a part should have."""
+        """Target bytes of data of a part."""
         whole = data_bytes(op, tuple(dim.size for dim in op.iteration_space()))
         if failure.needed > failure.available > 0:
             limit = int(whole * failure.available / failure.needed * MARGIN)
@@ -180,15 +185,15 @@ class OperatorSplitter:
 
 
 def _is_there(value: SSAValue) -> bool:
-    """Whether an operation that computes a value has not been removed."""
+    """Whether the operation that computes a value is still in the function."""
     return not isinstance(value.owner, Operation) or value.owner.parent is not None
 
 
 class DeviceSplitter(OperatorSplitter):
-    """Splits operators of a function all of whose values have a place in device memory: the host moves them whole."""
+    """Splits operators of a function whose values are all in device memory; the host moves them whole."""
 
     def split(self, op: Operation, failure: Failure) -> Split | None:
-        """See `OperatorSplitter.split`; nothing can be done about outputs that are too large."""
+        """See `OperatorSplitter.split`; outputs that are too large cannot be split."""
         return None if isinstance(op, ConcatOp) and is_output(op.result) else super().split(op, failure)
 
     def _split_input(self, value: SSAValue, failure: Failure) -> Split | None:

@@ -15,11 +15,11 @@ from ..sequence.launch_sequence import SubgraphModule, module_of_operators
 from .subgraph import Subgraph, name_of
 
 Body = Callable[[Subgraph, SubgraphModule], Block]
-"""The block of a part's `@main`: on its arguments, with its constants in it."""
+"""Makes the body of a subgraph from its `@main`: on its arguments, with its constants."""
 
 
 def unchanged_body(part: Subgraph, own: SubgraphModule) -> Block:
-    """The operations of a part themselves."""
+    """The operations of a subgraph, unchanged."""
     return find_main(own.module).body.detach_block(0)
 
 
@@ -31,8 +31,9 @@ def outline_function(
     launches: bool = False,
 ) -> FuncOp:
     """
-    The function with a `manycore.subgraph` for each of its parts, or what is in it alone where there is one part.
-    What runs on the host stays outside. `launches`: a part alone is a subgraph, too, and all that they give has a name.
+    The function with a `manycore.subgraph` for each group of operators, or the operators alone if there is one group.
+    Operations of the host stay outside. `launches`: a single group becomes a subgraph, too, and all results have a
+    name.
     """
     with at(function):
         return _Builder(function, launches).function_of(parts, body)
@@ -43,7 +44,7 @@ class _Builder:
         self.function, self.launches = function, launches
         self.block = Block(arg_types=[value.type for value in function.body.block.args])
         self.values: dict[SSAValue, SSAValue] = {}
-        """Values of the function -> the same here."""
+        """Values of the function -> values of the new function."""
         for old, new in zip(function.body.block.args, self.block.args, strict=True):
             new.name_hint = old.name_hint
             self.values[old] = new
@@ -65,7 +66,7 @@ class _Builder:
         )
 
     def _value(self, value: SSAValue) -> SSAValue:
-        """A value of the function here; what only looks at others, or is known, comes along."""
+        """A value of the function in the new function; constants and views are copied along."""
         if value not in self.values:
             owner = value.owner
             assert isinstance(owner, Operation)

@@ -21,20 +21,20 @@ from ..sequence.residency_decisions import Residence
 
 @dataclass
 class Subgraph:
-    """A stretch of the serial order."""
+    """A contiguous part of the serial order."""
 
     label: str
     nodes: tuple[Operation, ...]
     """Operations of the function, reshapes among them."""
     text: SubgraphText | None = None
     text_of: tuple[object, ...] = ()
-    """What `text` was written of (`module_key`)."""
+    """Key of the module that `text` was printed from (`module_key`)."""
     key: str = ""
     outcome: Outcome | None = None
     members: tuple[Subgraph, ...] = ()
     """The subgraphs that it was fused from."""
     to_fit: bool = False
-    """It is apart because more does not fit."""
+    """Whether it is a launch of its own because more does not fit."""
     residence: Residence = field(default_factory=Residence)
     """The residency that its text specifies for its results and weights."""
 
@@ -68,7 +68,7 @@ class Subgraphs:
 
 
 def is_node(op: Operation) -> bool:
-    """Whether an operation has a place in the serial order."""
+    """Whether an operation is a node of the serial order."""
     return not is_source(op) and not op.has_trait(IsTerminator)
 
 
@@ -79,7 +79,9 @@ def name_of(op: Operation) -> str:
 
 
 def subgraphs_of(groups: Sequence[Group]) -> list[Subgraph]:
-    """Groups of operations, none of them without an operator; one of nothing where there is nothing."""
+    """
+    Subgraphs of groups of operations, each with at least one operator; a single empty one if there are no operations.
+    """
     return with_work([_of_group(one) for one in groups]) or [Subgraph("all", ())]
 
 
@@ -89,7 +91,7 @@ def _of_group(group: Group) -> Subgraph:
 
 
 def with_work(parts: Sequence[Subgraph]) -> list[Subgraph]:
-    """The same without parts that only reshape: these join the part before them, or the one after."""
+    """The groups without those that only reshape: these join the previous group, or the next."""
     kept: list[Subgraph] = []
     waiting: tuple[Operation, ...] = ()
     for part in parts:

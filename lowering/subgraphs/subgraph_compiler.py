@@ -37,29 +37,29 @@ class SubgraphCompiler:
     ) -> None:
         self.function, self.chip, self.cache, self.log, self.progress = function, chip, cache, log, progress
         self.most_dram = self.most_alone = chip.dram_bytes
-        """Bytes of DRAM that a launch of several operators may need, and one of a single operator."""
+        """Bytes of DRAM that a launch of several operators may need, and that one of a single operator may need."""
         self._graph: BlockGraph | None = None
         self._cycles: dict[str, float] = {}
-        """Of compiled parts, by key."""
+        """Cycles of compiled subgraphs, by key."""
 
     def whole(self) -> Subgraph:
-        """All operations as one part."""
+        """All operations as one subgraph."""
         graph = self.block_graph()
         order = serial_order(graph.graph) if len(graph.ops) else np.zeros(0, np.int64)
         return Subgraph("all", tuple(graph.ops[int(node)] for node in order))
 
     def block_graph(self) -> BlockGraph:
-        """The function's operations, as they are now."""
+        """The graph of the function's present operations."""
         if self._graph is None:
             self._graph = graph_of_block(self.function.body.block)
         return self._graph
 
     def forget_graph(self) -> None:
-        """The function has changed."""
+        """Drop the graph after a change of the function."""
         self._graph = None
 
     def is_changed(self) -> bool:
-        """Whether the function has changed since its graph was asked for."""
+        """Whether the function has changed since its graph was built."""
         return self._graph is None
 
     def order(self, parts: Sequence[Subgraph]) -> Ints:
@@ -69,7 +69,7 @@ class SubgraphCompiler:
         return np.array([number_of[op] for part in parts for op in part.nodes], np.int64)
 
     def subgraphs(self, parts: Sequence[Subgraph]) -> Subgraphs:
-        """A list that fits, with its places."""
+        """A list that fits, with its residency."""
         sequence, residency = self.fit(parts)
         bounds = np.cumsum([0, *(len(part.nodes) for part in parts)]).tolist()
         return Subgraphs(
@@ -77,7 +77,7 @@ class SubgraphCompiler:
         )
 
     def compile(self, parts: Sequence[Subgraph], pool: CompilePool) -> None:
-        """Compile the parts that have no outcome yet."""
+        """Compile the subgraphs that have no result yet."""
         waiting = [part for part in parts if part.outcome is None]
         wanted: dict[str, SubgraphText] = {}
         known = {id(part): part.key for part in waiting}
@@ -120,7 +120,10 @@ class SubgraphCompiler:
         return Failure(what, "DRAM", outcome.dram_bytes, most)
 
     def _crossing(self, part: Subgraph) -> Failure | None:
-        """A part of several operators that goes over what it may need with inputs and results alone: not compiled."""
+        """
+        The failure of a subgraph of several operators whose inputs and results alone exceed its limit; it is not
+        compiled.
+        """
         if len(part.operators) == 1 or self.most_dram >= self.chip.dram_bytes:
             return None
         own = module_of_operators(part.operators)
@@ -130,19 +133,19 @@ class SubgraphCompiler:
         return Failure("with inputs and results alone", "DRAM", needed, self.most_dram)
 
     def reason(self, part: Subgraph, failure: Failure, what: str) -> str:
-        """Why a part failed, with figures."""
+        """The reason why a subgraph failed, with figures."""
         message = part.text.named(failure.message) if part.text is not None else failure.message
         figures = over(failure.resource, failure.needed, failure.available)
         return f"{what}: {figures} ({message})" if figures else f"{what}: {message}"
 
     def fit(self, parts: Sequence[Subgraph]) -> tuple[LaunchSequence, Residency]:
-        """The launches of a list, and where values and weights stay. Raises DramShortage."""
+        """The launches of a list, and the residency of values and weights. Raises DramShortage."""
         sequence = launch_sequence(self.function, [part.operators for part in parts])
         network = network_of(sequence, [part.code.segments[-1] for part in parts])
         return sequence, plan_residency(network, self.chip.dram_bytes)
 
     def least(self, parts: Sequence[Subgraph], sequence: LaunchSequence, residency: Residency) -> float:
-        """Cycles that the list takes at least, however well copies hide behind launches."""
+        """Lower bound of the cycles of a list, if all copies overlap with launches."""
         launches = HostLayout(sequence, residency).boundaries()
         copies = [copy for launch in launches for copy in (*launch.before, *launch.beside)]
         inward = sum(int(host_cycles(self.chip, copy.nbytes)) for copy in copies)
@@ -154,7 +157,7 @@ class SubgraphCompiler:
         return total_cycles(self.chip, boundaries, [self.cycles_of(part) for part in parts])
 
     def search(self) -> Search[list[Subgraph]]:
-        """A search of lists that fit in DRAM in turn, by what they take with their host copies."""
+        """A search among lists that fit in DRAM in turn, by their cycles with host copies."""
         return Search(lambda parts: self.total(parts, *self.fit(parts)), self.cache.effort.measure)
 
     def cycles_of(self, part: Subgraph) -> float:
@@ -164,7 +167,7 @@ class SubgraphCompiler:
         return self._cycles[part.key]
 
     def note_trials(self, trials: Sequence[Trial], part: Subgraph | None = None) -> None:
-        """What was tried, of a part or of the whole list."""
+        """Log the trials of a subgraph or of the whole list."""
         part = self.whole() if part is None else part
         for trial in trials:
             self.note("try", part, True, str(trial))

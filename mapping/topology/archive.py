@@ -16,7 +16,7 @@ from .archive_writer import ArchiveWriter
 from .gaps import CompressedGraph, Compressor
 from .topology import Topology, from_directed, make_topology
 
-_PIECE = 1 << 20
+_CHUNK = 1 << 20
 """Records that are put together at a time."""
 
 _Rows = tuple[NDArray[np.int64], NDArray[Any], NDArray[Any], int]
@@ -99,10 +99,10 @@ def read_rows(path: str | Path) -> tuple[NDArray[np.int64], NDArray[Any], NDArra
         return np.cumsum(indptr), _joined(others), _joined(weights), archive.size
 
 
-def _joined(pieces: list[NDArray[Any]]) -> NDArray[Any]:
+def _joined(chunks: list[NDArray[Any]]) -> NDArray[Any]:
     """One array of `pieces`, which are let go."""
-    whole = np.concatenate(pieces) if pieces else np.zeros(0, np.int32)
-    pieces.clear()
+    whole = np.concatenate(chunks) if chunks else np.zeros(0, np.int32)
+    chunks.clear()
     return whole
 
 
@@ -114,7 +114,7 @@ def _write(path: str | Path, kind: Kind, size: NDArray[np.int64], parts: list[_R
     with ArchiveWriter(path, kind, size) as archive:
         first = 0
         while first < size.size:
-            last = int(np.searchsorted(total, int(total[first]) + _PIECE, side="right")) - 1
+            last = int(np.searchsorted(total, int(total[first]) + _CHUNK, side="right")) - 1
             last = min(max(last, first + 1), size.size)
             archive.add(*_interleaved(parts, first, last))
             first = last
@@ -124,14 +124,14 @@ def _interleaved(
     parts: list[_Rows], first: int, last: int
 ) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any], NDArray[np.uint8]]:
     """CSR of the rows `first` to `last` - 1 of all parts, each vertex's rows side by side, and the flags."""
-    pieces = [slice(int(indptr[first]), int(indptr[last])) for indptr, _, _, _ in parts]
+    chunks = [slice(int(indptr[first]), int(indptr[last])) for indptr, _, _, _ in parts]
     rows = np.concatenate([np.repeat(np.arange(last - first), np.diff(p[0][first : last + 1])) for p in parts])
     order = np.argsort(rows, kind="stable")
     indptr = np.zeros(last - first + 1, np.int64)
     np.cumsum(np.bincount(rows, minlength=last - first), out=indptr[1:])
-    others = np.concatenate([p[1][s] for p, s in zip(parts, pieces, strict=True)])
-    weights = np.concatenate([p[2][s] for p, s in zip(parts, pieces, strict=True)])
-    flags = np.concatenate([np.full(s.stop - s.start, p[3], np.uint8) for p, s in zip(parts, pieces, strict=True)])
+    others = np.concatenate([p[1][s] for p, s in zip(parts, chunks, strict=True)])
+    weights = np.concatenate([p[2][s] for p, s in zip(parts, chunks, strict=True)])
+    flags = np.concatenate([np.full(s.stop - s.start, p[3], np.uint8) for p, s in zip(parts, chunks, strict=True)])
     return indptr, others[order], weights[order], flags[order]
 
 

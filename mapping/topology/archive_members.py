@@ -16,7 +16,7 @@ MOST_DEFLATED = 1040
 """Deflate cannot expand a byte to more than 1,032; a member that claims more is damaged."""
 
 _ENCRYPTED = 1
-_PIECE = 1 << 22
+_CHUNK = 1 << 22
 _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -104,9 +104,9 @@ class Members:
             with self._archive.open(info) as member:
                 data, head = start(member, info.file_size)
                 at = 0
-                while at < len(data) and (piece := member.read(min(_PIECE, len(data) - at))):
-                    data[at : at + len(piece)] = piece
-                    at += len(piece)
+                while at < len(data) and (chunk := member.read(min(_CHUNK, len(data) - at))):
+                    data[at : at + len(chunk)] = chunk
+                    at += len(chunk)
                 if at != len(data) or member.read(1) or head + at != info.file_size:
                     raise InputError("its length is not what the zip directory says")
             return data

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...support.errors import InputError
-from ...support.files import write_pieces
+from ...support.files import write_chunks
 from . import csr_kernels
 from .number_text import parse_lines, print_lines, read_text
 from .topology import Topology, from_directed, make_topology
@@ -64,7 +64,7 @@ def write_matrix_market(topology: Topology, path: str | Path) -> None:
     """
     if bool((topology.size != 1).any()):
         raise InputError(f"{path}: Matrix Market files hold no sizes of vertices; use .npz, .zip or .graph")
-    write_pieces(path, _pieces(topology))
+    write_chunks(path, _chunks(topology))
 
 
 def _topology(
@@ -85,7 +85,7 @@ def _topology(
     return from_directed(indptr, columns[order], weights[order])
 
 
-def _pieces(topology: Topology) -> Generator[bytes]:
+def _chunks(topology: Topology) -> Generator[bytes]:
     if topology.src_indptr is None or topology.src_indices is None or topology.spikes is None:
         indptr, columns, weights, symmetry = topology.indptr, topology.indices, topology.data, "symmetric"
     else:

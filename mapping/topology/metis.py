@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...support.errors import InputError
-from ...support.files import write_pieces
+from ...support.files import write_chunks
 from ...support.jit import jit
 from .number_text import parse_lines, print_lines, read_text
 from .topology import Topology, make_topology
@@ -68,10 +68,10 @@ def write_metis(topology: Topology, path: str | Path) -> None:
 
     METIS wants weights of at least 1; ours are written as they are. Raises MeshloomError.
     """
-    write_pieces(path, _pieces(topology))
+    write_chunks(path, _chunks(topology))
 
 
-def _pieces(topology: Topology) -> Generator[bytes]:
+def _chunks(topology: Topology) -> Generator[bytes]:
     sizes, weights = bool((topology.size != 1).any()), bool((topology.data != 1).any())
     n = topology.vertices
     form = f" 0{int(sizes)}{int(weights)}" if sizes or weights else ""

@@ -15,7 +15,7 @@ from ...support.input_files import read_regular
 from ...support.jit import jit
 
 _MOST = 1 << 62
-_PIECE = 1 << 24
+_CHUNK = 1 << 24
 _LINE, _SPACE, _RETURN, _TAB, _PERCENT, _PLUS, _MINUS, _ZERO, _NINE, _DOT, _E_SMALL, _E_LARGE = b"\n \r\t%+-09.eE"
 
 
@@ -160,10 +160,10 @@ def print_lines(values: NDArray[Any], ends: NDArray[np.int64]) -> Generator[byte
     line = 0
     while line < ends.size:
         first = int(ends[line - 1]) if line else 0
-        last = max(line + 1, min(int(np.searchsorted(ends, first + _PIECE // 20, side="right")), line + _PIECE // 20))
-        piece = values[first : ends[last - 1]].astype(np.int64, copy=False)
-        text = np.empty(piece.size * 20 + last - line, np.uint8)
-        yield text[: _print(piece, ends[line:last], first, text)].tobytes()
+        last = max(line + 1, min(int(np.searchsorted(ends, first + _CHUNK // 20, side="right")), line + _CHUNK // 20))
+        chunk = values[first : ends[last - 1]].astype(np.int64, copy=False)
+        text = np.empty(chunk.size * 20 + last - line, np.uint8)
+        yield text[: _print(chunk, ends[line:last], first, text)].tobytes()
         line = last
 
 

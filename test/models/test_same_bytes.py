@@ -45,7 +45,7 @@ LARGE = ("ocr-cls", "ocr-det", "ocr-rec", "minilm")
 SMALL = [name for name in PUBLIC_MODELS if name not in LARGE]
 
 
-class KnownPieces:
+class KnownParts:
     """Compiles parts in place of `CompilePool.compile`: what it has seen to be the same twice, it does not compile."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,11 +115,11 @@ def check(
     how: str,
     folder: Path,
     capsys: pytest.CaptureFixture[str],
-    pieces: KnownPieces | None = None,
+    chunks: KnownParts | None = None,
 ) -> None:
     options = compiled(model, chip, how, folder, capsys)
-    if pieces is not None:
-        pieces.comparing = True
+    if chunks is not None:
+        chunks.comparing = True
     expected = (folder / "expected.mlx").read_bytes()
     texts = sorted((folder / "stages").glob("*.mlir"))
     levels = {path.stem.partition("-")[2] for path in texts}
@@ -214,9 +214,9 @@ def test_all_levels_and_passes(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    pieces = KnownPieces(monkeypatch)
-    check(PUBLIC_MODELS[name], chip, how, tmp_path, capsys, pieces)
-    assert pieces.compared
+    chunks = KnownParts(monkeypatch)
+    check(PUBLIC_MODELS[name], chip, how, tmp_path, capsys, chunks)
+    assert chunks.compared
 
 
 @pytest.mark.slow

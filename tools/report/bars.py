@@ -54,13 +54,13 @@ def bar_chart(
 def stacked_bar(label: str, parts: Sequence[Bar], total: float) -> Markup:
     """One bar of `total` length in which each part takes its share, in order; a legend below."""
     scale = WIDTH / (total or 1.0)
-    x, pieces = 0.0, [rect(0, 0, WIDTH, 26, class_="track", rx=4)]
+    x, marks = 0.0, [rect(0, 0, WIDTH, 26, class_="track", rx=4)]
     for part in parts:
         title = tag("title", f"{part.name}: {part.text}")
-        pieces.append(rect(x, 0, part.value * scale, 26, title, style=fill(part.colour)))
+        marks.append(rect(x, 0, part.value * scale, 26, title, style=fill(part.colour)))
         x += part.value * scale
     legends = [(f"{part.name}: {part.text}", part.colour) for part in parts]
-    return join([drawing(WIDTH, 26, label, *pieces), legend(legends)])
+    return join([drawing(WIDTH, 26, label, *marks), legend(legends)])
 
 
 def legend(entries: Sequence[tuple[str, str]]) -> Markup:

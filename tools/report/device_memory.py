@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .bars import legend
-from .gantt import Piece, Row, gantt
+from .gantt import Interval, Row, gantt
 from .html import Child, join, name_cell, table, tag
 from .line_chart import Limit, Line, line_chart
 from .memory_map import Block, memory_map
@@ -111,13 +111,13 @@ def device_memory_section(planned: PlannedMemory, measured: DeviceMemory | None)
 def rows_of(planned: PlannedMemory, spans: Sequence[Span]) -> list[Row]:
     """What cores and the host link do, with their busy shares."""
     end = max([1, *(last for _, last in spans)])
-    pieces: dict[str, list[Piece]] = {queue: [] for queue in QUEUES}
+    intervals: dict[str, list[Interval]] = {queue: [] for queue in QUEUES}
     for (name, purpose, _, _), (start, stop) in zip(planned.steps, spans, strict=True):
         queue, colour = PURPOSES.get(purpose, ("cores", "host"))
-        pieces[queue].append(Piece(name if purpose == "compute" else f"{purpose} {name}", start, stop, colour))
+        intervals[queue].append(Interval(name if purpose == "compute" else f"{purpose} {name}", start, stop, colour))
     return [
         Row(queue, sorted(found, key=lambda one: one.start), percent(sum(one.end - one.start for one in found) / end))
-        for queue, found in pieces.items()
+        for queue, found in intervals.items()
     ]
 
 

@@ -17,7 +17,7 @@ LEAST = 0.4
 
 
 @dataclass(frozen=True)
-class Piece:
+class Interval:
     """A named piece of time."""
 
     name: str
@@ -31,7 +31,7 @@ class Row:
     """Pieces by their start; `text` stands on the right."""
 
     name: str
-    pieces: Sequence[Piece]
+    intervals: Sequence[Interval]
     text: str = ""
 
 
@@ -49,35 +49,35 @@ def gantt(label: str, rows: Sequence[Row], total: float, unit: Unit) -> Markup:
         ]
     parts += [line(x, 0, x, bottom, class_="axis", stroke_opacity=0.7) for x, _ in marks]
     for row, y in zip(rows, range(0, bottom, HEIGHT + GAP), strict=True):
-        for piece, count in merged(row.pieces, LEAST * (total or 1.0) / PLOT):
-            parts += _bar(piece, count, y, axis)
+        for interval, count in merged(row.intervals, LEAST * (total or 1.0) / PLOT):
+            parts += _bar(interval, count, y, axis)
     parts += [text(x, bottom + 14, shown, "small muted middle") for x, shown in marks]
     parts.append(text(WIDTH, bottom + 14, unit.name, "small muted end"))
     return drawing(WIDTH, bottom + 20, label, *parts)
 
 
-def _bar(piece: Piece, count: int, y: float, axis: Axis) -> list[Markup]:
-    x, end = axis.at(piece.start), axis.at(piece.end)
+def _bar(interval: Interval, count: int, y: float, axis: Axis) -> list[Markup]:
+    x, end = axis.at(interval.start), axis.at(interval.end)
     more = f" and {count - 1} more" if count > 1 else ""
-    span = f"{axis.unit.text(piece.start)} to {axis.unit.text(piece.end)} {axis.unit.name}"
+    span = f"{axis.unit.text(interval.start)} to {axis.unit.text(interval.end)} {axis.unit.name}"
     inset = 0.4 if end - x > 2 else 0.0
-    title = tag("title", f"{piece.name}{more}: {span}")
-    style = {"style": fill(piece.colour), "fill_opacity": 0.85}
+    title = tag("title", f"{interval.name}{more}: {span}")
+    style = {"style": fill(interval.colour), "fill_opacity": 0.85}
     drawn = [rect(x + inset, y, max(end - x - 2 * inset, LEAST), HEIGHT, title, **style)]
-    if count == 1 and (name := shortened(piece.name, end - x - CHARACTER)):
+    if count == 1 and (name := shortened(interval.name, end - x - CHARACTER)):
         drawn.append(text((x + end) / 2, y + HEIGHT / 2 + 4, name, "small middle inverse"))
     return drawn
 
 
-def merged(pieces: Sequence[Piece], least: float) -> list[tuple[Piece, int]]:
+def merged(intervals: Sequence[Interval], least: float) -> list[tuple[Interval, int]]:
     """Pieces of one colour that are shorter than `least`, and no further from each other, as one; and how many."""
-    found: list[tuple[Piece, int]] = []
-    for piece in pieces:
+    found: list[tuple[Interval, int]] = []
+    for interval in intervals:
         if found:
             last, count = found[-1]
-            short = piece.end - piece.start < least and (count > 1 or last.end - last.start < least)
-            if short and piece.colour == last.colour and piece.start - last.end < least:
-                found[-1] = Piece(last.name, last.start, max(last.end, piece.end), last.colour), count + 1
+            short = interval.end - interval.start < least and (count > 1 or last.end - last.start < least)
+            if short and interval.colour == last.colour and interval.start - last.end < least:
+                found[-1] = Interval(last.name, last.start, max(last.end, interval.end), last.colour), count + 1
                 continue
-        found.append((piece, 1))
+        found.append((interval, 1))
     return found

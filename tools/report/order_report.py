@@ -11,7 +11,7 @@ import numpy as np
 from ...analysis.orders.problem import problem_of
 from ...analysis.orders.simulate import profile
 from .bars import legend
-from .gantt import Piece, Row, gantt
+from .gantt import Interval, Row, gantt
 from .html import Child, join, tag
 from .line_chart import Limit, Line, line_chart
 from .page import Figure, Section, SectionMaker, page, sections_of
@@ -50,14 +50,14 @@ def units(facts: OrderFacts) -> Section:
     parts: list[Child] = []
     for when, method, run in facts.runs:
         title = f"{when}: {method}"
-        pieces: list[list[Piece]] = [[] for _ in graph.unit_names]
+        intervals: list[list[Interval]] = [[] for _ in graph.unit_names]
         for op in np.argsort(run.start, kind="stable").tolist():
             name = f"{graph.op_names[op]} {graph.op_ids[op]}"
-            piece = Piece(name, int(run.start[op]), int(run.end[op]), phases[graph.phases[op]])
-            pieces[int(graph.unit[op])].append(piece)
+            interval = Interval(name, int(run.start[op]), int(run.end[op]), phases[graph.phases[op]])
+            intervals[int(graph.unit[op])].append(interval)
         rows = [
-            Row(unit, found, percent(sum(piece.end - piece.start for piece in found) / max(run.makespan, 1)))
-            for unit, found in zip(graph.unit_names, pieces, strict=True)
+            Row(unit, found, percent(sum(interval.end - interval.start for interval in found) / max(run.makespan, 1)))
+            for unit, found in zip(graph.unit_names, intervals, strict=True)
         ]
         chart = gantt(f"units over time, {title}", rows, facts.longest, unit_of_ns(facts.longest))
         parts += [tag("h3", title), chart]

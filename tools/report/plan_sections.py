@@ -10,7 +10,7 @@ import numpy as np
 
 from ...analysis.offload.simulate import AGAIN, IN, OP, OUT, PACK, UNPACK
 from .bars import Bar, bar_chart, legend
-from .gantt import Piece, Row, gantt
+from .gantt import Interval, Row, gantt
 from .html import Child, join, key_values, name_cell, table, tag
 from .line_chart import Limit, Line, line_chart
 from .page import Section, SectionMaker
@@ -89,21 +89,21 @@ def engines(facts: PlanFacts) -> Section | None:
         return None
     problem, log, names = facts.evaluator.problem, facts.saved.plan.log, facts.names
     graph, kinds = problem.graph, {one.gap: one.kind for one in facts.saved.done}
-    pieces: dict[str, list[Piece]] = {unit: [] for unit in graph.unit_names}
+    intervals: dict[str, list[Interval]] = {unit: [] for unit in graph.unit_names}
     queues = {OUT: "to host", IN: "from host", PACK: "convert", UNPACK: "convert", AGAIN: "again"}
     entries: list[list[int]] = log[np.argsort(log[:, 2], kind="stable")].tolist()
     for kind, number, start, end in entries:
         if kind == OP:
             unit = graph.unit_names[int(graph.unit[number])]
-            pieces[unit].append(Piece(names[number], start, end, UNITS.get(unit, "host")))
+            intervals[unit].append(Interval(names[number], start, end, UNITS.get(unit, "host")))
         else:
             what = f"result of {names[int(problem.producer[number])]}"
             colour = KINDS.get(kinds.get(number, ""), "host")
-            pieces.setdefault(queues[kind], []).append(Piece(what, start, end, colour))
+            intervals.setdefault(queues[kind], []).append(Interval(what, start, end, colour))
     total = max(facts.saved.plan.time_ns, 1)
     rows = [
-        Row(name, found, percent(sum(piece.end - piece.start for piece in found) / total))
-        for name, found in pieces.items()
+        Row(name, found, percent(sum(interval.end - interval.start for interval in found) / total))
+        for name, found in intervals.items()
         if found
     ]
     chart = gantt("units and host link over time", rows, total, unit_of_ns(total))

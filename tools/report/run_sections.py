@@ -172,10 +172,10 @@ def timeline(facts: RunFacts) -> Section | None:
         note = "This run has too many instructions for a trace: no timeline and no figures by task."
         return Section("Timeline", "", note)
     total, cores = timing.total_cycles, len(facts.exe.chip.usable_cores)
-    piece = total / BINS or 1.0
-    chip = lanes_over_time(timing, timing.trace, BINS) / (piece * max(cores, 1))
+    bin_cycles = total / BINS or 1.0
+    chip = lanes_over_time(timing, timing.trace, BINS) / (bin_cycles * max(cores, 1))
     busiest = max(range(facts.exe.chip.cores), key=lambda core: int(timing.busy[core].sum()))
-    one = lanes_over_time(timing, timing.trace, BINS, busiest) / piece
+    one = lanes_over_time(timing, timing.trace, BINS, busiest) / bin_cycles
     spans = _spans(facts)
     run = max(timing.cycles, 1)
     all_cores = _lanes(facts.units, chip, timing.busy.sum(axis=0) / (run * max(cores, 1)))
@@ -191,8 +191,8 @@ def timeline(facts: RunFacts) -> Section | None:
         ]
     note = (
         f"Cycles from left to right, from the host's first copy to its last; a lane is full where the unit works all "
-        f"the time. Each step of the outline is the mean over {significant(piece)} cycles. The strip shows up to when "
-        f"each task was the last to be finished; figures on the right: shares of the run, first launch to last."
+        f"the time. Each step of the outline is the mean over {significant(bin_cycles)} cycles. The strip shows until "
+        f"when each task ran; figures on the right: shares of the run, first launch to last."
     )
     return Section("Timeline", join(parts), note)
 

@@ -27,11 +27,12 @@ RULES: Rules = {
 
 def gradients(loss: SSAValue, wrt: Sequence[SSAValue], graph: Graph, keep: Keep = "save") -> list[SSAValue]:
     """
-    Append what computes the gradient of `loss` (a float tensor of one element) by each value of `wrt` to the block.
+    Append operations to the block that compute the gradient of `loss` (a float tensor of one element) by each value of
+    `wrt`.
 
-    Values that the loss does not depend on have gradient 0. Of loops, `keep` says what becomes of the values that
-    their gradients need. Loops are replaced by others, so that neither `loss` nor a value of `wrt` may be the result of
-    one. Raises MeshloomError for operations without a rule.
+    Values that the loss does not depend on have gradient 0. `keep`: how loops keep the values that their gradients
+    need. Loops are replaced, so neither `loss` nor a value of `wrt` may be the result of a loop. Raises MeshloomError
+    for operations without a rule.
     """
     active = _depending(list(graph.block.ops), wrt)
     found: dict[SSAValue, SSAValue] = {loss: graph.full(1.0, shape_of(loss), element_of(loss))}
@@ -42,7 +43,7 @@ def gradients(loss: SSAValue, wrt: Sequence[SSAValue], graph: Graph, keep: Keep 
 def _accumulate(
     found: dict[SSAValue, SSAValue], active: set[SSAValue], wrt: Sequence[SSAValue], graph: Graph, keep: Keep
 ) -> None:
-    """From the gradients that are found to those of all values that these depend on, as far as they are `active`."""
+    """Propagate the gradients to all `active` values that they depend on."""
 
     def add(value: SSAValue, part: SSAValue) -> None:
         found[value] = graph.add(found[value], part) if value in found else part
@@ -75,7 +76,7 @@ def _accumulate(
 
 
 def rule_of(op: Operation) -> Rule:
-    """The rule for an operation. Raises MeshloomError where there is none."""
+    """The rule for an operation. Raises MeshloomError if there is none."""
     for kind in type(op).__mro__:
         if kind in RULES:
             return RULES[kind]

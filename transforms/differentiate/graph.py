@@ -1,4 +1,4 @@
-"""A block of `dataflow` operations that grows at its end, and the arithmetic that gradients are written in."""
+"""A builder of `dataflow` operations at the end of a block, with the arithmetic that gradients need."""
 
 from __future__ import annotations
 

@@ -28,8 +28,8 @@ from .graph import Graph
 
 Keep: TypeAlias = Literal["save", "recompute"]
 """
-What becomes of the values of a step that its gradient needs: all of them are stacked by the forward loop, or only the
-carried ones, and the backward loop computes the others again.
+How the values of a step that its gradient needs are kept: all of them are stacked by the forward loop, or only the
+carried ones, and the backward loop recomputes the others.
 """
 Accumulate: TypeAlias = Callable[[dict[SSAValue, SSAValue], set[SSAValue], Sequence[SSAValue], Graph], None]
 """
@@ -38,11 +38,11 @@ graph's block to those of others, in the same table.
 """
 
 MOVES = (ConstantOp, IotaOp, ReshapeOp, SliceOp, TransposeOp, BroadcastOp)
-"""Operations that are done again rather than saved: they only move what is saved anyway."""
+"""Operations that are recomputed rather than saved: they only move saved values."""
 
 
 def values_read(op: Operation) -> list[SSAValue]:
-    """What an operation reads, and what is read in its regions from outside of it."""
+    """Operands of an operation, and values from outside that its regions read."""
     if not op.regions:
         return list(op.operands)
     inner = (value for one in op.walk() for value in one.operands)
@@ -58,37 +58,37 @@ def loop_gradients(
     keep: Keep,
 ) -> list[tuple[SSAValue, SSAValue]]:
     """
-    Append the backward loop to the block of `graph`, given gradients of some results, and put one in the place of the
-    loop that also stacks what the backward one needs.
+    Append the backward loop to the block of `graph`, given gradients of some results, and replace the loop by one that
+    also stacks the values that the backward loop needs.
 
-    Returns the gradients that the values which the loop reads get from it, of those that are `active`.
+    Returns the contributions of the loop to the gradients of the `active` values that it reads.
     """
     return _Differentiated(loop, given, active, graph, accumulate, keep).build()
 
 
 @dataclass
 class _Inputs:
-    """The backward body, which grows, and what its arguments stand for."""
+    """The backward body while it is built, and the meaning of its arguments."""
 
     block: Block = field(default_factory=Block)
     carried: list[SSAValue] = field(default_factory=list[SSAValue])
-    """What the carried ones begin as."""
+    """Initial values of the carried arguments."""
     scanned: list[tuple[SSAValue, Along]] = field(default_factory=list[tuple[SSAValue, Along]])
 
     def carry(self, initial: SSAValue) -> BlockArgument:
-        """A further carried value; all of these come before those that are scanned."""
+        """Add a carried value; all of these precede the scanned ones."""
         self.carried.append(initial)
         return self.block.insert_arg(initial.type, len(self.carried) - 1)
 
     def scan(self, value: SSAValue, along: Along) -> BlockArgument:
-        """A further scanned value."""
+        """Add a scanned value."""
         self.scanned.append((value, along))
         type = tensor(element_of(value), along.of_step(shape_of(value)))
         return self.block.insert_arg(type, len(self.block.args))
 
 
 class _Differentiated:
-    """A loop on its way to two."""
+    """A loop that is being split into a forward and a backward loop."""
 
     def __init__(
         self,
@@ -110,13 +110,13 @@ class _Differentiated:
             for number, argument in enumerate(loop.scanned_arguments)
             if self._has_gradient(argument) and loop.scanned[number] in active
         ]
-        """Scanned ones."""
+        """Scanned values with a gradient, by number."""
 
     def _has_gradient(self, value: SSAValue) -> bool:
         return value in self.inside and is_float(element_of(value))
 
     def _active_inside(self, active: set[SSAValue]) -> set[SSAValue]:
-        """What depends on an active value in some step."""
+        """Values of the body that depend on an active value in some step."""
         loop = self.loop
         found = set(active)
         entering = zip(loop.body.block.args, [*loop.initial, *loop.scanned], strict=True)
@@ -132,7 +132,7 @@ class _Differentiated:
             found |= new
 
     def build(self) -> list[tuple[SSAValue, SSAValue]]:
-        """Both loops; the gradients."""
+        """Build both loops. Returns the gradients."""
         loop, block = self.loop, self.loop.body.block
         last = block.last_op
         assert isinstance(last, YieldOp)
@@ -181,8 +181,8 @@ class _Differentiated:
         self, backward: _Inputs, between: Operation, arguments: Sequence[BlockArgument], yielded: Sequence[SSAValue]
     ) -> None:
         """
-        Move the operations after `between` to the backward body, and put a loop in the place of the old one that
-        stacks what they read of those before.
+        Move the operations after `between` to the backward body, and replace the old loop by one that stacks the
+        earlier values that they read.
         """
         loop, block = self.loop, self.loop.body.block
         before, after = _split(block, between)
@@ -230,7 +230,7 @@ class _Differentiated:
     def _collect(
         self, made: LoopOp, parts: Sequence[SSAValue | None], products: Sequence[MatmulOp | None]
     ) -> list[tuple[SSAValue, SSAValue]]:
-        """The gradients of what the forward loop reads, from the results of the backward one."""
+        """The gradients of the values that the forward loop reads, from the results of the backward loop."""
         results = list(made.outputs)
         found = [(self.initial[number], results[place]) for place, number in enumerate(self.states)]
         sums, rest = iter(results[len(self.states) :]), made.stacked
@@ -259,14 +259,14 @@ def _split(block: Block, between: Operation) -> tuple[list[Operation], list[Oper
 
 
 def _flipped(along: Along) -> Along:
-    """How steps in the opposite order read the same values, or write them to the same places."""
+    """The slicing by which steps in the opposite order read or write the same elements."""
     return Along(along.axis, not along.backwards)
 
 
 def _product_of_steps(part: SSAValue | None, block: Block) -> MatmulOp | None:
     """
-    The product a' b of matrices that a gradient is in each step: its sum over the steps is one product, of the rows of
-    all steps, so that the loop adds nothing up.
+    The product a' b of matrices that a gradient is in each step: its sum over the steps is one product of the rows of
+    all steps, so that the loop needs no accumulator.
     """
     op = None if part is None else part.owner
     if not isinstance(op, MatmulOp) or op.parent is not block or op.transpose_a is None or op.transpose_b is not None:

@@ -33,7 +33,7 @@ def _logits(result: SSAValue) -> Tensor:
 
 
 def _softmax_cross_entropy(logits: SSAValue, labels: SSAValue, b: Graph) -> SSAValue:
-    """Mean over the batch of log(sum exp(z)) - z[label], the largest z taken out before the exponential."""
+    """Mean over the batch of log(sum exp(z)) - z[label], the largest z is subtracted before the exponential."""
     batch, classes = shape_of(logits)
     centred = b.sub(logits, b.emit(ReduceOp(logits, "max", (1,))))
     normaliser = b.emit(LogOp(b.sum(b.emit(ExpOp(centred)), (1,))))

@@ -35,7 +35,7 @@ class Optimiser(ABC):
     def update(
         self, parameter: SSAValue, gradient: SSAValue, state: Sequence[SSAValue], shared: Sequence[SSAValue], b: Graph
     ) -> list[SSAValue]:
-        """The parameter and its state after this step; `shared` has advanced already."""
+        """The parameter and its state after this step; `shared` is that after the step."""
 
 
 @dataclass(frozen=True)

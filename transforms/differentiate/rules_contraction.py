@@ -44,7 +44,7 @@ def _conv(op: ConvOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
 
 
 def _partial_conv(op: PartialConvOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
-    """The partial sums are a convolution whose groups are the parts: part p has all outputs, of its channels."""
+    """The partial sums are a grouped convolution: group p computes all outputs from the channels of part p."""
     outputs, channels, *kernel = shape_of(op.weights)
     parts = op.part_count
     spatial = range(3, 3 + len(kernel))

@@ -1,4 +1,4 @@
-"""Gradients of elementwise operations. Where two operands tie in a maximum or minimum, the first one has it."""
+"""Gradients of elementwise operations. If two operands tie in a maximum or minimum, the first one gets the gradient."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _remainder(op: e.ModOp | e.FmodOp, g: SSAValue, b: Graph) -> Sequence[Partia
 
 
 def _extremum(wins: str, loses: str) -> Rule:
-    """The operand that wins its comparison with the other one has the gradient."""
+    """The operand that wins the comparison gets the gradient."""
     return lambda op, g, b: [
         lambda: b.where(b.compare(op.lhs, wins, op.rhs), g, 0.0),
         lambda: b.where(b.compare(op.lhs, loses, op.rhs), g, 0.0),
@@ -81,4 +81,4 @@ RULES: Rules = {
     # Constant between their steps, or of integers and masks.
     e.ElementwiseOp: lambda op, g, b: [None] * len(op.operands),
 }
-"""By class; `ElementwiseOp` stands for all that are not listed."""
+"""Rules by class; `ElementwiseOp` stands for all that are not listed."""

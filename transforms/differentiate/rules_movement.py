@@ -1,4 +1,4 @@
-"""Gradients of data movement: what went there comes back, and what was read twice is added."""
+"""Gradients of data movement: the inverse movement, with sums over elements that were read several times."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _transpose(op: TransposeOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
 
 
 def _slice(op: SliceOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
-    """Back to its place, with zeros around and between."""
+    """The gradient at the positions of the slice, with zeros around and between."""
     starts, sizes, steps, whole = ints(op.starts), ints(op.sizes), ints(op.steps), shape_of(op.operand)
 
     def partial() -> SSAValue:
@@ -66,7 +66,7 @@ def _pad(op: PadOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
 
 
 def _gather(op: GatherOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
-    """Rows are added where they came from."""
+    """Rows are added at the indices that they were gathered from."""
     axis, rank = op.axis_index, len(shape_of(op.indices))
     data = shape_of(op.data)
 
@@ -113,7 +113,7 @@ def _scatter(op: ScatterOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
 
 
 def _rows(value: SSAValue, op: ScatterOp, b: Graph) -> SSAValue:
-    """value[b..., indices[b..., n], i...]: one gather, the batches' rows counted through."""
+    """value[b..., indices[b..., n], i...]: one gather over the rows of all batches."""
     batch, shape, places = op.batch_dims, shape_of(value), shape_of(op.indices)
     known = constant_array(op.indices)
     if not batch and known is not None and bool((known >= 0).all()):

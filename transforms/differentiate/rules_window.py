@@ -1,4 +1,7 @@
-"""Gradients of windows: sums spread, extrema go back to the first element of the window that attains them."""
+"""
+Gradients of windows: those of sums go to all elements of the window, those of extrema to the first element that attains
+them.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,10 @@ def _reduce_window(op: ReduceWindowOp, g: SSAValue, b: Graph) -> Sequence[Partia
 
 
 def _spread(op: ReduceWindowOp, g: SSAValue, b: Graph) -> SSAValue:
-    """Each element gets the sum of the gradients of all windows that hold it: windows over the spread gradient."""
+    """
+    Each element gets the sum of the gradients of all windows that contain it: a sum over windows of the dilated
+    gradient.
+    """
     size, window = shape_of(op.operand), ints(op.window)
     strides, dilations, low = ints(op.strides), ints(op.dilations), ints(op.pad_low)
     dims = range(len(size))
@@ -37,7 +43,7 @@ def _spread(op: ReduceWindowOp, g: SSAValue, b: Graph) -> SSAValue:
 
 
 def _to_extremum(op: ReduceWindowOp, g: SSAValue, b: Graph) -> SSAValue:
-    """Compare the elements of the windows one after the other, keep where the best one is, and scatter there."""
+    """Compare the elements of the windows one after the other, keep the position of the extremum, and scatter there."""
     x, element = op.operand, element_of(op.operand)
     window, strides, dilations = ints(op.window), ints(op.strides), ints(op.dilations)
     low, high, size, out = ints(op.pad_low), ints(op.pad_high), shape_of(x), shape_of(op.result)

@@ -1,1 +1,1 @@
-"""Parts of `memory-insert-offload`: what is moved when, and the operations for it."""
+"""Parts of `memory-insert-offload`: the script (which tensors are moved when), and emission of the operations."""

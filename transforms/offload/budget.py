@@ -1,4 +1,4 @@
-"""Memory saving for a budget: the quickest plan that the allowed kinds give."""
+"""Memory saving for a budget: the fastest plan with the allowed kinds."""
 
 from __future__ import annotations
 
@@ -34,34 +34,34 @@ class FormatModel(Model):
 
 
 def _may_round(value: SSAValue) -> bool:
-    """Whether a tensor may be compressed: f32, and no input, which the host has as it is."""
+    """Whether a tensor may be compressed: f32, and not an input, which the host has already."""
     return element_of(value) == f32 and not isinstance(value, BlockArgument)
 
 
 def _with_gaps(problem: OffloadProblem, good: list[bool]) -> OffloadProblem:
-    """The problem with some of its gaps."""
+    """The problem restricted to some of its gaps."""
     keep = np.array(good, np.bool_)
     names = ("tensor", "size", "before", "after", "producer")
     return replace(problem, **{name: getattr(problem, name)[keep] for name in names})
 
 
 class LeastPlans:
-    """Plans of one problem for several budgets: what the search finds for one is not searched again for the others."""
+    """Plans of one problem for several budgets, which share the results of searches."""
 
     def __init__(self, problem: OffloadProblem, model: Model) -> None:
         self.problem = problem
         self.model = model
         self._known: dict[tuple[frozenset[str], int], list[BudgetGridPlans]] = {}
-        """By kinds and seed."""
+        """Results by kinds and seed."""
 
     def least(
         self, parts: FunctionParts, budget: int, kinds: frozenset[str], seed: int
     ) -> tuple[OffloadProblem, OffloadPlan]:
         """
-        The quicker of two plans: with compression, where only computed tensors of f32 leave; and without it. `parts`
-        are those that the problem was made of, or of a copy.
+        The faster of two plans: with compression, where only computed tensors of f32 are offloaded; and without it.
+        `parts` are those that the problem was made of, or those of a copy.
 
-        Raises InputError where there is neither.
+        Raises InputError if there is neither.
         """
         found: list[tuple[OffloadProblem, OffloadPlan]] = []
         error: InputError | None = None
@@ -80,7 +80,7 @@ class LeastPlans:
         return min(found, key=lambda pair: pair[1].time_ns)
 
     def _choices(self, parts: FunctionParts, kinds: frozenset[str], seed: int) -> list[BudgetGridPlans]:
-        """The gaps that may be chosen, with the kinds that they may have."""
+        """The gaps that may be chosen, and their allowed kinds."""
         problem = self.problem
         fixed = fixed_tensors(parts)
         if fixed:

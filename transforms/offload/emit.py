@@ -1,4 +1,4 @@
-"""The block of a script: operations in its order, each reading its tensors where they are by then."""
+"""Emission of a script: rewrite a block to its operations in order, each reading the current copies of its tensors."""
 
 from __future__ import annotations
 
@@ -38,26 +38,26 @@ Moved = TypeVar("Moved", bound=MoveOp)
 
 
 class Emitter:
-    """Rewrites a function's block to what a script says."""
+    """Rewrites a function's block by a script."""
 
     def __init__(self, function: FuncOp, parts: FunctionParts, format: Format) -> None:
         self.block: Block = function.body.block
         self.parts = parts
         self.format = format
         self.now: dict[SSAValue, SSAValue] = {}
-        """A tensor, by the value that it was, and the value that holds it now."""
+        """Original value of a tensor -> the value that holds it now."""
         self.leaving: set[SSAValue] = set()
-        """Values that a reduction has been put in the block for."""
+        """Values that were offloaded in the new block."""
         self.views: dict[tuple[SSAValue, SSAValue], SSAValue] = {}
         self.done: dict[SSAValue, list[CompletionOp]] = {}
-        """Tokens that the block had, by the value whose completion they say."""
+        """Value -> the token of its completion that the block had already."""
         self.packed: dict[int, SSAValue] = {}
         self.on_host: dict[tuple[int, bool], SSAValue] = {}
         self.arrived: dict[int, SSAValue] = {}
         self.reads = [tuple(op.operands) for op in parts.ops]
 
     def emit(self, script: Script) -> list[Operation]:
-        """Rewrite the block; returns the operation of each item."""
+        """Rewrite the block. Returns the operation of each item."""
         last = self.block.last_op
         assert last is not None
         views = [op for op in self.block.ops if isinstance(op, ReshapeOp | AwaitOp)]
@@ -78,7 +78,7 @@ class Emitter:
         return made
 
     def _tell(self, values: Sequence[SSAValue]) -> None:
-        """Put the tokens that say when values are there behind what makes these."""
+        """Insert completion tokens after the operations that compute the values."""
         for value in values:
             for op in self.done.get(value, ()):
                 op.operands = [value]
@@ -145,7 +145,7 @@ class Emitter:
         self.now[tensor] = value
 
     def _here(self, tensor: SSAValue) -> SSAValue:
-        """The tensor as one may read it now."""
+        """The value that holds a tensor now."""
         value = self.now.get(tensor, tensor)
         if value in self.leaving:
             value = self._add(AwaitOp(value)).result
@@ -154,7 +154,7 @@ class Emitter:
         return value
 
     def _read(self, value: SSAValue) -> SSAValue:
-        """What stands for a value of the function now: in the same shape, and for who waits for the same tokens."""
+        """The current replacement of a value of the function: with the same shape, and waiting for the same tokens."""
         if isinstance(value.type, TokenType):
             return value
         root = memory_of(value)
@@ -178,7 +178,7 @@ class Emitter:
             op.operands[position] = self._read(value)
 
     def _again(self, absence: Absence, tensor: SSAValue) -> RecomputeOp:
-        """The chain's operations in a region; what they do not compute themselves are its arguments."""
+        """The chain's operations in a region, whose arguments are the values from outside."""
         body, inside = Block(), dict[SSAValue, SSAValue]()
         inputs: list[SSAValue] = []
         for number in absence.chain:
@@ -204,7 +204,7 @@ class Emitter:
 
 
 def _tokens_on_the_way(value: SSAValue) -> list[SSAValue]:
-    """What a view of a tensor waits for."""
+    """The tokens that a view of a tensor waits for."""
     found: dict[SSAValue, None] = {}
     while isinstance(owner := value.owner, ReshapeOp | AwaitOp):
         found |= dict.fromkeys(owner.tokens if isinstance(owner, AwaitOp) else ())
@@ -214,7 +214,8 @@ def _tokens_on_the_way(value: SSAValue) -> list[SSAValue]:
 
 def add_control(block: Block, ops: list[Operation], edges: Iterable[tuple[int, int]]) -> None:
     """
-    Control edges (from, to) between operations of the block; those that are replaced for it are replaced in `ops`, too.
+    Add control edges (from, to) between operations of the block; operations that are replaced for this are replaced in
+    `ops`, too.
     """
     sources: dict[int, list[int]] = {}
     for source, target in edges:
@@ -257,7 +258,7 @@ def _add_tokens(op: RecomputeOp, waits: list[SSAValue]) -> None:
 
 @keeps_location
 def _gate(op: Operation, waits: list[SSAValue]) -> None:
-    """One operand of an operation waits."""
+    """Let one operand of an operation wait for a token."""
     place, value = 0, op.operands[0]
     for position, operand in enumerate(op.operands):
         if isinstance(operand.owner, AwaitOp):
@@ -273,7 +274,7 @@ def _gate(op: Operation, waits: list[SSAValue]) -> None:
 
 @keeps_location
 def _wrapped(op: Operation, waits: list[SSAValue]) -> RecomputeOp:
-    """An operation without operands, in a region that waits."""
+    """An operation without operands, wrapped in a region that waits."""
     body = Block()
     copy = op.clone()
     body.add_op(copy)

@@ -1,4 +1,6 @@
-"""The script of a plan: the order of its execution, copies from the host as late as they are hidden."""
+"""
+The script of a plan: its operations in the order of execution, with copies from the host as late as they can be hidden.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ _ACTS = {OP: Act.RUN, OUT: Act.OUT, IN: Act.IN, PACK: Act.COMPRESS, UNPACK: Act.
 
 @dataclass(frozen=True)
 class Planned:
-    """A script, when its items run, and the operations that copies from the host are to wait for."""
+    """A script, the times of its items, and the operations that copies from the host wait for."""
 
     script: Script
     start: Ints
@@ -37,7 +39,7 @@ class _Row:
 
 
 def planned_script(problem: OffloadProblem, plan: OffloadPlan) -> Planned:
-    """The execution of a plan, without copies that nobody uses."""
+    """The execution of a plan, without unused copies."""
     rows = [_Row(int(act), int(number), int(start), int(end)) for act, number, start, end in plan.log]
     there = _numbers(rows)
     rows = [row for row in rows if _is_used(row, there, problem, plan)]
@@ -67,7 +69,7 @@ def _numbers(rows: list[_Row]) -> dict[int, set[int]]:
 
 
 def _is_used(row: _Row, there: dict[int, set[int]], problem: OffloadProblem, plan: OffloadPlan) -> bool:
-    """Whether something comes back from what a row takes away."""
+    """Whether the tensor that a row offloads is restored later."""
     if row.act == OUT:
         kind = plan.kind[row.number]
         same = problem.tensor == problem.tensor[row.number]
@@ -80,7 +82,7 @@ def _is_used(row: _Row, there: dict[int, set[int]], problem: OffloadProblem, pla
 
 
 def _delay_copies(rows: list[_Row], problem: OffloadProblem, plan: OffloadPlan) -> None:
-    """Copies from the host begin after the last operation that leaves them time to end before they are needed."""
+    """Delay copies from the host: they begin after the last operation that leaves enough time before their use."""
     computing = sorted((row for row in rows if row.act in (OP, AGAIN)), key=lambda row: row.end)
     ends = np.array([row.end for row in computing], np.int64)
     copies = sorted((row for row in rows if row.act == IN), key=lambda row: row.start)
@@ -103,7 +105,7 @@ def _delay_copies(rows: list[_Row], problem: OffloadProblem, plan: OffloadPlan) 
 
 
 def _readers(rows: list[_Row], problem: OffloadProblem, plan: OffloadPlan) -> dict[int, list[_Row]]:
-    """For each copy from the host the rows that may read what it brings."""
+    """For each copy from the host the rows that may read its tensor."""
     graph = problem.graph
     by_tensor: dict[int, list[_Row]] = {}
     unpack: dict[int, _Row] = {}

@@ -27,27 +27,27 @@ class Act(Enum):
     """An operation of the function, `number` in the order of its cost graph."""
     COMPRESS = "compress"
     OUT = "out"
-    """Copy to the host, of the compressed stash where the absence is of that kind."""
+    """Copy to the host; of the compressed stash if the absence is of that kind."""
     IN = "in"
     """Copy from the host."""
     DECOMPRESS = "decompress"
     AGAIN = "again"
-    """The operations of the absence's chain run again."""
+    """Recompute the operations of the absence's chain."""
 
 
 @dataclass(frozen=True)
 class Absence:
-    """A tensor, by its number in the cost graph, is away for a while."""
+    """A tensor (its number in the cost graph) is offloaded during a gap."""
 
     tensor: int
     kind: Kind
     chain: tuple[int, ...] = ()
-    """Operations that compute it again."""
+    """Operations that recompute it."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """One step; `number` is an operation's (RUN) or an absence's."""
+    """One step; `number` is that of an operation (RUN) or of an absence."""
 
     act: Act
     number: int
@@ -71,8 +71,8 @@ class FunctionParts:
 
 def function_parts(function: FuncOp) -> FunctionParts:
     """
-    The parts of a function of subgraphs, and of operations of `memory` that are there already. Raises InputError where
-    it holds others.
+    The parts of a function of subgraphs, and of operations of `memory` that are there already. Raises InputError for
+    other operations.
     """
     block = function.body.block
     ops: list[Step] = []
@@ -90,11 +90,11 @@ def function_parts(function: FuncOp) -> FunctionParts:
 
 
 def fixed_tensors(parts: FunctionParts) -> set[int]:
-    """Numbers of tensors that stay where they are: what was reduced already, and the stashes."""
+    """Numbers of tensors that cannot be offloaded: those that are already, and their stashes."""
     moved = {memory_of(op.source) for op in parts.ops if isinstance(op, MoveOp)}
     return {n for n, value in enumerate(parts.tensors) if value in moved or isinstance(value.type, StashType)}
 
 
 def is_free(op: Operation) -> bool:
-    """Whether an operation only brings a constant or a weight."""
+    """Whether an operation is a constant or a weight, and takes no time."""
     return isinstance(op, ConstantOp | WeightOp)

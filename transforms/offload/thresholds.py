@@ -18,7 +18,7 @@ from .script import Absence, Act, Item, Script
 
 @dataclass(frozen=True)
 class Thresholds:
-    """What the user sets ([0127])."""
+    """The thresholds of the user ([0127])."""
 
     slack: int = 0
     """th_tts: node inputs that wait longer than so many ns are candidates."""
@@ -30,24 +30,24 @@ class Thresholds:
 
 @dataclass
 class _Restoration:
-    """One restoration for consumers that follow each other closely."""
+    """One restoration, for consumers that closely follow each other."""
 
     tensor: int
     consumers: list[int]
     prefetch: int | None = None
     place: int = 0
-    """It stands in the block after this operation."""
+    """The operation after which it is inserted."""
     kind: Kind = Kind.SWAP
     chain: tuple[int, ...] = ()
-    """Operations that run again for it."""
+    """Operations that are recomputed for it."""
 
 
 def candidates(
     graph: CostGraph, slack: Slack, thresholds: Thresholds, stays: Collection[int] = ()
 ) -> list[tuple[int, int]]:
     """
-    (operation, tensor) of the inputs to restore: slack and size above the thresholds; of more than N the largest, of
-    equal ones the first. Tensors of `stays` stay, and what the function gets from outside.
+    (operation, tensor) of the inputs to restore: slack and size above the thresholds; of more than N the largest, ties
+    go to the first. Tensors of `stays` and values from outside the function are excluded.
     """
     waiting, tensors, ops = slack.waiting, graph.inputs.values, graph.inputs.rows
     good = (waiting > thresholds.slack) & (graph.size[tensors] > thresholds.size) & graph.counted[tensors]
@@ -69,8 +69,8 @@ def threshold_script(
     """
     (the script, its control edges as numbers of items): reductions at once, serialize and prefetch edges.
 
-    `stays`: tensors that cannot leave by this kind. `again`: operations that may run again, instead of another kind
-    where that takes less time.
+    `stays`: tensors that cannot be offloaded by this kind. `again`: operations that may be recomputed, if that takes
+    less time than the other kind.
     """
     slack = graph_slack(graph)
     found = _restorations(graph, slack, candidates(graph, slack, thresholds, stays), thresholds.slack)
@@ -100,8 +100,8 @@ def _chain(
     graph: CostGraph, found: list[_Restoration], one: _Restoration, again: Collection[int]
 ) -> tuple[int, ...] | None:
     """
-    Operations that compute a tensor again for its consumer: its own, and those of what is not there any more by then.
-    None where one of them may not run again, or there are too many.
+    Operations that recompute a tensor for its consumer: its own, and those of operands that are not in memory by then.
+    None if one of them may not be recomputed, or there are too many.
     """
     at = one.consumers[0]
     away = {other.tensor for other in found}
@@ -136,7 +136,7 @@ def _restorations(graph: CostGraph, slack: Slack, inputs: list[tuple[int, int]],
 
 
 def _early(graph: CostGraph, found: list[_Restoration], tensor: int) -> int:
-    """The first reader of a tensor that no restoration serves; its producer where there is none."""
+    """The first reader of a tensor that no restoration serves; its producer if there is none."""
     late = {op for one in found if one.tensor == tensor for op in one.consumers}
     return next((op for op in graph.readers.row(tensor) if op not in late), int(graph.producer[tensor]))
 
@@ -157,7 +157,7 @@ def _cycles(graph: CostGraph, model: Model, one: _Restoration) -> int:
 def _prefetch(graph: CostGraph, slack: Slack, model: Model, one: _Restoration) -> int | None:
     """
     The operation upstream of the first consumer after which the restoration ends as nearly as possible when the other
-    inputs arrive ([0111]), of those after the tensor's last use before. None where nothing stands between.
+    inputs arrive ([0111]), of those after the tensor's previous use. None if there is no operation between.
     """
     consumer = one.consumers[0]
     need = _cycles(graph, model, one)
@@ -172,7 +172,7 @@ def _prefetch(graph: CostGraph, slack: Slack, model: Model, one: _Restoration) -
 
 
 def _upstream(graph: CostGraph, op: int) -> list[int]:
-    """All operations that an operation's inputs come from, directly or not."""
+    """All operations that an operation depends on, directly or not."""
     seen: set[int] = set()
     todo = graph.predecessors.row(op)
     while todo:
@@ -232,8 +232,8 @@ def _again(one: _Restoration) -> bool:
 
 def _held_back(graph: CostGraph, one: _Restoration) -> int | None:
     """
-    The operation that waits until the tensor has left: the first one, from its early reader on, whose results need more
-    memory than those of the restoration's prefetch node ([0176]); the early reader itself where none does.
+    The operation that waits until the tensor is offloaded: the first one, from its early reader on, whose results need
+    more memory than those of the restoration's prefetch node ([0176]); the early reader itself if none does.
     """
     producer, consumer = int(graph.producer[one.tensor]), one.consumers[0]
     early = next((op for op in graph.readers.row(one.tensor) if op < consumer), producer + 1)

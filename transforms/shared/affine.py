@@ -20,7 +20,7 @@ class Affine:
     offset: Doubles | None = None
 
     def then(self, after: Affine) -> Affine:
-        """This first, `after` on the result."""
+        """The composition: this function first, then `after`."""
         scale, offset = self.scale, self.offset
         if after.scale is not None:
             scale = after.scale if scale is None else scale * after.scale
@@ -30,19 +30,19 @@ class Affine:
         return Affine(scale, offset)
 
     def simplified(self) -> Affine:
-        """Without a scale of ones and an offset of zeros."""
+        """The function with a scale of ones and an offset of zeros dropped."""
         scale = None if self.scale is not None and bool((self.scale == 1).all()) else self.scale
         offset = None if self.offset is not None and not self.offset.any() else self.offset
         return Affine(scale, offset)
 
     @property
     def parts(self) -> tuple[Doubles, ...]:
-        """The arrays that are there."""
+        """The arrays that are not None."""
         return tuple(part for part in (self.scale, self.offset) if part is not None)
 
 
 def affine_operand(op: Operation) -> SSAValue | None:
-    """x where the operation may be x -> x * scale + offset on floats with known numbers, else None; reads no data."""
+    """x if the operation may be x -> x * scale + offset on floats with constant numbers, else None; reads no data."""
     match op:
         case NegOp():
             x = op.operand
@@ -61,7 +61,7 @@ def affine_operand(op: Operation) -> SSAValue | None:
 
 
 def affine_of(op: Operation) -> Affine | None:
-    """What an operation does to its `affine_operand`; None where it cannot be said in numbers of the type."""
+    """The affine function of an operation on its `affine_operand`; None if numbers of the type cannot represent it."""
     if isinstance(op, NegOp):
         return Affine(scale=np.full((), -1.0))
     if (x := affine_operand(op)) is None:
@@ -85,7 +85,7 @@ def affine_of(op: Operation) -> Affine | None:
 
 
 def joined(first: Affine, then: Affine, element: Attribute) -> Affine | None:
-    """Both as one; None where that would lose digits, need larger tables, or undo a rounding that is meant."""
+    """The composition of both; None if that would lose digits, need larger tables, or undo an intended rounding."""
     if first.offset is not None and then.offset is not None:
         moved = first.offset if then.scale is None else first.offset * then.scale
         if _cancels(moved, then.offset, element):
@@ -96,7 +96,9 @@ def joined(first: Affine, then: Affine, element: Attribute) -> Affine | None:
 
 
 def fits(function: Affine, element: Attribute) -> bool:
-    """Whether the type holds all numbers, those of the scale with all digits (a sum has no use for those too small)."""
+    """
+    Whether the type represents all numbers, those of the scale as normal numbers (small offsets may be subnormal).
+    """
     within = all(bool((np.abs(part) <= largest_finite(element)).all()) for part in function.parts)
     if not within or function.scale is None:
         return within
@@ -104,6 +106,6 @@ def fits(function: Affine, element: Attribute) -> bool:
 
 
 def _cancels(a: Doubles, b: Doubles, element: Attribute) -> bool:
-    """Whether nearly nothing is left of a + b anywhere: adding and taking away a large number is a way to round."""
+    """Whether a + b nearly vanishes anywhere: adding and subtracting a large number is a way to round."""
     size = np.maximum(np.abs(a), np.abs(b))
     return bool((np.abs(a + b) <= size * 2.0 ** (4 - DIGITS[str(element)])).all() and size.any())

@@ -31,11 +31,11 @@ from ...dialects.dataflow.types import Shape, element_of, shape_of
 
 @dataclass(frozen=True)
 class Operand:
-    """What the operation for all steps reads in the place of one operand."""
+    """The operand of the operation for all steps that replaces one operand of the body's operation."""
 
     value: SSAValue
     stepped: bool
-    """Whether `value` has the steps in front; else it is the operand itself, the same in all steps."""
+    """Whether `value` has the steps as first axis; else it is the operand itself, the same in all steps."""
 
     def of_step(self) -> Shape:
         """The shape that one step reads."""
@@ -44,14 +44,14 @@ class Operand:
 
 
 class Steps:
-    """Builds operations for a number of steps; what is built is collected in `ops`."""
+    """Builds operations for a number of steps, and collects them in `ops`."""
 
     def __init__(self, count: int) -> None:
         self.count = count
         self.ops: list[Operation] = []
 
     def add(self, op: Operation) -> SSAValue:
-        """Take an operation; its result."""
+        """Append an operation; returns its result."""
         self.ops.append(op)
         return op.results[0]
 
@@ -60,14 +60,14 @@ class Steps:
         return value if shape_of(value) == tuple(shape) else self.add(ReshapeOp(value, shape))
 
     def aligned(self, operand: Operand, rank: int) -> SSAValue:
-        """The operand such that a step's dimensions broadcast to `rank`, behind the steps if it has them."""
+        """The operand with the dimensions of a step extended to `rank`, after the axis of steps if it has one."""
         if not operand.stepped:
             return operand.value
         shape = operand.of_step()
         return self.reshape(operand.value, (self.count, *(1,) * (rank - len(shape)), *shape))
 
     def every(self, operand: Operand) -> SSAValue:
-        """The operand with the steps in front, repeated where it is the same in all."""
+        """The operand with the steps as first axis, repeated if it is the same in all."""
         if operand.stepped:
             return operand.value
         shape = shape_of(operand.value)
@@ -76,11 +76,11 @@ class Steps:
 
 
 Rule: TypeAlias = Callable[[Any, Sequence[Operand], Steps], SSAValue]
-"""(operation, its operands, of which one is stepped at least, steps) -> the result with the steps in front."""
+"""(operation, its operands, at least one of them stepped, steps) -> the result with the steps as first axis."""
 
 
 def can_do_all_steps(op: Operation, stepped: Sequence[bool]) -> bool:
-    """Whether there is a rule for the operation where these of its operands, one at least, differ between steps."""
+    """Whether there is a rule for the operation if these of its operands, at least one, differ between steps."""
     if _rule(op) is None:
         return False
     if isinstance(op, GatherOp):
@@ -94,7 +94,9 @@ def can_do_all_steps(op: Operation, stepped: Sequence[bool]) -> bool:
 
 
 def do_all_steps(op: Operation, operands: Sequence[Operand], steps: Steps) -> SSAValue:
-    """Build what computes the results of all steps, one below the other. `can_do_all_steps` must hold."""
+    """
+    Build operations that compute the results of all steps, stacked along the first axis. `can_do_all_steps` must hold.
+    """
     rule = _rule(op)
     assert rule is not None
     return rule(op, operands, steps)
@@ -121,7 +123,7 @@ def _like(op: Operation, operands: Sequence[SSAValue], shape: Shape) -> Operatio
 
 
 def _matmul(op: MatmulOp, operands: Sequence[Operand], steps: Steps) -> SSAValue:
-    """Rows of all steps times one matrix are one product; else the steps are a batch dimension."""
+    """The rows of all steps times one matrix are one product; otherwise the steps are a batch dimension."""
     lhs, rhs = operands
     result = (steps.count, *op.result_shape)
     if not rhs.stepped and op.transpose_a is None and len(shape_of(rhs.value)) == 2 and len(lhs.of_step()) == 2:
@@ -134,7 +136,7 @@ def _matmul(op: MatmulOp, operands: Sequence[Operand], steps: Steps) -> SSAValue
 
 
 def _in_batch(op: ConvOp | ReduceWindowOp, operands: Sequence[Operand], steps: Steps) -> SSAValue:
-    """The steps join the first dimension, that of frames, over which no window goes."""
+    """The steps are merged with the batch dimension, which no window spans."""
     frames, *rest = operands[0].of_step()
     flat = steps.reshape(operands[0].value, (steps.count * frames, *rest))
     others = [operand.value for operand in operands[1:]]

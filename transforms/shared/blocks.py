@@ -1,4 +1,4 @@
-"""Contiguous blocks: a tensor cut so that the elements of each part follow each other in row-major order."""
+"""Contiguous blocks: a tensor cut such that the elements of each part are consecutive in row-major order."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Shape = Sequence[int]
 
 def blocks(shape: Shape, count: int) -> list[Box]:
     """
-    A tensor in so many blocks, in the order of its elements: of rows (indices of the outermost dimension that is not
-    1), or a multiple of these, each row in equally many blocks of its own.
+    Cut a tensor into so many blocks, in the order of its elements. The number divides that of rows (indices of the
+    outermost dimension that is not 1), or is a multiple of it, with equally many blocks per row.
     """
     axis = _outermost(shape)
     if count > shape[axis]:
@@ -25,8 +25,8 @@ def blocks(shape: Shape, count: int) -> list[Box]:
 
 def count_blocks(shape: Shape, itemsize: int, most: int, boxes: Sequence[Box] = ()) -> int:
     """
-    The fewest blocks of at most `most` bytes each (or of one element), or some more, so that these boxes, which are
-    read or written, each lie in one block or in several whole ones; 1: the tensor is one block.
+    A small number of blocks of at most `most` bytes each (or of one element), such that these boxes, which are read or
+    written, are each in one block or consist of whole ones; 1: the tensor is one block.
     """
     if not shape:
         return 1
@@ -50,8 +50,8 @@ def count_blocks(shape: Shape, itemsize: int, most: int, boxes: Sequence[Box] = 
 
 def count_common_blocks(shape: Shape, other: Shape, itemsize: int, most: int) -> int:
     """
-    The fewest equal blocks of at most `most` bytes, each of rows of both of two shapes with the same elements; where
-    there are none, the blocks of the other. 1: the tensor is one block.
+    The fewest equal blocks of at most `most` bytes, that consist of rows of both of two shapes with the same elements;
+    if there are none, the blocks of the other shape. 1: the tensor is one block.
     """
     nbytes = math.prod(shape) * itemsize
     common = math.gcd(*(one[_outermost(one)] for one in (shape, other))) if shape and other else 1
@@ -77,7 +77,7 @@ def boxes_in_order(shape: Shape, start: int, stop: int) -> list[Box]:
 
 
 def start_of(shape: Shape, box: Box) -> int:
-    """Elements of a tensor in front of a box of it in row-major order."""
+    """Number of elements of a tensor before a box of it in row-major order."""
     start = 0
     for size, offset in zip(shape, box.offsets, strict=True):
         start = start * size + offset

@@ -1,8 +1,8 @@
 """
 Links between channels: indices of axes that can only be removed together, since operations use them jointly.
 
-An index of an axis is a node. What an operation does to the axis links the nodes of its operands and its result; the
-nodes that are linked, however far apart, are one channel of the network.
+An index of an axis is a node. An operation on the axis links the nodes of its operands and its result; nodes that are
+linked, however indirectly, are one channel of the network.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .constants import constant_array, is_constant
 
 Ints: TypeAlias = NDArray[np.int64]
 RESULT = -1
-"""The position of an operation's result among what it reads and writes."""
+"""The operand number that stands for an operation's result."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,14 @@ class Spot:
 
 
 Axis: TypeAlias = "tuple[SSAValue | Operation, int, int]"
-"""A value (operand -1) or, for a known operand, which each operation has for itself, the operation and its number; and
-the axis."""
+"""
+A value (operand -1) or, for a constant operand, which each operation has for itself, the operation and its number; and
+the axis.
+"""
 
 
 def axis_of(spot: Spot) -> Axis:
-    """The axis of the value at a spot: the same for all that read a computed value."""
+    """The axis of the value at a spot: the same for all readers of a computed value."""
     value = spot.value
     if spot.position != RESULT and is_constant(value):
         return spot.op, spot.position, spot.axis
@@ -73,24 +75,24 @@ def axis_of(spot: Spot) -> Axis:
 
 @dataclass
 class ChannelLinks:
-    """The nodes of all axes that were followed, and what links them."""
+    """The nodes of all axes that were followed, and their links."""
 
     first: dict[Axis, int] = field(default_factory=dict[Axis, int])
-    """The first node of an axis; the others follow."""
+    """Number of the first node of an axis; the others are consecutive."""
     spots: dict[Spot, None] = field(default_factory=dict[Spot, None])
-    """Where an operation is known to do something to an axis that leaves indices apart."""
+    """Spots at which an operation keeps the indices of an axis separate."""
     count: int = 0
     _pairs: list[tuple[Ints, Ints]] = field(default_factory=list[tuple[Ints, Ints]])
     _merged: dict[Spot, int] = field(default_factory=dict[Spot, int])
-    """The axis of its operand that an axis of a reshape's result has been linked with."""
+    """Axis of a reshape's result -> the axis of its operand with which it is linked."""
 
     def nodes(self, spot: Spot) -> Ints:
-        """The node of each index."""
+        """The nodes of the indices of an axis."""
         start = self.first[axis_of(spot)]
         return np.arange(start, start + spot.size)
 
     def follow(self, value: SSAValue, axis: int) -> None:
-        """Link everything that an axis of a computed value leads to."""
+        """Follow an axis of a computed value through all operations, and link the nodes."""
         waiting: list[Axis] = []
 
         def node_of(spot: Spot) -> Ints:
@@ -141,7 +143,7 @@ class ChannelLinks:
             labels = new
 
     def _links(self, spot: Spot) -> Iterator[_Link]:
-        """What an operation links with a spot; nothing where it is not known what it does to the axis."""
+        """The links of a spot by its operation; empty if the effect of the operation on the axis is unknown."""
         op, position, axis = spot.op, spot.position, spot.axis
         every = np.arange(spot.size)
         match op:
@@ -181,7 +183,7 @@ class ChannelLinks:
                 return
 
     def _reshape(self, op: ReshapeOp, spot: Spot) -> Iterator[_Link]:
-        """An axis of the operand as all of an axis of the result; only one of the operand's axes may be so."""
+        """A whole axis of the operand as a whole axis of the result; only one axis of the operand may be linked."""
         if spot.position != 0:
             return
         place = reshaped(shape_of(op.operand), shape_of(op.result), Place(spot.axis, spot.size))
@@ -193,7 +195,7 @@ class ChannelLinks:
 
 
 _Link: TypeAlias = "tuple[Spot | None, Ints, Ints]"
-"""A spot (None: the axis ends here), and the indices that are linked: of the spot that was asked about, and of it."""
+"""A spot (None: the axis ends here), and the linked indices: of the first spot, and of this one."""
 
 
 def _block(value: SSAValue) -> object:
@@ -262,14 +264,14 @@ def _concat(op: ConcatOp, spot: Spot) -> Iterator[_Link]:
 
 
 def _part(spot: Spot, is_part: bool, low: int) -> Iterator[_Link]:
-    """One of operand and result is a part of the other along an axis, from `low` on."""
+    """Links if one of operand and result is a part of the other along an axis, from `low` on."""
     there = Spot(spot.op, RESULT if spot.position == 0 else 0, spot.axis)
     part = np.arange(spot.size if is_part else there.size)
     yield (there, part, low + part) if is_part else (there, low + part, part)
 
 
 def known_indices(op: GatherOp) -> Ints | None:
-    """The indices of a gather of known rows, from 0 on; None for others."""
+    """The constant indices of a gather, normalised to be non-negative; None for others."""
     array = constant_array(op.indices)
     if array is None or len(shape_of(op.indices)) != 1:
         return None

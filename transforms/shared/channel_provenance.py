@@ -1,6 +1,6 @@
 """
-Where the channels of a contraction's result turn up: in which dimensions of which values, and which known numbers
-belong to them. Channels may be put in another order if all of these are.
+Channel provenance: the axes of all values in which the channels of a contraction's result occur, and the constants that
+belong to them. Channels may be permuted if all of these are permuted.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Place:
         return self.offset + self.outer * self.count * self.inner
 
     def order(self, size: int, permutation: Ints) -> Ints:
-        """The indices of the axis, of this size, in the order that a permutation of the channels gives them."""
+        """The permutation of the indices of the axis, of this size, that follows from a permutation of the channels."""
         indices = np.arange(size)
         part = indices[self.offset : self.end].reshape(self.outer, self.count, self.inner)
         indices[self.offset : self.end] = part[:, permutation].reshape(-1)
@@ -64,26 +64,28 @@ class Place:
 
 @dataclass(frozen=True)
 class Edit:
-    """A known operand whose channels must be put in the same order."""
+    """A constant operand whose channels must be permuted as well."""
 
     op: Operation
     operand: int
     place: Place
     produces: bool
-    """These weights make the channels (others read them)."""
+    """Whether these weights compute the channels (others read them)."""
 
 
 @dataclass
 class Channels:
-    """All places of the channels of some contractions, and the known operands that they have there."""
+    """All axes with the channels of some contractions, and the constant operands there."""
 
     places: dict[SSAValue, list[Place]] = field(default_factory=dict[SSAValue, list[Place]])
     edits: dict[Edit, None] = field(default_factory=dict[Edit, None])
     fixed: bool = False
-    """The order shows: in a result of the network, or in an operation that is not looked into."""
+    """
+    Whether the order must not change, because of a result of the network, or of an operation that is not analysed.
+    """
 
     def follow(self, value: SSAValue, place: Place) -> None:
-        """Collect everything from one place on."""
+        """Collect all axes and constants that are reached from one axis."""
         waiting = [(value, place)]
         while waiting and not self.fixed:
             value, place = waiting.pop()
@@ -115,12 +117,14 @@ def _overlap(a: Place, b: Place) -> bool:
 
 
 _Links: TypeAlias = "list[tuple[int, Place, bool]] | None"
-"""(operand, or -1 for the result; place there; whether it makes the channels) for all values of an operation that have
-the channels too; None where that cannot be told."""
+"""
+(operand, or -1 for the result; axis there; whether it computes the channels) for all values of an operation that have
+the channels too; None if that is unknown.
+"""
 
 
 def _links(op: Operation, index: int, place: Place) -> _Links:
-    """Where else an operation has the channels of its operand `index` (-1: of its result)."""
+    """The other axes in which an operation has the channels of its operand `index` (-1: of its result)."""
     if index >= 0 and is_constant(op.operands[index]):
         return []
     for kind, rule in _RULES:
@@ -197,7 +201,7 @@ def _window(op: ReduceWindowOp, index: int, place: Place) -> _Links:
 
 
 def _same_size(op: Operation, index: int, place: Place) -> _Links:
-    """Operations that leave a dimension alone whose size they do not change."""
+    """Operations that do not permute a dimension whose size they do not change."""
     other = -1 if index == 0 else 0
     if isinstance(op, SliceOp) and ints(op.steps)[place.axis] != 1:
         return None
@@ -232,7 +236,7 @@ def _reshape(op: Operation, index: int, place: Place) -> _Links:
 
 
 def reshaped(source: Sequence[int], target: Sequence[int], place: Place) -> Place | None:
-    """Where channels that fill an axis of one shape are along one axis of another; None where there is no such axis."""
+    """The axis of another shape along which channels lie that fill an axis of one shape; None if there is none."""
     if place.offset or place.end != source[place.axis]:
         return None
     for group in dimension_groups(tuple(source), tuple(target)):

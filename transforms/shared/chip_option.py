@@ -14,10 +14,10 @@ from ...support.errors import InputError
 
 def chip_for(module: ModuleOp, chip: str | None, usage: str, *, keeps_cores: bool = True) -> Chip:
     """
-    The chip that a pass is given, which becomes the module's for the passes after it; without it, the module's.
+    The chip of the option, which is written to the module for later passes; without the option, the module's chip.
 
-    Raises InputError, with `usage` as remedy, where neither names one, and for tasks on cores that the chip does not
-    have, unless the pass gives them others (`keeps_cores`).
+    Raises InputError, with `usage` as remedy, if neither names one, and for tasks on cores that the chip does not have,
+    unless the pass replaces the cores (`keeps_cores`).
     """
     if chip is not None:
         found = load_chip(chip)

@@ -1,9 +1,9 @@
 """
-Encoded tensors that are computed while a program runs, or that it takes and gives, as panels.
+Panels of encoded tensors that are computed at run time, or are inputs or results of the program.
 
-Two steps of `sparse-pack`. `decode_misfits` goes before known weights are packed: operands that no unit takes encoded
-are decoded, whereupon contractions without encoded operands become dense ones. `pack_computed` goes after it: what is
-still encoded becomes bytes, and each operation on it one that the mapping unit or the matrix unit does on panels.
+Two steps of `sparse-pack`. `decode_misfits` precedes packing of constant weights: operands that no unit takes encoded
+are decoded, and contractions without encoded operands become dense. `pack_computed` follows it: tensors that are still
+encoded become bytes, and each operation on them one of the mapping unit or matrix unit on panels.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ from .sparse_plan import MATRIX_RATES, matrix_types
 
 def is_hint(encode: Operation) -> bool:
     """
-    Whether an operation encodes neurons of which only the share that should not be zero is to be known: their zeros
-    are then found where they are multiplied, and nothing is stored encoded.
+    Whether an encoding only states the expected share of activations that are not zero: zeros are then skipped in
+    products, and nothing is stored encoded.
     """
     if not isinstance(encode, EncodeOp) or encode.nonzero is None or is_known_encoding(encode):
         return False
@@ -73,19 +73,19 @@ def is_hint(encode: Operation) -> bool:
 
 
 def is_known_encoding(op: object) -> bool:
-    """Whether something is the operation that encodes a known tensor."""
+    """Whether an operation encodes a constant tensor."""
     return isinstance(op, EncodeOp) and isinstance(op.operand.owner, ConstantOp | WeightOp)
 
 
 def is_computed(value: SSAValue) -> bool:
-    """Whether a value is encoded while the program runs, or given to it so."""
+    """Whether a value is encoded at run time, or an encoded argument."""
     if index_of(value.type) is None or is_known_encoding(value.owner):
         return False
     return not (isinstance(value.owner, Operation) and is_hint(value.owner))
 
 
 def along_inputs(op: MatmulOp, position: int) -> bool:
-    """Whether an operand of a product has a string for each row of the first, or each column of the second."""
+    """Whether an operand of a product has a fiber for each row (first operand) or column (second operand)."""
     type = tensor_of(op.operands[position])
     index = index_of(type)
     if index is None or any(len(shape_of(value)) != 2 for value in op.operands):
@@ -96,7 +96,7 @@ def along_inputs(op: MatmulOp, position: int) -> bool:
 
 
 def taken_encoded(op: MatmulOp | ConvOp, position: int) -> bool:
-    """Whether a matrix unit takes an operand of a contraction encoded while the program runs."""
+    """Whether a matrix unit takes this operand of a contraction if it is encoded at run time."""
     value = op.operands[position]
     index = index_of(value.type)
     shapes = [shape_of(one) for one in op.operands]
@@ -115,8 +115,8 @@ def taken_encoded(op: MatmulOp | ConvOp, position: int) -> bool:
 
 def decode_misfits(module: ModuleOp) -> None:
     """
-    Decode operands of contractions that no matrix unit takes encoded while the program runs, such as neurons of
-    convolutions, whose windows overlap.
+    Decode run-time encoded operands of contractions that no matrix unit takes, such as activations of convolutions,
+    whose windows overlap.
     """
     for op in list(module.walk()):
         if not isinstance(op, MatmulOp | ConvOp) or not any(map(is_computed, op.operands)):
@@ -135,8 +135,8 @@ def decode_misfits(module: ModuleOp) -> None:
 
 def pack_computed(module: ModuleOp, chip: Chip) -> None:
     """
-    Replace what is encoded by panels. Raises InputError, located, for encoded tensors without elements that the program
-    takes or gives, for operations of other dialects on encoded ones, and for thresholds that no instruction holds.
+    Replace encoded tensors by panels. Raises InputError, located, for encoded arguments or results without elements,
+    for operations of other dialects on encoded tensors, and for thresholds that no instruction can hold.
     """
     for op in list(module.walk()):
         if isinstance(op, FuncOp):
@@ -156,13 +156,13 @@ class _Packer:
     known: dict[tuple[SSAValue, bool], tuple[SSAValue, EncodedLayout]] = field(
         default_factory=dict[tuple[SSAValue, bool], tuple[SSAValue, EncodedLayout]]
     )
-    """Of known tensors: with room for all elements, or (True) for what there is."""
+    """Panels of constant tensors: with capacity for all elements, or (True) for the stored ones."""
     replaced: list[Operation] = field(default_factory=list[Operation])
     arguments: list[BlockArgument] = field(default_factory=list[BlockArgument])
-    """Encoded ones, in the place of which there are others now."""
+    """Encoded arguments that were replaced."""
 
     def function(self, function: FuncOp) -> None:
-        """Replace its encoded values."""
+        """Replace the encoded values of a function."""
         types = (*function.function_type.inputs, *function.function_type.outputs)
         if any(index_of(type) is not None for type in types):
             self._interface(function)
@@ -219,7 +219,7 @@ class _Packer:
             )
 
     def _is_packed(self, value: SSAValue, op: Operation) -> bool:
-        """Whether the operand of an operation on connection data has elements, so that it is done on panels."""
+        """Whether the operand of an operation on connection data has elements; only then panels are used."""
         return math.prod(shape_of(value)) > 0
 
     # --- values --------------------------------------------------------------------------------------------------
@@ -227,7 +227,7 @@ class _Packer:
     def _panels(
         self, value: SSAValue, rewriter: PatternRewriter, exact: bool = False
     ) -> tuple[SSAValue, EncodedLayout]:
-        """The panels of an encoded value; `exact`: those of a known one have no room for more than there is."""
+        """The panels of an encoded value; `exact`: those of a constant have no more capacity than stored elements."""
         if (found := self.values.get(value)) is not None:
             return found
         encode = value.owner
@@ -255,7 +255,7 @@ class _Packer:
         return self._keep(op, rewriter.insert(made).result, layout)
 
     def _pack_known(self, op: EncodeOp, exact: bool, rewriter: PatternRewriter) -> tuple[SSAValue, EncodedLayout]:
-        """Panels of a known tensor, in front of the operation that encodes it."""
+        """Panels of a constant tensor, before the operation that encodes it."""
         type = tensor_of(op.result)
         layout, array = layout_of(type, self.chip), constant_array(op.operand)
         assert array is not None
@@ -273,14 +273,14 @@ class _Packer:
         return source.results[0], layout
 
     def _fitted(self, layout: EncodedLayout, matrix: Array) -> tuple[EncodedLayout, Bytes]:
-        """The same panels with room for what a matrix holds, and their bytes."""
+        """The same panels with capacity for the elements of a matrix, and their bytes."""
         lanes = Lanes.of(self.chip, MATRIX_RATES.get(str(layout.element), 1))
         panels, work, data = pack(matrix, layout.panels, lanes)
         panels, work = replace(panels, sizes=()), replace(work, own_loads=())
         return replace(layout, panels=panels, attribute=PanelsAttr(panels, work)), data
 
     def _keep(self, op: Operation, panels: SSAValue, layout: EncodedLayout) -> tuple[SSAValue, EncodedLayout]:
-        """Note what stands for the result of an operation."""
+        """Record the panels of the result of an operation."""
         panels.name_hint = op.results[0].name_hint
         self.values[op.results[0]] = panels, layout
         self.replaced.append(op)
@@ -313,7 +313,7 @@ class _Packer:
         self._keep(op, rewriter.insert(made).result, target)
 
     def _arranged(self, value: SSAValue, type: Tensor, rewriter: PatternRewriter) -> tuple[SSAValue, EncodedLayout]:
-        """The panels of connection data, with the strings of an encoded type; where they have others, anew."""
+        """The panels of connection data with the fibers of an encoded type; rearranged if theirs differ."""
         own, index = tensor_of(value), index_of(type)
         given = index_of(own)
         assert index is not None
@@ -327,7 +327,7 @@ class _Packer:
         return rewriter.insert(PanelEncodeOp(matrix, 0.0, layout.attribute, layout.nbytes, flag)).result, layout
 
     def _whole_groups(self, value: SSAValue, index: IndexAttr, rewriter: PatternRewriter) -> SSAValue:
-        """Connection data as a dense tensor: what is stored is connected, whole groups of it."""
+        """Connection data as a dense tensor: stored groups are connected as a whole."""
         if index.format.group > 1:
             source, layout = self._panels(value, rewriter)
             made = PanelConnectionsOp(source, layout.element, layout.attribute, layout.attribute, layout.nbytes)
@@ -369,7 +369,7 @@ class _Packer:
     # --- the interface -------------------------------------------------------------------------------------------
 
     def _interface(self, function: FuncOp) -> None:
-        """Bytes in the place of encoded arguments and results, and the note of what they mean."""
+        """Replace encoded arguments and results by bytes, and record their encoding in the module."""
         name = function.sym_name.data
         if name != "main" or function.parent_op() is not self.module or function.is_declaration:
             error = InputError(f"function @{name} has encoded arguments or results: only @main of a network may")
@@ -401,7 +401,7 @@ class _Packer:
     def _described(
         self, function: FuncOp, names: Sequence[str], types: Iterable[Attribute]
     ) -> dict[str, EncodedTensor]:
-        """The encoded ones of arguments or results, as who runs the network knows them."""
+        """The encodings of arguments or results, for the interface of the executable."""
         found: dict[str, EncodedTensor] = {}
         for name, type in zip(names, types, strict=True):
             if (index := index_of(type)) is None:

@@ -1,9 +1,9 @@
 """
 Concat forwarding: the readers of a concatenation that is too large read its operands instead.
 
-A concatenation, or a slice of nearly all of a value, computes nothing; but a task that does it needs room for all of
-its operands and its result at once. Where there is none, operators that read the result are split, and their parts
-read slices of the pieces, put together as far as each part needs.
+A concatenation, or a slice of nearly all of a value, computes nothing, but a task for it needs memory for all of its
+operands and its result at once. If they do not fit, operators that read the result are split, and their parts read
+slices of the operands, concatenated only as far as each part needs.
 """
 
 from __future__ import annotations
@@ -28,37 +28,40 @@ from .blocks import blocks, boxes_in_order, count_blocks, count_common_blocks, s
 from .split_operator import Splitter, insert_before, join_boxes
 
 ON_HOST = "on_host"
-"""Attribute of what the host does with inputs and outputs of the network, along the outermost dimension: slices of an
-input, which come in by themselves, and the concatenation that gives an output, whose operands leave by themselves."""
-Pieces = dict[Box, SSAValue]
-"""Boxes that make up a value, cut along each dimension at the same positions everywhere, and what lies in each."""
+"""
+Attribute of operations of the host on inputs and outputs of the network, along the outermost dimension: slices of an
+input, which are copied in separately, and the concatenation that gives an output, whose operands are copied out
+separately.
+"""
+BoxValues = dict[Box, SSAValue]
+"""A grid of boxes that make up a value, with the value of each."""
 
 Naming = Callable[[str], str]
-"""Gives a name to a part of something that has one."""
+"""Makes a name for a part of a named value."""
 Replaced = dict[Operation, list[Operation]]
 """The replacements of erased operations, by operation."""
 
 
-def pieces_of(value: SSAValue) -> Pieces:
-    """The operands of a concatenation, those of concatenations among them; of any other value the value itself."""
+def box_values_of(value: SSAValue) -> BoxValues:
+    """The operands of a concatenation, nested ones included; for any other value the value itself."""
     owner = value.owner
     if not isinstance(owner, ConcatOp):
         return {Box.whole(shape_of(value)): value}
     axis, rank = owner.axis.value.data, len(shape_of(value))
-    inner = [pieces_of(operand) for operand in owner.inputs]
+    inner = [box_values_of(operand) for operand in owner.inputs]
     cuts = [{tuple((box.offsets[d], box.sizes[d]) for d in range(rank) if d != axis) for box in one} for one in inner]
     if any(one != cuts[0] for one in cuts):  # not cut alike: only along the axis
         inner = [{Box.whole(shape_of(operand)): operand} for operand in owner.inputs]
     return _one_after_another(owner.inputs, inner, axis)
 
 
-def _one_after_another(values: Sequence[SSAValue], pieces: Sequence[Pieces], axis: int) -> Pieces:
-    """The pieces of what values make up that lie one after the other along an axis."""
-    found: Pieces = {}
+def _one_after_another(values: Sequence[SSAValue], box_values: Sequence[BoxValues], axis: int) -> BoxValues:
+    """The grid of values that are consecutive along an axis."""
+    found: BoxValues = {}
     start = 0
-    for value, own in zip(values, pieces, strict=True):
-        for box, piece in own.items():
-            found[box.along(axis, start + box.offsets[axis], box.sizes[axis])] = piece
+    for value, own in zip(values, box_values, strict=True):
+        for box, box_value in own.items():
+            found[box.along(axis, start + box.offsets[axis], box.sizes[axis])] = box_value
         start += shape_of(value)[axis]
     return found
 
@@ -73,31 +76,31 @@ class OperatorSplit:
     """The cuts of a value and of its readers."""
 
     splitter: Callable[[], Splitter]
-    """Gives a new one for each reader."""
+    """Makes a new splitter for each reader."""
     parts_of: Callable[[TilingInterface], Parts]
-    """Into how many parts a reader is split; what it raises is raised before anything is changed."""
+    """Number of parts of a reader. Its errors are raised before anything is changed."""
     most: int
-    """Bytes of a block that the host moves, or that is given another shape."""
+    """Largest number of bytes of a block that the host copies, or that is reshaped."""
     unique: Naming
 
 
 @keeps_location
 def forward_concat(concat: ConcatOp, cutting: OperatorSplit) -> Replaced | None:
     """
-    Make all that reads a concatenation read its pieces, and remove it; where it is an output, the host puts it together
-    of blocks. Returns what stands in place of each operation; None (nothing is changed) where it is one block, and an
-    output or read in another shape.
+    Let all readers of a concatenation read its operands, and remove it; if it is an output, the host assembles it from
+    blocks. Returns the replacement of each operation; None (nothing is changed) if it is one block, and an output or
+    reshaped.
     """
     value = concat.result
-    pieces = pieces_of(value)
+    box_values = box_values_of(value)
     given = is_output(value)
-    count = _count(value, cutting.most, list(pieces)) if given else 0
+    count = _count(value, cutting.most, list(box_values)) if given else 0
     chosen = _chosen(value, cutting) if count != 1 else None
     if chosen is None:
         return None
-    replaced = _read_instead(value, pieces, chosen, cutting)
+    replaced = _read_instead(value, box_values, chosen, cutting)
     if given:
-        replaced[concat] = _join_on_host(concat, count, pieces, cutting.unique)
+        replaced[concat] = _join_on_host(concat, count, box_values, cutting.unique)
     waiting: list[Operation] = [concat]
     while waiting:
         op = waiting.pop()
@@ -110,8 +113,8 @@ def forward_concat(concat: ConcatOp, cutting: OperatorSplit) -> Replaced | None:
 
 def forward_input_slices(argument: BlockArgument, cutting: OperatorSplit) -> tuple[list[Operation], Replaced] | None:
     """
-    Make all that reads an input of the network read blocks of it, each of which the host sends by itself, also where it
-    is an output. Returns what was added for that, and else as `forward_concat`.
+    Let all readers of an input of the network read blocks of it, which the host sends separately, also if it is an
+    output. Returns the added operations, otherwise as `forward_concat`.
     """
     slices = [op for op in _readers(argument) if isinstance(op, SliceOp) and set(ints(op.steps)) == {1}]
     count = _count(argument, cutting.most, [Box(ints(op.starts), ints(op.sizes)) for op in slices])
@@ -126,19 +129,21 @@ def forward_input_slices(argument: BlockArgument, cutting: OperatorSplit) -> tup
         made = _slices(argument, boxes, first, argument.name_hint, cutting.unique)
     for one in made:
         one.attributes[ON_HOST] = UnitAttr()
-    pieces: Pieces = {box: one.result for box, one in zip(boxes, made, strict=True)}
+    box_values: BoxValues = {box: one.result for box, one in zip(boxes, made, strict=True)}
     if is_output(argument):
         with at(argument):
-            whole = _in_order([*pieces.values()], shape_of(argument), first, argument.name_hint, {ON_HOST: UnitAttr()})
+            whole = _in_order(
+                [*box_values.values()], shape_of(argument), first, argument.name_hint, {ON_HOST: UnitAttr()}
+            )
         _return_instead(argument, whole)
     added = operations_between(None, first)
-    return added, _read_instead(argument, pieces, chosen, cutting)
+    return added, _read_instead(argument, box_values, chosen, cutting)
 
 
 def _chosen(value: SSAValue, cutting: OperatorSplit) -> dict[Operation, Parts] | None:
     """
-    Into how many parts readers of a value are split that do work, and into how many blocks those that give it another
-    shape; None where one of these is one block.
+    The number of parts of readers that compute, and the number of blocks of readers that reshape; None if one of these
+    is one block.
     """
     readers = [op for op in _readers(value) if isinstance(op, TilingInterface)]
     chosen: dict[Operation, Parts] = {}
@@ -153,45 +158,45 @@ def _chosen(value: SSAValue, cutting: OperatorSplit) -> dict[Operation, Parts] |
 
 
 def _read_instead(
-    value: SSAValue, pieces: Pieces, parts: Mapping[Operation, Parts], cutting: OperatorSplit
+    value: SSAValue, box_values: BoxValues, parts: Mapping[Operation, Parts], cutting: OperatorSplit
 ) -> Replaced:
-    """Make operators that read a value read its pieces; `parts`: into how many those are split that do work."""
+    """Let operators that read a value read its operands; `parts`: number of parts of those that compute."""
     readers = [op for op in _readers(value) if isinstance(op, TilingInterface) and not _cuts_on_host(op)]
     replaced: Replaced = {}
     unique = cutting.unique
     for reader in readers:
         before, after = reader.prev_op, reader.next_op
         if isinstance(reader, ConcatOp) and ON_HOST in reader.attributes:
-            _join_pieces_on_host(reader, value, pieces)
+            _join_boxes_on_host(reader, value, box_values)
         elif isinstance(reader, SliceOp):
-            _slice_pieces(reader, pieces, unique)
+            _slice_boxes(reader, box_values, unique)
         elif isinstance(reader, ConcatOp):
-            _concat_pieces(reader, value, pieces, unique)
+            _concat_boxes(reader, value, box_values, unique)
         elif isinstance(reader, ReshapeOp):
-            _reshape_pieces(reader, pieces, parts[reader][0], unique)
+            _reshape_boxes(reader, box_values, parts[reader][0], unique)
         else:
             cutting.splitter().split(reader, parts[reader])
             for new in _readers(value):
                 if isinstance(new, SliceOp) and new not in readers and not _cuts_on_host(new):
-                    _slice_pieces(new, pieces, unique)
+                    _slice_boxes(new, box_values, unique)
         replaced[reader] = operations_between(before, after)
     return replaced
 
 
 def _count(value: SSAValue, most: int, boxes: Sequence[Box]) -> int:
-    """Into how many blocks of at most `most` bytes a value is cut of which boxes are read or written."""
+    """The number of blocks of at most `most` bytes of a value whose boxes are read or written."""
     return count_blocks(shape_of(value), element_bytes(element_of(value)), most, boxes)
 
 
 @keeps_location
-def _join_on_host(concat: ConcatOp, count: int, pieces: Pieces, unique: Naming) -> list[Operation]:
-    """Give the network's caller blocks of a concatenation's pieces, in order. Returns what was added."""
+def _join_on_host(concat: ConcatOp, count: int, box_values: BoxValues, unique: Naming) -> list[Operation]:
+    """Return blocks of a concatenation's operands to the network's caller, in order. Returns the added operations."""
     value, before = concat.result, concat.prev_op
     hint = value.name_hint
     slices = _slices(value, blocks(shape_of(value), count), concat, hint, unique)
     whole = _in_order([one.result for one in slices], shape_of(value), concat, hint, {ON_HOST: UnitAttr()})
     for one in slices:
-        _slice_pieces(one, pieces, unique)
+        _slice_boxes(one, box_values, unique)
     _return_instead(value, whole)
     return operations_between(before, concat)
 
@@ -199,7 +204,7 @@ def _join_on_host(concat: ConcatOp, count: int, pieces: Pieces, unique: Naming) 
 def _slices(
     value: SSAValue, boxes: Sequence[Box], before: Operation, hint: str | None, unique: Naming
 ) -> list[SliceOp]:
-    """Slices of a value in front of an operation; `hint`: the name after which they are named."""
+    """Slices of a value before an operation; `hint`: the name from which theirs are derived."""
     made = [SliceOp(value, box.offsets, box.sizes) for box in boxes]
     for one in made:
         insert_before(one, before).name_hint = unique(hint) if hint else None
@@ -207,7 +212,7 @@ def _slices(
 
 
 def _return_instead(value: SSAValue, other: SSAValue) -> None:
-    """Give the network's caller another value."""
+    """Replace a result of the network."""
     for use in list(value.uses):
         if isinstance(use.operation, ReturnOp):
             use.operation.operands[use.index] = other
@@ -221,8 +226,8 @@ def _in_order(
     attributes: Mapping[str, Attribute],
 ) -> SSAValue:
     """
-    A tensor of this shape out of values that hold its elements one after the other. An operation that puts them
-    together gets the name and these attributes.
+    A tensor of this shape from values that hold its elements in order. The operation that concatenates them gets the
+    name and these attributes.
     """
     whole = values[0]
     if len(values) > 1:
@@ -235,20 +240,20 @@ def _in_order(
 
 
 def read_slices(op: SliceOp, unique: Naming) -> Replaced | None:
-    """Make a slice of a concatenation read what this puts together; None if it is a slice of something else."""
+    """Let a slice of a concatenation read its operands; None if it is a slice of something else."""
     if not isinstance(op.operand.owner, ConcatOp):
         return None
     before, after = op.prev_op, op.next_op
-    _slice_pieces(op, pieces_of(op.operand), unique)
+    _slice_boxes(op, box_values_of(op.operand), unique)
     return {op: operations_between(before, after)}
 
 
 @keeps_location
 def split_slice(op: SliceOp, counts: Sequence[int], unique: Naming) -> Replaced:
-    """Replace a slice by slices of so many parts of it, and what puts these together."""
+    """Replace a slice by slices of so many parts of it, and their concatenation."""
     before, after = op.prev_op, op.next_op
     ranges = [split_evenly(size, count) for size, count in zip(ints(op.sizes), counts, strict=True)]
-    found: Pieces = {}
+    found: BoxValues = {}
     for chosen in product(*ranges):
         box = Box(tuple(low for low, _ in chosen), tuple(size for _, size in chosen))
         found[box] = _slice_of(op, op.operand, box, (0,) * box.rank)
@@ -261,14 +266,14 @@ def _cuts_on_host(op: Operation) -> bool:
 
 
 def _readers(value: SSAValue) -> list[Operation]:
-    """Each once, in the order of the block."""
+    """The readers without duplicates, in the order of the block."""
     users = {use.operation for use in value.uses}
     block = next(iter(users)).parent if users else None
     return [op for op in block.ops if op in users] if block is not None else []
 
 
 def operations_between(before: Operation | None, after: Operation | None) -> list[Operation]:
-    """The operations between two others; None: from the block's begin on."""
+    """The operations between two others; None: from the beginning of the block."""
     assert after is not None
     found: list[Operation] = []
     op = after.prev_op
@@ -279,8 +284,8 @@ def operations_between(before: Operation | None, after: Operation | None) -> lis
 
 
 @keeps_location
-def _replace(op: Operation, boxes: Pieces, unique: Naming) -> None:
-    """Put boxes together in place of an operation's result; new ones get names."""
+def _replace(op: Operation, boxes: BoxValues, unique: Naming) -> None:
+    """Replace an operation's result by a concatenation of boxes; new values get names."""
     hint = op.results[0].name_hint
     for part in boxes.values():
         if hint and part.name_hint is None:
@@ -292,37 +297,37 @@ def _replace(op: Operation, boxes: Pieces, unique: Naming) -> None:
 
 
 @keeps_location
-def _slice_of(op: SliceOp, piece: SSAValue, box: Box, offsets: Sequence[int]) -> SSAValue:
-    """The part `box` of a slice's result, from a piece of its operand that lies at `offsets`."""
+def _slice_of(op: SliceOp, box_value: SSAValue, box: Box, offsets: Sequence[int]) -> SSAValue:
+    """The part `box` of a slice's result, from a box of its operand at `offsets`."""
     starts = tuple(
         start + low * step - offset
         for start, low, step, offset in zip(ints(op.starts), box.offsets, ints(op.steps), offsets, strict=True)
     )
-    if starts == (0,) * box.rank and box.sizes == shape_of(piece) and set(ints(op.steps)) <= {1}:
-        return piece
-    return insert_before(SliceOp(piece, starts, box.sizes, ints(op.steps)), op)
+    if starts == (0,) * box.rank and box.sizes == shape_of(box_value) and set(ints(op.steps)) <= {1}:
+        return box_value
+    return insert_before(SliceOp(box_value, starts, box.sizes, ints(op.steps)), op)
 
 
 @keeps_location
-def _slice_pieces(op: SliceOp, pieces: Pieces, unique: Naming) -> None:
-    """A slice of a value as slices of its pieces."""
-    found: Pieces = {}
-    for box, piece in pieces.items():
+def _slice_boxes(op: SliceOp, box_values: BoxValues, unique: Naming) -> None:
+    """A slice of a value as slices of its boxes."""
+    found: BoxValues = {}
+    for box, box_value in box_values.items():
         ranges = [
             _taken(*one)
             for one in zip(ints(op.starts), ints(op.steps), ints(op.sizes), box.offsets, box.ends, strict=True)
         ]
         part = Box(tuple(low for low, _ in ranges), tuple(high - low for low, high in ranges))
         if part.volume:
-            found[part] = _slice_of(op, piece, part, box.offsets)
+            found[part] = _slice_of(op, box_value, part, box.offsets)
     if found:
         _replace(op, found, unique)
 
 
 @keeps_location
-def _reshape_pieces(op: ReshapeOp, pieces: Pieces, count: int, unique: Naming) -> None:
-    """A value in another shape as so many blocks, each put together of the same elements of the value."""
-    found: Pieces = {}
+def _reshape_boxes(op: ReshapeOp, box_values: BoxValues, count: int, unique: Naming) -> None:
+    """A reshape of a value as so many blocks, each concatenated from the same elements of the value."""
+    found: BoxValues = {}
     operand, result = shape_of(op.operand), shape_of(op.result)
     hint = op.result.name_hint
     for box in blocks(result, count):
@@ -330,7 +335,7 @@ def _reshape_pieces(op: ReshapeOp, pieces: Pieces, count: int, unique: Naming) -
         slices = _slices(op.operand, boxes_in_order(operand, start, start + box.volume), op, hint, unique)
         found[box] = _in_order([one.result for one in slices], box.sizes, op, unique(hint) if hint else None, {})
         for one in slices:
-            _slice_pieces(one, pieces, unique)
+            _slice_boxes(one, box_values, unique)
     _replace(op, found, unique)
 
 
@@ -343,22 +348,24 @@ def _taken(start: int, step: int, size: int, low: int, high: int) -> tuple[int, 
 
 
 @keeps_location
-def _concat_pieces(op: ConcatOp, value: SSAValue, pieces: Pieces, unique: Naming) -> None:
-    """A concatenation with the pieces of `value` in its place; its other operands are cut like it across the axis."""
+def _concat_boxes(op: ConcatOp, value: SSAValue, box_values: BoxValues, unique: Naming) -> None:
+    """
+    A concatenation with the boxes of `value` in its place; its other operands are cut in the same way across the axis.
+    """
     axis = op.axis.value.data
 
-    def cut_alike(operand: SSAValue) -> Pieces:
-        across = dict.fromkeys(box.along(axis, 0, shape_of(operand)[axis]) for box in pieces)
+    def cut_alike(operand: SSAValue) -> BoxValues:
+        across = dict.fromkeys(box.along(axis, 0, shape_of(operand)[axis]) for box in box_values)
         return {box: _part_of(operand, box, op) for box in across}
 
-    inner = [pieces if operand is value else cut_alike(operand) for operand in op.inputs]
+    inner = [box_values if operand is value else cut_alike(operand) for operand in op.inputs]
     _replace(op, _one_after_another(op.inputs, inner, axis), unique)
 
 
 @keeps_location
-def _join_pieces_on_host(op: ConcatOp, value: SSAValue, pieces: Pieces) -> None:
-    """Let the host put an output together of the pieces of `value`, a vector, in its place."""
-    operands = [one for operand in op.inputs for one in (pieces.values() if operand is value else (operand,))]
+def _join_boxes_on_host(op: ConcatOp, value: SSAValue, box_values: BoxValues) -> None:
+    """Let the host assemble an output from the boxes of `value`, a vector."""
+    operands = [one for operand in op.inputs for one in (box_values.values() if operand is value else (operand,))]
     joined = ConcatOp(operands, op.axis.value.data)
     joined.attributes |= op.attributes
     joined.result.name_hint = op.result.name_hint

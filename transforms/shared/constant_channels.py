@@ -1,9 +1,9 @@
 """
 Constant channels: for each value and axis, the indices at which all elements are the same constant.
 
-They begin at contractions whose weights are zero for an output channel, or that read nothing but such channels, and are
-followed through what is computed with them. As where weights are encoded, a product with a zero weight is taken as
-zero, whatever the neuron.
+They originate at contractions whose weights are zero for an output channel, or that read only such channels, and are
+propagated through operations. As with encoded weights, a product with a zero weight is taken as zero, whatever the
+activation.
 """
 
 from __future__ import annotations
@@ -45,38 +45,38 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Known:
-    """Along an axis: where all elements of an index are the same known number, and which (storage form)."""
+    """Along an axis: the indices whose elements are all the same constant, and the constants (storage form)."""
 
     mask: Mask
     numbers: Array
 
     def at(self, indices: Any) -> Known:
-        """The same for some of the indices."""
+        """A selection of the indices."""
         return Known(self.mask[indices], self.numbers[indices])
 
 
 def as_numbers(array: Array, element: Attribute) -> Array:
-    """What elements in storage form stand for: floats as f64, integers as i64 (wrapping), i1 as i64."""
+    """The values of elements in storage form: floats as f64, integers as i64 (wrapping), i1 as i64."""
     if element == bf16:
         array = widen_bf16(array)
     return array.astype(np.float64 if is_float(element) else np.int64)
 
 
 def as_stored(array: Array, element: Attribute) -> Array:
-    """The storage form of numbers such as `as_numbers` gives."""
+    """The storage form of numbers: the inverse of `as_numbers`."""
     return rounded(array, element) if is_float(element) else array.astype(numpy_type(element))
 
 
 @dataclass
 class ConstantChannels:
-    """What is known of the values of some operations."""
+    """The constant channels of the values of some operations."""
 
     found: dict[SSAValue, dict[int, Known]] = field(default_factory=dict[SSAValue, dict[int, Known]])
     _weights: dict[SSAValue, Array] = field(default_factory=dict[SSAValue, Array])
 
     @staticmethod
     def of(ops: Iterable[Operation]) -> ConstantChannels:
-        """Follow the channels through operations, in their order."""
+        """Propagate constant channels through operations, in their order."""
         channels = ConstantChannels()
         for op in ops:
             if isinstance(op, DataflowOp) and not is_constant(op.results[0]):
@@ -86,7 +86,7 @@ class ConstantChannels:
         return channels
 
     def weights(self, value: SSAValue) -> Array | None:
-        """The numbers of a known value, None for others."""
+        """The numbers of a constant value, None for others."""
         if value not in self._weights:
             array = constant_array(value)
             if array is None:
@@ -96,7 +96,7 @@ class ConstantChannels:
         return self._weights[value]
 
     def along(self, value: SSAValue, axis: int) -> Known:
-        """What is known along an axis."""
+        """The constant channels along an axis."""
         size = shape_of(value)[axis]
         if is_constant(value):
             array = constant_array(value)
@@ -110,7 +110,7 @@ class ConstantChannels:
         return self.found.get(value, {}).get(axis) or Known(np.zeros(size, bool), nothing)
 
     def numbers(self, value: SSAValue, axis: int) -> tuple[Mask, Array]:
-        """As `along`, as numbers to compute with; those that are not known are 0."""
+        """As `along`, as numbers; channels that are not constant are 0."""
         known = self.along(value, axis)
         numbers = as_numbers(known.numbers, element_of(value))
         mask = known.mask & np.isfinite(numbers)
@@ -128,7 +128,10 @@ class ConstantChannels:
                 return [one for axis, known in self._tracked(op) for one in _moved(op, axis, known, self)]
 
     def _tracked(self, op: Operation) -> list[tuple[int, Known]]:
-        """What is known of the first operand that anything is known of; of `concat`, along all axes of any operand."""
+        """
+        Operand and axes that are propagated: those of the first operand with constant channels; of `concat`, all axes
+        of any operand.
+        """
         if isinstance(op, ConcatOp):
             axes = {axis for value in op.operands for axis in self.found.get(value, {})}
             nothing = Known(np.zeros(0, bool), np.zeros(0))
@@ -210,13 +213,15 @@ class ConstantChannels:
 
 
 def _finite(mask: Mask, numbers: Array, element: Attribute) -> Known:
-    """Numbers that the type holds."""
+    """Mask of the numbers that the type represents as finite."""
     stored = as_stored(np.where(mask, numbers, 0), element)
     return Known(mask & np.isfinite(as_numbers(stored, element)), stored)
 
 
 def _moved(op: DataflowOp, axis: int, known: Known, channels: ConstantChannels) -> Iterable[tuple[int, Known]]:
-    """What an operation that moves or joins elements makes of what is known along an axis of its first operand."""
+    """
+    The effect of an operation that moves or joins elements on constant channels along an axis of its first operand.
+    """
     element = element_of(op.results[0])
     match op:
         case TransposeOp():
@@ -273,7 +278,7 @@ def _moved(op: DataflowOp, axis: int, known: Known, channels: ConstantChannels) 
 
 
 def _reduced(kind: Reduction, known: Known, count: int, element: Attribute) -> Known:
-    """Equal numbers joined: extrema stay, sums are multiples; products of many are not followed."""
+    """A reduction of equal numbers: extrema are the number, sums a multiple; products are not propagated."""
     if kind in (Reduction.MAX, Reduction.MIN):
         return known
     if kind is Reduction.SUM:
@@ -282,7 +287,7 @@ def _reduced(kind: Reduction, known: Known, count: int, element: Attribute) -> K
 
 
 def _meets_elements(op: ReduceWindowOp) -> bool:
-    """Whether each window of a maximum or minimum has an element that is no padding."""
+    """Whether each window of a maximum or minimum contains an element that is not padding."""
     if op.kind.data not in (Reduction.MAX, Reduction.MIN) or any(one != 1 for one in ints(op.dilations)):
         return False
     pads = zip(ints(op.window), ints(op.pad_low), ints(op.pad_high), strict=True)

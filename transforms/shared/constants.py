@@ -20,14 +20,14 @@ Array: TypeAlias = NDArray[Any]
 Doubles: TypeAlias = NDArray[np.float64]
 
 SMALLEST_NORMAL = {"f16": 2.0**-14, "bf16": 2.0**-126, "f32": 2.0**-126, "f64": 2.0**-1022}
-"""Smallest positive number of each float type that is held with all its digits."""
+"""Smallest positive normal number of each float type."""
 
 DIGITS = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}
 """Binary digits of each float type."""
 
 
 def constant_source(value: SSAValue) -> ConstantOp | WeightOp | None:
-    """The constant or weight that a value is, be it in another shape; None for other values."""
+    """The constant or weight behind a value, through reshapes; None for other values."""
     owner = value.owner
     while isinstance(owner, BroadcastOp | ReshapeOp):
         owner = owner.operand.owner
@@ -35,7 +35,7 @@ def constant_source(value: SSAValue) -> ConstantOp | WeightOp | None:
 
 
 def is_constant(value: SSAValue) -> bool:
-    """Whether a value is a constant, a weight, or one of them in another shape."""
+    """Whether a value is a constant or weight, possibly reshaped."""
     return constant_source(value) is not None
 
 
@@ -46,10 +46,10 @@ def source_name(source: ConstantOp | WeightOp) -> str:
 
 def constant_array(value: SSAValue) -> Array | None:
     """
-    The elements of a known value in storage form, None for other values. What is broadcast may be given unbroadcast
-    (sizes 1 stand for any), but always at the value's rank.
+    The elements of a constant value in storage form, None for other values. Broadcast values may be returned
+    unbroadcast (sizes 1 stand for any), but always with the value's rank.
 
-    Raises InputError where the file of a weight is missing or has changed.
+    Raises InputError if the file of a weight is missing or has changed.
     """
     owner = value.owner
     match owner:
@@ -66,7 +66,7 @@ def constant_array(value: SSAValue) -> Array | None:
 
 
 def constant_doubles(value: SSAValue) -> Doubles | None:
-    """The numbers of a known value of a float type, None for other values; else as `constant_array`."""
+    """The numbers of a constant value of a float type, None for other values; otherwise as `constant_array`."""
     array = constant_array(value)
     if array is None:
         return None
@@ -89,7 +89,7 @@ def largest_finite(element: Attribute) -> float:
 
 
 def source_of(array: Array, element: Attribute, name: str) -> Operation:
-    """A constant, or, where it is large, a weight of this name whose bytes this process holds."""
+    """A constant or, if it is large, a weight of this name whose bytes this process holds."""
     if array.nbytes <= LARGEST_CONSTANT:
         return ConstantOp(attribute_of(array, element))
     return weight_of(STORE.put(array), tensor(element, array.shape), name)

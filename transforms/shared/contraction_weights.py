@@ -1,4 +1,4 @@
-"""The weights of contractions: where they are used, what they hold, and leaving some of them out."""
+"""The constant weights of contractions: their uses, their elements, and pruning."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from .rewrite_once import erase_unread
 
 @dataclass(frozen=True, eq=False)
 class WeightUse:
-    """A contraction and the operand of it that is known when the program is compiled."""
+    """A contraction and its constant operand."""
 
     op: MatmulOp | ConvOp
     position: int
-    """Of the operand."""
+    """Number of the operand."""
     source: ConstantOp | WeightOp
     axis: int
-    """The dimension of the weights that numbers output neurons."""
+    """The dimension of the weights that runs over output neurons."""
 
     @property
     def name(self) -> str:
@@ -41,32 +41,35 @@ class WeightUse:
 
     @property
     def label(self) -> str:
-        """What to call the weight where people read it: constants without a name go by what is computed with them."""
+        """
+        The name of the weight in messages: a constant without a name is called after the value that is computed with
+        it.
+        """
         return _label(self.source, self.op)
 
     @property
     def strings(self) -> Fibers:
-        """One string for each output neuron."""
+        """The weights as fibers, one for each output neuron."""
         return Fibers(shape_of(self.source.result), axis=self.axis)
 
     @property
     def mask(self) -> Mask:
-        """Which weights are not zero, [strings, their length]."""
+        """Mask of the weights that are not zero, [fibers, length]."""
         return self.strings.matrix(counts(numeric_values(self.source)))
 
     @property
     def rows(self) -> int:
-        """Vectors of neurons that these weights are multiplied with."""
+        """Number of vectors of activations that these weights are multiplied with."""
         return math.prod(shape_of(self.op.results[0])) // max(1, self.strings.outputs)
 
 
 def weight_uses(module: ModuleOp) -> list[WeightUse]:
-    """All known weights of matrix products and convolutions, in the program's order; not of depthwise convolutions."""
+    """All constant weights of matrix products and convolutions, in program order, except depthwise convolutions."""
     return [use for op in module.walk() if (use := weight_use(op)) is not None]
 
 
 def weight_use(op: Operation) -> WeightUse | None:
-    """The known weights of a matrix product or convolution; None for those without, and for other operations."""
+    """The constant weights of a matrix product or convolution; None for those without, and for other operations."""
     if not isinstance(op, MatmulOp | ConvOp) or (isinstance(op, ConvOp) and op.is_depthwise):
         return None
     if narrow_operand(*op.operands) is not None or (isinstance(op, ConvOp) and op.padding):
@@ -79,13 +82,13 @@ def weight_use(op: Operation) -> WeightUse | None:
 
 
 def uses_of(source: ConstantOp | WeightOp) -> list[WeightUse]:
-    """The contractions whose weights these are, in the program's order."""
+    """The contractions with these weights, in program order."""
     uses = [found for use in source.result.uses if (found := weight_use(use.operation)) and found.position == use.index]
     return sorted(uses, key=lambda use: _place(use.op)) if len(uses) > 1 else uses
 
 
 def _place(op: Operation) -> tuple[int, ...]:
-    """Where an operation stands: numbers that are in the program's order."""
+    """A sort key of operations that gives program order."""
     around, block = op.parent_op(), op.parent
     if around is None or block is None or (region := block.parent) is None:
         return ()
@@ -95,8 +98,8 @@ def _place(op: Operation) -> tuple[int, ...]:
 
 def weights_out_of_reach(module: ModuleOp) -> list[tuple[str, str]]:
     """
-    (name and shape, why) of the weights of contractions that `weight_uses` passes over: of depthwise convolutions, and
-    those that other operations make while the network runs.
+    (name and shape, reason) of the weights of contractions that `weight_uses` skips: of depthwise convolutions, and
+    those that other operations compute at run time.
     """
     origin: dict[SSAValue, ConstantOp | WeightOp] = {}
     found: dict[ConstantOp | WeightOp, tuple[str, str]] = {}
@@ -138,7 +141,10 @@ def _label(source: ConstantOp | WeightOp, op: Operation) -> str:
 
 
 def _output_axis(op: MatmulOp | ConvOp, position: int) -> int:
-    """Weights of a matrix product have output neurons where the result has its columns (of the first operand, rows)."""
+    """
+    The axis of the output neurons: for a matrix product, that of the result's columns (for weights as first operand,
+    rows).
+    """
     if isinstance(op, ConvOp):
         return 0
     rank = len(shape_of(op.operands[position]))
@@ -148,14 +154,14 @@ def _output_axis(op: MatmulOp | ConvOp, position: int) -> int:
 
 
 def stored_weights(use: WeightUse) -> Mask:
-    """Which weights are not zero, [groups, outputs, inputs of a group]."""
+    """Mask of the weights that are not zero, [groups, outputs, inputs of a group]."""
     mask = use.mask
     groups = use.op.group_count if isinstance(use.op, ConvOp) else 1
     return mask.reshape(groups, -1, mask.shape[1])
 
 
 def stored_values(source: ConstantOp | WeightOp) -> Array:
-    """The elements in storage form. Raises InputError where the file of a weight is missing or has changed."""
+    """The elements in storage form. Raises InputError if the file of a weight is missing or has changed."""
     return evaluate(source, ())
 
 
@@ -167,14 +173,14 @@ def numeric_values(source: ConstantOp | WeightOp) -> Array:
 
 @dataclass(frozen=True)
 class PruneWeights(RewritePattern):
-    """The weights of contractions, some of them as zeros; cut into neurons as the first contraction reads them"""
+    """Set some weights of contractions to zero; they are divided into neurons as the first contraction reads them"""
 
     mask: Callable[[WeightUse], Mask | None]
-    """Which weights stay; None: all."""
+    """Mask of the weights that are kept; None: all."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ConstantOp | WeightOp, rewriter: PatternRewriter) -> None:
-        """The new weight has a suffix to its name and stands before the old one, which goes if nothing reads it."""
+        """Insert the new weight, whose name has a suffix, before the old one, which is erased if it has no readers."""
         if not (uses := uses_of(op)) or (mask := self.mask(uses[0])) is None:
             return
         values, element = apply(stored_values(op), mask), element_of(op.result)

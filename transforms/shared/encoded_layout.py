@@ -1,4 +1,4 @@
-"""How tensors that are encoded while a program runs lie in panels, and as matrices before that."""
+"""Layout of run-time encoded tensors in panels, and as matrices before encoding."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ from ...formats.sparse.panels import Lanes, Panels, computed_panels, expected_wo
 from .sparse_plan import MATRIX_RATES
 
 PANELS_OF_MEMORY = 6
-"""So many panels should fit in a core's memory, so that those of both sides of a product are there twice."""
+"""Number of panels that should fit in a core's memory: those of both operands of a product, double-buffered."""
 ELEMENT_BYTES = 5
-"""Of an element in them, index included; tensors of all types are cut alike, as connection data meets what it is of."""
+"""
+Assumed bytes of an element, index included; the same for all types, so that connection data are cut as their tensors.
+"""
 
 
 @dataclass(frozen=True)
@@ -40,15 +42,15 @@ class EncodedLayout:
 
     @property
     def density(self) -> float:
-        """The share of the places that should be taken."""
+        """Expected share of elements that are stored."""
         panels = self.panels
         return self.attribute.work.entries / (panels.outputs * panels.format.positions(panels.inputs))
 
 
 def layout_of(type: Tensor, chip: Chip, density: float = 1.0) -> EncodedLayout:
     """
-    The panels of an encoded type with room for all elements, of whose places `density` should be taken. How strings are
-    cut follows from the shape alone, so that tensors that are combined are cut alike.
+    The panels of an encoded type with capacity for all elements, of which the share `density` should be stored. The cut
+    of fibers depends on the shape alone, so that tensors that are combined are cut in the same way.
     """
     index = index_of(type)
     assert index is not None
@@ -62,8 +64,8 @@ def layout_of(type: Tensor, chip: Chip, density: float = 1.0) -> EncodedLayout:
 
 def panel_width(strings: int, length: int, chip: Chip) -> int:
     """
-    Strings of a panel: a share of them for each core, but as many as a matrix unit has columns where there are so many,
-    and no more than there is room for. All panels but the last have this width, which follows from their number.
+    Number of fibers in a panel: an equal share for each core, but at least the number of columns of a matrix unit if
+    there are as many, and no more than fit. All panels but the last have this width, which follows from their number.
     """
     cores = len(chip.usable_cores)
     width = min(strings, max(chip.mpu_cols, -(-strings // cores)))
@@ -74,8 +76,8 @@ def panel_width(strings: int, length: int, chip: Chip) -> int:
 
 def fiber_dim(type: Tensor, index: IndexAttr) -> tuple[int, bool]:
     """
-    Where strings are in a tensor: along which dimension they are counted, or, for `order = input` beyond matrices, the
-    dimension that they run along, and True. Equal for all indices that have the same strings.
+    The dimension over which the fibers of a tensor are numbered, and False; or, for `order = input` beyond matrices,
+    the dimension that they run along, and True. Equal for all indices with the same fibers.
     """
     by_input = index.order == Order.INPUT
     if by_input and len(type.get_shape()) == 2:
@@ -84,7 +86,7 @@ def fiber_dim(type: Tensor, index: IndexAttr) -> tuple[int, bool]:
 
 
 def as_matrix(value: SSAValue, index: IndexAttr, rewriter: PatternRewriter) -> tuple[SSAValue, bool]:
-    """A dense tensor as a matrix whose rows are strings (or columns: True)."""
+    """A dense tensor as a matrix whose rows are fibers (True: whose columns are)."""
     shape = shape_of(value)
     axis, rank = index.axis, len(shape)
     outputs, inputs = shape[axis], math.prod(shape[:axis] + shape[axis + 1 :])
@@ -100,12 +102,12 @@ def as_matrix(value: SSAValue, index: IndexAttr, rewriter: PatternRewriter) -> t
 
 
 def is_transposed(type: Tensor, index: IndexAttr) -> bool:
-    """Whether `as_matrix` gives strings as columns."""
+    """Whether `as_matrix` gives fibers as columns."""
     return (index.axis == 0 or index.axis < len(type.get_shape()) - 1) != (index.order == Order.OUTPUT)
 
 
 def as_tensor(matrix: SSAValue, type: Tensor, index: IndexAttr, rewriter: PatternRewriter) -> SSAValue:
-    """The tensor that `as_matrix` makes a matrix of, of the shape of a type."""
+    """The inverse of `as_matrix`: a tensor with the shape of a type."""
     shape, axis = tuple(type.get_shape()), index.axis
     moved = 0 < axis < len(shape) - 1
     first = (shape[axis], *shape[:axis], *shape[axis + 1 :]) if moved else shape

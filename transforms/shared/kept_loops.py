@@ -1,4 +1,4 @@
-"""Which loops of operators stay loops down to instructions. All others are unrolled."""
+"""Selection of the loops of operators that stay loops down to instructions; all others are unrolled."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ...dialects.dataflow.types import shape_of
 from ...dialects.manycore import TaskOp
 
 FEWEST_STEPS = 8
-"""A loop of fewer steps is unrolled: its code is short, and its first and last steps are most of it."""
+"""A loop of fewer steps is unrolled: its code is short, and consists mostly of its first and last steps."""
 
 
 def stays_loop(loop: LoopOp) -> bool:
     """
-    Whether the steps of a loop can be carried out as they stand: those of a function for one chip without plans to save
-    memory, of operators without loops, whose scanned and stacked values lie one after the other in DRAM.
+    Whether a loop can be executed as a loop: those of a function for one chip without memory saving, of operators
+    without nested loops, with scanned and stacked values contiguous in DRAM.
     """
     function = loop.parent_op()
     if not isinstance(function, FuncOp) or any(op.name.startswith("memory.") for op in function.body.block.ops):

@@ -16,7 +16,7 @@ from ...dialects.memory.stash_check import memory_of, views_of
 
 
 def is_reduction(op: Operation) -> bool:
-    """Whether an operation gives up the memory of its operand."""
+    """Whether an operation frees the memory of its operand."""
     return isinstance(op, MoveOp) and not op.RESTORES
 
 
@@ -31,7 +31,7 @@ def is_offloaded(value: SSAValue) -> bool:
 
 
 def may_stand_for(value: SSAValue, old: SSAValue) -> bool:
-    """Whether all that read `old` may read `value`, which is there already, or is the same memory."""
+    """Whether all readers of `old` may read `value`, which exists already, or is a view of the same memory."""
     return memory_of(value) is memory_of(old) or not (is_offloaded(value) or is_offloaded(old))
 
 
@@ -50,7 +50,7 @@ class KeepOffloadedValues(RewritePattern):
 
 
 class _Rewriter(PatternRewriter):
-    """Replaces an operation only by what may stand in its place."""
+    """Replaces an operation only by values that `may_stand_for` allows."""
 
     def replace(
         self,

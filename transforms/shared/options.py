@@ -9,7 +9,7 @@ Number = float | int | str
 
 
 def number(name: str, value: Number, least: float = float("-inf"), most: float = float("inf")) -> float:
-    """The option's value. Raises InputError where it is no finite number from `least` to `most`."""
+    """The option's value. Raises InputError if it is not a finite number from `least` to `most`."""
     try:
         found = float(value)
     except ValueError:
@@ -20,7 +20,7 @@ def number(name: str, value: Number, least: float = float("-inf"), most: float =
 
 
 def positive(name: str, value: Number) -> float:
-    """The option's value. Raises InputError where it is no finite number above 0."""
+    """The option's value. Raises InputError if it is not a finite number above 0."""
     found = number(name, value)
     if found <= 0:
         raise InputError(f"{name}={value}: expected a positive number")

@@ -1,4 +1,4 @@
-"""Moving operations of a block into subgraphs and out again: what the passes and the compile driver share."""
+"""Outlining and inlining of subgraphs, shared by passes and the compile driver."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ...dialects.manycore import SubgraphOp, YieldOp
 
 def outline(block: Block, nodes: BlockGraph, segments: Segments) -> list[SubgraphOp]:
     """
-    Replace the operations of a block by one subgraph for each part, in order, each named by its number.
+    Replace the operations of a block by one subgraph for each group, in order, named by number.
 
-    Constants and weights are copied into each subgraph that reads them; those that nobody reads any more go.
+    Constants and weights are copied into each subgraph that reads them; those without readers are erased.
     """
     last = block.last_op
     assert last is not None, "a function's block ends with a terminator"
@@ -32,7 +32,7 @@ def outline(block: Block, nodes: BlockGraph, segments: Segments) -> list[Subgrap
 
 
 def erase_unread_sources(block: Block) -> None:
-    """Erase constants and weights that nobody reads any more."""
+    """Erase constants and weights without readers."""
     for op in reversed([op for op in block.ops if is_source(op)]):
         if op.results[0].first_use is None:
             Rewriter.erase_op(op)
@@ -70,7 +70,7 @@ def outline_operations(ops: Sequence[Operation], name: str, point: InsertPoint) 
 
 
 def _add_sources(op: Operation, sources: dict[Operation, None]) -> None:
-    """Note a source after those that it is made of."""
+    """Append a source after those that it depends on."""
     for value in op.operands:
         assert isinstance(value.owner, Operation)
         _add_sources(value.owner, sources)
@@ -78,7 +78,7 @@ def _add_sources(op: Operation, sources: dict[Operation, None]) -> None:
 
 
 class InlineSubgraph(RewritePattern):
-    """The body of a subgraph in its place."""
+    """Replace a subgraph by its body."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: SubgraphOp, rewriter: PatternRewriter) -> None:

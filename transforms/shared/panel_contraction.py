@@ -1,4 +1,4 @@
-"""Contractions of dense neurons with weights in panels, whether these were packed before the program runs or in it."""
+"""Contractions of dense activations with weights in panels, which are packed at compile time or at run time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Contraction: TypeAlias = MatmulOp | ConvOp
 def on_panels(
     op: Contraction, neurons: SSAValue, layout: PanelsAttr, weights: SSAValue, nonzero: Nonzero | None
 ) -> PanelOp:
-    """The contraction on panels, of neurons of which `nonzero` says how many should count, where that is known."""
+    """The contraction on panels; `nonzero` is the expected share of activations that are not zero, if it is known."""
     if isinstance(op, MatmulOp):
         flag = op.transpose_a is not None
         return PanelMatmulOp(neurons, weights, layout, tensor_of(op.result), transpose_a=flag, nonzero=nonzero)
@@ -35,7 +35,7 @@ def on_panels(
 
 
 def often_zero(value: SSAValue) -> bool:
-    """Whether a value is cut off at zero, or pruned while the network runs, and perhaps moved since."""
+    """Whether a value is the result of a ReLU or of run-time pruning, possibly moved since."""
     while isinstance(value.owner, ReduceWindowOp | ReshapeOp | TransposeOp | SliceOp | MinimumOp | EncodeOp | DecodeOp):
         value = value.owner.operands[0]
     return isinstance(value.owner, ReluOp | PruneGroupsOp)

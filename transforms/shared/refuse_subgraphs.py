@@ -10,7 +10,7 @@ from ...support.errors import InputError
 
 def refuse_subgraphs(module: ModuleOp, name: str) -> None:
     """
-    Raises InputError for a module in subgraphs: pass `name` would leave what is in them as it is, without a word.
+    Raises InputError for a module with subgraphs, whose contents pass `name` would silently ignore.
     """
     for op in module.walk():
         if isinstance(op, SubgraphOp):

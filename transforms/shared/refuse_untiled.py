@@ -10,7 +10,7 @@ from ...support.errors import InputError
 
 
 def refuse_untiled(function: FuncOp, name: str) -> None:
-    """Raises InputError for a function with a task that does not say where its result lies, and so is not tiled."""
+    """Raises InputError for a function with an untiled task: one without a memory for its result."""
     for task in tasks_in(function):
         if task.placement is None:
             message = f"task '{task.sym_name.data}' is not tiled: use manycore-tile before {name}"

@@ -1,4 +1,4 @@
-"""Tasks of a block as a graph, and a block with its tasks in another order."""
+"""The tasks of a block as a graph, and reordering of the tasks."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def task_predecessors(block: Block) -> list[list[int]]:
 
 def task_segments(block: Block) -> list[Ints]:
     """
-    The numbers of the tasks between key nodes, segment by segment, in an order that can run (spec 3, step 2): segments
-    that leave no order out, or where there are none, as in a training step, those without what is loose.
+    The numbers of the tasks between key nodes, segment by segment, in a topological order (spec 3, step 2): segments
+    that exclude no order of tasks, or if there are none, as in a training step, those found without deferrable tasks.
     """
     tasks, before = tasks_of(block), task_predecessors(block)
     edges = [(source, task) for task, sources in enumerate(before) for source in sources]
@@ -55,12 +55,12 @@ def task_segments(block: Block) -> list[Ints]:
 
 
 def is_free_to_order(block: Block) -> bool:
-    """Whether results alone order the operations of a block: none but the last has effects."""
+    """Whether the operations of a block are ordered by their results only: none but the last has side effects."""
     return all(is_side_effect_free(op) for op in block.ops if op is not block.last_op)
 
 
 def arrange_tasks(block: Block, tasks: Sequence[TaskOp]) -> None:
-    """Put the tasks of a block in this order; those in loops stay as they are. Raises as `reorder_tasks`."""
+    """Put the tasks of a block in this order; those in loops do not move. Raises as `reorder_tasks`."""
     number = {task: index for index, task in enumerate(tasks_of(block))}
     order = [number[task] for task in tasks if task in number]
     if order != list(range(len(order))):
@@ -69,8 +69,8 @@ def arrange_tasks(block: Block, tasks: Sequence[TaskOp]) -> None:
 
 def reorder_tasks(block: Block, order: Sequence[int]) -> None:
     """
-    Put the tasks in this order. Constants come first, in the order in which they are; other operations stand directly
-    before the first task that needs them, or at the end.
+    Put the tasks in this order. Constants come first, in their order; other operations are placed directly before the
+    first task that needs them, or at the end.
 
     Raises ValueError if a task would stand before one whose result it reads, or if operations have effects.
     """

@@ -1,8 +1,8 @@
 """
-How passes apply their patterns: one walk over the operations that there are, each of which is rewritten at most once.
+Pattern application in one walk over the existing operations, each of which is rewritten at most once.
 
-What xDSL's `PatternRewriteWalker` does beyond that, passes of one walk do not need: it asks every pattern about every
-operation, comes back to what has changed, and adds the text of the whole module to errors.
+xDSL's `PatternRewriteWalker` does more than such passes need: it tries every pattern on every
+operation, revisits changed operations, and adds the text of the whole module to errors.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from xdsl.transforms.dead_code_elimination import is_trivially_dead
 from ...dialects.locations import at
 
 Patterns: TypeAlias = Mapping[type[Operation], Sequence[RewritePattern]]
-"""The patterns for each class of operations; of several, the first that does something is the last that is tried."""
+"""The patterns for each class of operations; they are tried in order until one changes something."""
 
 
 def after_value(value: SSAValue) -> InsertPoint:
@@ -28,7 +28,7 @@ def after_value(value: SSAValue) -> InsertPoint:
 
 
 def erase_unread(value: SSAValue) -> None:
-    """Erase the operation that computes a value which nobody reads, and those whose results only it has read."""
+    """Erase the operation of a value without readers, and operations whose results only it read."""
     op = value.owner
     if isinstance(op, Operation) and is_trivially_dead(op):
         operands = list(op.operands)

@@ -1,4 +1,4 @@
-"""One loop for steps that stand one after the other, where that is proven."""
+"""Replacement of consecutive steps by one loop, after a proof that they are equal."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from ...dialects.locations import at
 
 @dataclass(frozen=True)
 class Step:
-    """The operations of one step, as many and of the same forms as in each other step."""
+    """The operations of one step, equal in number and form in all steps."""
 
     ops: tuple[Operation, ...]
 
 
 Place = tuple[int, int]
-"""An operation of a step, by number, and which of its results."""
+"""A value of a step: the number of its operation and of the result."""
 
 
 @dataclass(frozen=True)
 class Inner:
-    """What an operation of the same step computes."""
+    """An operand from the same step."""
 
     place: Place
 
 
 @dataclass(frozen=True)
 class Carried:
-    """What an operation of the step before computes; in the first step another value."""
+    """An operand from the previous step; in the first step an initial value."""
 
     place: Place
     initial: SSAValue
@@ -42,14 +42,14 @@ class Carried:
 
 @dataclass(frozen=True)
 class Same:
-    """The same value in all steps, from before the first."""
+    """An operand that is the same in all steps."""
 
     value: SSAValue
 
 
 @dataclass(frozen=True)
 class Own:
-    """A value for each step, all from before the first step."""
+    """An operand that is a separate value for each step, all defined before the first step."""
 
     values: tuple[SSAValue, ...]
 
@@ -57,8 +57,8 @@ class Own:
 @dataclass(frozen=True)
 class Part:
     """
-    A slice for each step of one value from before the first: `first` is where the first step's begins, and each step's
-    begins `distance` further along `axis`, where it has one element.
+    An operand that is a slice for each step of one value defined before the first: `first` is the start of the first
+    step's slice, and each starts `distance` further along `axis`, where it has one element.
     """
 
     value: SSAValue
@@ -66,16 +66,16 @@ class Part:
     first: int
     distance: int
     starts: tuple[int, ...]
-    """Of the first step, along all axes."""
+    """Start of the first step's slice, along all axes."""
     sizes: tuple[int, ...]
-    """Of each step's slice, which has no strides."""
+    """Sizes of each step's slice, which has no strides."""
 
 
 Source = Inner | Carried | Same | Own
 
 
 def rolled_loop(steps: Sequence[Step]) -> RolledLoop | None:
-    """The loop that computes what the steps do; None where a step reads what no loop's body can."""
+    """The loop that is equivalent to the steps; None if a step has an operand that no body of a loop can have."""
     where: dict[SSAValue, tuple[int, Place]] = {}
     for number, step in enumerate(steps):
         for index, op in enumerate(step.ops):
@@ -101,7 +101,7 @@ def rolled_loop(steps: Sequence[Step]) -> RolledLoop | None:
 
 
 def _source(values: Sequence[SSAValue], where: dict[SSAValue, tuple[int, Place]]) -> Source | None:
-    """Where an operand comes from, given that of each step."""
+    """The source of an operand, given its value in each step."""
     found = [where.get(value) for value in values]
     if all(one is None for one in found):
         return Same(values[0]) if len(set(values)) == 1 else Own(tuple(values))
@@ -115,7 +115,7 @@ def _source(values: Sequence[SSAValue], where: dict[SSAValue, tuple[int, Place]]
 
 
 def _part(op: SliceOp, starts: Sequence[tuple[int, ...]], source: Source) -> Part | None:
-    """Slices that begin at equal distances along an axis; None where they do not, or not of one value."""
+    """Slices of one value that begin at equal distances along an axis; None for others."""
     if not isinstance(source, Same) or any(step != 1 for step in ints(op.steps)):
         return None
     axes = [axis for axis in range(len(starts[0])) if len({one[axis] for one in starts}) > 1]
@@ -130,32 +130,32 @@ def _part(op: SliceOp, starts: Sequence[tuple[int, ...]], source: Source) -> Par
 
 @dataclass
 class RolledLoop:
-    """A loop that is to be put in the place of its steps."""
+    """A loop that will replace its steps."""
 
     steps: tuple[Step, ...]
     where: dict[SSAValue, tuple[int, Place]]
-    """Each value that a step computes: the step and the place in it."""
+    """Value of a step -> the step and the position in it."""
     sources: list[list[Source]] = field(default_factory=list[list[Source]])
-    """Of each operand of each operation of a step."""
+    """Source of each operand of each operation of a step."""
     parts: dict[int, Part] = field(default_factory=dict[int, Part])
-    """Operations that slice what they read somewhere else in each step."""
+    """Operations whose slices differ between steps."""
 
     @property
     def carried(self) -> list[Carried]:
-        """The carried values, each once."""
+        """The carried values without duplicates."""
         return list(dict.fromkeys(one for sources in self.sources for one in sources if isinstance(one, Carried)))
 
     @property
     def carried_initial(self) -> list[SSAValue]:
-        """What they begin as."""
+        """Their initial values."""
         return [one.initial for one in self.carried]
 
     def result(self, step: int, place: Place) -> OpResult:
-        """The value at a place in a step."""
+        """The value at a position in a step."""
         return self.steps[step].ops[place[0]].results[place[1]]
 
     def replace(self) -> None:
-        """Put the loop in the place of the steps."""
+        """Replace the steps by the loop."""
         before = InsertPoint.before(self.steps[0].ops[0])
         self._free_sources(before)
         with at([op for step in self.steps for op in step.ops]):
@@ -179,7 +179,7 @@ class RolledLoop:
             self._hand_over(loop, outputs)
 
     def _free_sources(self, before: InsertPoint) -> None:
-        """Move the constants that stand between the steps to before them."""
+        """Move the constants between the steps before them."""
         first, last = self.steps[0].ops[0], self.steps[-1].ops[-1]
         members = {op for step in self.steps for op in step.ops}
         op: Operation | None = first
@@ -191,7 +191,7 @@ class RolledLoop:
             op = following
 
     def _body(self, scanned: Mapping[Own | Part, tuple[SSAValue, Along]]) -> tuple[Block, dict[Place, SSAValue]]:
-        """The body, without its yield, and the values in it by their places."""
+        """The body, without its yield, and its values by position."""
         types: list[Attribute] = [one.initial.type for one in self.carried]
         types += [tensor(element_of(value), along.of_step(shape_of(value))) for value, along in scanned.values()]
         body = Block(arg_types=types)
@@ -214,7 +214,7 @@ class RolledLoop:
     def _read(
         value: SSAValue, source: Source, arguments: Mapping[Source | Part, SSAValue], values: Mapping[Place, SSAValue]
     ) -> SSAValue:
-        """What an operation of the body reads in the place of the first step's operand."""
+        """The operand of an operation of the body that replaces that of the first step."""
         match source:
             case Inner(place):
                 return values[place]
@@ -224,7 +224,7 @@ class RolledLoop:
                 return arguments[source]
 
     def _outputs(self) -> list[Output]:
-        """What is read of the steps behind them, but for carried values of the last."""
+        """Values of the steps that are read after them, except carried values of the last."""
         finals = {one.place for one in self.carried}
         members = {op for step in self.steps for op in step.ops}
         last = len(self.steps) - 1
@@ -245,7 +245,7 @@ class RolledLoop:
         return found
 
     def _hand_over(self, loop: LoopOp, outputs: Sequence[Output]) -> None:
-        """Let the rest of the function read the loop in the place of the steps, which are erased."""
+        """Let the rest of the function read the loop's results, and erase the steps."""
         members = {op for step in self.steps for op in step.ops}
         count = len(self.steps)
         for output, result in zip(outputs, loop.stacked, strict=True):
@@ -277,20 +277,20 @@ class RolledLoop:
 
 @dataclass(frozen=True)
 class Output:
-    """Values of all steps that are read behind them."""
+    """A value of all steps that is read after them."""
 
     place: Place
     along: Along
     drops_axis: bool
     """Whether the value of a step has an axis of size 1 for the steps, which the body drops."""
     concat: ConcatOp | None
-    """What puts them together; None: they are read one by one."""
+    """The concatenation of the values; None: they are read one by one."""
 
 
 def _stack_of(
     rows: Sequence[SSAValue], users: Sequence[Sequence[Operation]], members: set[Operation]
 ) -> tuple[Along, bool, ConcatOp] | None:
-    """The concatenation of the values of all steps, in this order or the other, each with an axis for the steps."""
+    """The concatenation of the values of all steps, in this order or reversed, each with an axis for the steps."""
     for user in users[0]:
         concat = next((use.operation for use in user.results[0].uses), None) if isinstance(user, ReshapeOp) else user
         if not isinstance(concat, ConcatOp) or len(concat.inputs) != len(rows) or concat in members:

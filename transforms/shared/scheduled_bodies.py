@@ -1,6 +1,6 @@
 """
-Bodies that are meant as they are: of tasks over buffers, beside which lists say where each of their operations reads
-and writes, and of tasks that only copy.
+Bodies of tasks that must not be rewritten: of tasks over buffers, whose operands lists assign to each operation, and of
+tasks that only copy.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def is_scheduled_body(block: Block | None) -> bool:
 
 
 def is_copy(op: Operation) -> bool:
-    """Whether an operation is all that a task does, and gives what it reads."""
+    """Whether an operation is the only one of a task, and returns its operand."""
     if not isinstance(op, CastOp) or op.operand.type != op.result.type or not isinstance(op.parent_op(), TaskOp):
         return False
     return op.prev_op is None and op.next_op is not None and op.next_op.next_op is None

@@ -1,4 +1,4 @@
-"""Which encoding each known weight tensor should have: the decisions of `sparse-select-encoding`, as data."""
+"""The choice of an encoding for each constant weight tensor: the decisions of `sparse-select-encoding`, as data."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from ...support.errors import InputError
 from .contraction_weights import WeightUse, numeric_values, stored_values, stored_weights, weight_uses
 
 ACCEPT_RATIO = 0.9
-"""Weights are encoded for speed only if that takes less than this share of the cycles."""
+"""Weights are encoded for speed only if the estimate is below this share of the dense cycles."""
 NO_ZEROS = "none of them is zero"
-"""Why weights stay dense that an index could only add to."""
+"""The reason why weights without zeros stay dense."""
 MATRIX_RATES: dict[str, int] = {**RATES, "ui8": RATES["i8"]}
 """Multiply-accumulates a cycle of the element types that a matrix unit takes, relative to f32."""
 
@@ -38,19 +38,19 @@ class PlannedWeight:
     use: WeightUse
     choice: Choice
     dense: LayerCost | None = None
-    """Cycles with dense weights, where cycles were asked for."""
+    """Cycles with dense weights, if cycles were requested."""
     chosen: LayerCost | None = None
     """Cycles with the choice."""
     neurons: Nonzero | None = None
-    """Which share of the neurons was not zero, where it was measured."""
+    """Measured share of activations that are not zero, if any."""
     encode_neurons: bool = False
-    """The neurons are encoded while the network runs: leaving out their zeros is worth while."""
+    """Whether the activations are encoded at run time, because skipping their zeros pays."""
     reason: str = ""
-    """Why the weights stay dense; "" where they do not."""
+    """The reason why the weights stay dense; "" if they do not."""
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the layer is anything but dense."""
+        """Whether weights or activations of the layer are encoded."""
         return self.choice.format is not None or self.encode_neurons
 
 
@@ -63,11 +63,11 @@ def plan_encodings(
     objective: Objective = "cycles",
 ) -> list[PlannedWeight]:
     """
-    A plan for each known weight of a contraction: of fewest bytes, or with `chip` of fewest cycles on it.
+    A plan for each constant weight of a contraction: for the fewest bytes, or with `chip` for the fewest cycles on it.
 
-    A zero of either sign is not stored, and comes back as +0. `neurons` says, where it is known, which of a
-    contraction's neurons are not zero (`analysis.execution.nonzero_activations`); only cycles depend on it. `objective`
-    says how panels are chosen.
+    A zero of either sign is not stored, and is decoded as +0. `neurons`: the observed activations of contractions, if
+    measured (`analysis.execution.nonzero_activations`); only cycles depend on them. `objective`: the criterion for
+    panels.
     """
     if any(group < 1 for group in groups):
         raise InputError(f"groups={','.join(map(str, groups))}: expected at least 1")
@@ -115,12 +115,12 @@ def _plan(
 
 
 def is_faster(encoded: LayerCost, dense: LayerCost) -> bool:
-    """Whether to encode weights for speed: what is a little faster by an estimate may be slower in truth."""
+    """Whether to encode weights for speed: a small estimated gain may be a loss in fact."""
     return encoded.cycles < ACCEPT_RATIO * dense.cycles
 
 
 def _seen(use: WeightUse, counting: Mask, chip: Chip) -> ObservedActivations:
-    """What a contraction's weights meet; those that no panels take count as dense ones."""
+    """The observed activations of a contraction; if no panels take its weights, those for dense weights."""
     counts = by_input(use.op, counting)
     if use.position == 1 and (isinstance(use.op, ConvOp) or len(use.strings.shape) == 2):
         stored = stored_weights(use)
@@ -130,14 +130,14 @@ def _seen(use: WeightUse, counting: Mask, chip: Chip) -> ObservedActivations:
 
 
 def _encode_neurons(chip: Chip, layer: Layer, best: LayerCost) -> bool:
-    """Whether to leave out zeros of the neurons: with dense weights, where that is worth while."""
+    """Whether to skip zeros of the activations: with dense weights, if that pays."""
     if best.choice.format is not None:
         return True
     return dense_cycles(chip, layer) < ACCEPT_RATIO * dense_cycles(chip, replace(layer, neurons=ALL_NONZERO))
 
 
 def _why_dense(costs: Sequence[LayerCost]) -> str:
-    """Why no encoding of some weights is chosen."""
+    """Why no encoding of some weights is panels."""
     if len(costs) == 1:
         return "no encoding fits their strings"
     dense, best = costs[0], fastest(costs[1:])
@@ -145,7 +145,7 @@ def _why_dense(costs: Sequence[LayerCost]) -> str:
 
 
 def layer_of(use: WeightUse, neurons: Activations = ALL_NONZERO, objective: Objective = "cycles") -> Layer:
-    """The sizes of a contraction with known weights, of whose neurons `neurons` count."""
+    """The sizes of a contraction with constant weights and the share `neurons` of activations."""
     strings, shape = use.strings, use.strings.shape
     taps = math.prod(shape[2:]) if isinstance(use.op, ConvOp) else 1
     item_bytes = element_bytes(element_of(use.source.result))
@@ -154,12 +154,12 @@ def layer_of(use: WeightUse, neurons: Activations = ALL_NONZERO, objective: Obje
 
 
 def on_panels(use: WeightUse) -> bool:
-    """Whether a matrix unit takes the weights of a contraction encoded, by panels."""
+    """Whether a matrix unit takes the weights of a contraction in panels."""
     return not not_on_panels(use)
 
 
 def not_on_panels(use: WeightUse) -> str:
-    """Why a matrix unit does not take the weights of a contraction in panels; "" where it does."""
+    """The reason why a matrix unit does not take the weights of a contraction in panels; "" if it does."""
     if use.position != 1:
         return "they are the first operand"
     if not _matrix_types(use):

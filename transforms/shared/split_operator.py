@@ -49,16 +49,16 @@ JOIN: dict[Combine, Callable[[SSAValue, SSAValue], Operation]] = {
 
 
 ROUNDING = {"f64": 1e-12, "f32": 1e-4, "f16": 4e-3, "bf16": 3e-2}
-"""Difference that adding in another order makes at most, relative to the largest result, by element type."""
+"""Largest difference by adding in another order, relative to the largest result, by element type."""
 
 FINER = 4
-"""Times as many parts as it needs, into which an operator is cut so as to be cut like its operand."""
+"""An operator may be cut into this many times the parts that it needs, to be cut in the same way as its operand."""
 
 
 def splitting_effect(op: TilingInterface) -> SemanticEffect:
     """
-    What splitting an operator may change: where it adds floating-point numbers, a part adds fewer of them, or operands
-    that lie otherwise in memory, for which a matrix product may add in another order.
+    The semantic effect of splitting an operator: if it adds floating-point numbers, a part adds fewer of them, or its
+    operands have another layout in memory, for which a matrix product may add in another order.
     """
     element: Attribute = element_of(op.results[0])
     sums = any(dim.kind is DimKind.REDUCTION for dim in op.iteration_space()) and op.combine in ("add", "mul")
@@ -68,25 +68,25 @@ def splitting_effect(op: TilingInterface) -> SemanticEffect:
 @dataclass
 class Splitter:
     """
-    Splits operators of one block. Parts of values that are known (pieces of a split operator, slices made before) are
-    used again, and parts of weights become weights of their own. `names` are those of all weights of the module, and of
+    Splits operators of one block. Existing parts of values (results of a split operator, earlier slices) are reused,
+    and parts of weights become weights of their own. `names` are those of all weights of the module, and of their
     parts.
     """
 
     names: set[str]
-    pieces: dict[SSAValue, dict[Box, SSAValue]] = field(default_factory=dict[SSAValue, dict[Box, SSAValue]])
-    """Parts of values."""
+    known_parts: dict[SSAValue, dict[Box, SSAValue]] = field(default_factory=dict[SSAValue, dict[Box, SSAValue]])
+    """Existing parts of values."""
     grids: dict[SSAValue, Parts] = field(default_factory=dict[SSAValue, Parts])
-    """How the results of split operators are cut, by dimension of the result."""
+    """Positions of the cuts of results of split operators, by dimension."""
     places: dict[SSAValue, list[tuple[dict[Box, SSAValue], Box]]] = field(
         default_factory=dict[SSAValue, list[tuple[dict[Box, SSAValue], Box]]]
     )
-    """Where in `pieces` a value is: it may be split itself."""
+    """Position of a value in `pieces`, since it may be split itself."""
 
     def as_producer(self, op: TilingInterface, limit: int, parts: Parts) -> Parts:
         """
-        The cut of an operand that is over the same positions, if parts then have no more than `limit` bytes of data,
-        and there are not many more of them than of `parts`; else `parts`.
+        The cut of an operand over the same positions, if parts then have at most `limit` bytes of data, and there are
+        not many more of them than of `parts`; else `parts`.
         """
         sizes = tuple(dim.size for dim in op.iteration_space())
         if sizes != shape_of(op.results[0]):
@@ -101,8 +101,8 @@ class Splitter:
     @keeps_location
     def split(self, op: TilingInterface, parts: Parts) -> list[Operation]:
         """
-        Replace an operator by its parts, the slices that they need, and what puts their results together. Returns the
-        operators that join partial results: these are operators like others, which may have to be split in turn.
+        Replace an operator by its parts, the slices that they need, and the concatenation of their results. Returns the
+        operators that join partial results, which may have to be split in turn.
         """
         ranges = [split_evenly(dim.size, count) for dim, count in zip(op.iteration_space(), parts, strict=True)]
         hint = op.results[0].name_hint
@@ -123,10 +123,10 @@ class Splitter:
         whole = join_boxes(results, op)
         whole.name_hint = hint
         op.results[0].replace_all_uses_with(whole)
-        for pieces, box in self.places.pop(op.results[0], ()):
-            pieces[box] = whole
-            self.places.setdefault(whole, []).append((pieces, box))
-        self.pieces[whole] = results
+        for known_parts, box in self.places.pop(op.results[0], ()):
+            known_parts[box] = whole
+            self.places.setdefault(whole, []).append((known_parts, box))
+        self.known_parts[whole] = results
         for box, part in results.items():
             self.places.setdefault(part, []).append((results, box))
         offsets = [sorted({box.offsets[dim] for box in results}) for dim in range(len(shape_of(whole)))]
@@ -153,7 +153,7 @@ class Splitter:
         return last.results[0]
 
     def _operand(self, op: TilingInterface, index: int, part: OperandSlice) -> SSAValue:
-        """What a tile reads of an operand, with the padding around it."""
+        """The slice of an operand that a tile reads, with its padding."""
         if part.is_padded and part.box.volume == 0:
             element = element_of(op.operands[index])
             return self._known(np.broadcast_to(scalar_array(part.pad_value, element), part.shape), element, op)
@@ -163,7 +163,7 @@ class Splitter:
         return insert_before(PadOp(value, part.pad_low, part.pad_high, value=part.pad_value), op)
 
     def _known(self, array: Array, element: Attribute, before: Operation) -> SSAValue:
-        """An array of equal elements, as one number spread out; one without elements as it is."""
+        """A constant; an array of equal elements becomes a broadcast number."""
         if not array.size:
             return insert_before(ConstantOp(attribute_of(array, element)), before)
         number = np.ascontiguousarray(array.reshape(-1)[:1]).reshape((1,) * array.ndim)
@@ -175,7 +175,7 @@ class Splitter:
         stepped = any(step != 1 for step in part.steps)
         if not stepped and box == Box.whole(shape_of(value)):
             return value
-        known = self.pieces.setdefault(value, {})
+        known = self.known_parts.setdefault(value, {})
         if not stepped and box in known:
             return known[box]
         owner = value.owner
@@ -191,7 +191,7 @@ class Splitter:
 
     @keeps_location
     def _part_of_source(self, op: ConstantOp | WeightOp, box: Box) -> Operation:
-        """A part of known values as known values: of a file where it lies there in one piece."""
+        """A part of a constant as a constant; a reference into a file if it is contiguous there."""
         element = element_of(op.results[0])
         index = tuple(slice(low, high) for low, high in zip(box.offsets, box.ends, strict=True))
         array = evaluate(op, ())
@@ -208,7 +208,7 @@ class Splitter:
         return weight_of(reference, tensor(element, box.sizes), name)
 
     def unique(self, name: str) -> str:
-        """A name for a part of something that has a name."""
+        """A unique name for a part of a named value."""
         number = 0
         while (unique := f"{name}_part{number}") in self.names:
             number += 1
@@ -217,13 +217,13 @@ class Splitter:
 
 
 def insert_before(op: Operation, before: Operation) -> SSAValue:
-    """Put an operation in front of another one; returns its result."""
+    """Insert an operation before another one; returns its result."""
     Rewriter.insert_op(op, InsertPoint.before(before))
     return op.results[0]
 
 
 def join_boxes(results: Mapping[Box, SSAValue], before: Operation) -> SSAValue:
-    """Boxes that cover a tensor as one value, put together in front of an operation: along the last dimension first."""
+    """Concatenate boxes that cover a tensor to one value, before an operation: along the last dimension first."""
     boxes = dict(results)
     for axis in reversed(range(next(iter(boxes)).rank)):
         lines: dict[Box, list[Box]] = {}

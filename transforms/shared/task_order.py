@@ -26,14 +26,14 @@ SEARCHES: dict[str, Search] = {
     "mcts": tree_search,
     "exhaustive": exhaustive,
 }
-"""Those that look at the whole."""
+"""Methods that search the whole graph."""
 
 
 LINKED: dict[str, Callable[[Sequence[Ints], OrderCost, Effort], Found | None]] = {
     "default": segments_first,
     "segments": in_segments,
 }
-"""Those that order the segments between key nodes by themselves."""
+"""Methods that order the segments between key nodes separately."""
 
 
 EFFORT = 20_000_000
@@ -41,12 +41,12 @@ EFFORT = 20_000_000
 
 
 def order_methods() -> tuple[str, ...]:
-    """Names of all ways to search an order, those of plug-ins included."""
+    """Names of all methods of order search, those of plug-ins included."""
     return (*SEARCHES, *LINKED)
 
 
 def schedule_block(block: Block, chip: Chip, method: str = "default", seed: int = 0) -> Found | None:
-    """Order the tasks of a block; None if there is nothing to choose."""
+    """Order the tasks of a block; None if there is no choice."""
     found = find_order(block, chip, method, seed)
     if found is not None:
         reorder_tasks(block, [int(task) for task in found.order])
@@ -55,8 +55,8 @@ def schedule_block(block: Block, chip: Chip, method: str = "default", seed: int 
 
 def find_order(block: Block, chip: Chip, method: str = "default", seed: int = 0, steps: int = EFFORT) -> Found | None:
     """
-    An order of the tasks of a block that is estimated to be cheaper than theirs, as numbers of the tasks as they stand;
-    None if there is none, or nothing to choose. `steps`: see `analysis.orders.search.Effort`.
+    An order of the tasks of a block that is estimated to be cheaper than the present one, as numbers of the tasks in
+    the present order; None if there is none, or no choice. `steps`: see `analysis.orders.search.Effort`.
     """
     if len(tasks_of(block)) < 3 or not is_free_to_order(block):
         return None

@@ -28,7 +28,7 @@ from .order import (
     OUT_OF_SRAM,
     RACE_READ,
     UNWRITTEN,
-    check_piece,
+    check_chunk,
     mark_stores,
 )
 from .runs import AccessTable
@@ -41,7 +41,7 @@ def grain_of(exe: Executable) -> int:
     """
     The largest cell, 4, 2 or 1 bytes, that every address, stride and element of the programs is a multiple of.
 
-    Coarser cells make the checks quicker and no less exact.
+    Coarser cells make the checks faster and no less exact.
     """
     together = 4
     for program in exe.programs:
@@ -76,7 +76,7 @@ def _gcd(values: NDArray[Any]) -> int:
 
 
 class Checker:
-    """Follows a whole run: launches piece by piece, and the controller's copies between them."""
+    """Checks a whole run: launches, chunk by chunk, and the controller's copies between them."""
 
     def __init__(self, exe: Executable) -> None:
         self.exe = exe
@@ -96,7 +96,7 @@ class Checker:
         return cells[address // self.grain : -(-(address + nbytes) // self.grain)]
 
     def controller(self, step: ControllerStep) -> None:
-        """Follow one word of the controller's program, after it was executed. Raises EmulationError on a race."""
+        """Check one word of the controller's program, after it was executed. Raises EmulationError on a race."""
         where = f"controller, word {step.word} '{step.mnemonic}'"
         self.host.follow(step, where)
         if step.mnemonic in ("ctl.h2d", "ctl.d2h"):
@@ -123,13 +123,13 @@ class Checker:
             self.touched &= _VALID
 
     def launch(self, number: int, code: Code, steps: list[Steps], sequencer: Sequencer) -> Callable[[Stream], None]:
-        """Start checking a launch; the result takes its pieces, in order, before they are executed."""
-        return _LaunchCheck(self, code, steps, sequencer).piece
+        """Start checking a launch; the result takes its chunks, in order, before they are executed."""
+        return _LaunchCheck(self, code, steps, sequencer).check
 
 
 @dataclass
 class _Room:
-    """Clocks in flight: of tokens and semaphores that nobody has taken yet."""
+    """Memory for clocks in flight: of tokens and semaphores that were not taken yet."""
 
     snapshots: NDArray[np.int32]
     references: NDArray[np.int32]
@@ -180,7 +180,7 @@ class _LaunchCheck:
     def _stored_cells(self) -> NDArray[np.uint8]:
         """Cells of DRAM that the launch writes: only those can race."""
         stored = new_memory(len(self.checker.touched))
-        for stream in self.fresh().pieces():
+        for stream in self.fresh().chunks():
             flat = self.code.base[stream.core] + stream.word
             self._decode(stream, flat)
             mark_stores(flat, self.number, stream.address, *self.checker.table.arrays(), self.checker.grain, stored)
@@ -202,8 +202,8 @@ class _LaunchCheck:
             put = BY_CODE[int(steps.program.words["op"][local])].family is Family.PUT
             self.number[word] = self.checker.table.number(decoded, put)
 
-    def piece(self, stream: Stream) -> None:
-        """Check one piece. Raises EmulationError at the first fault."""
+    def check(self, stream: Stream) -> None:
+        """Check one chunk. Raises EmulationError at the first fault."""
         code, checker = self.code, self.checker
         flat = code.base[stream.core] + stream.word
         self._decode(stream, flat)
@@ -211,7 +211,7 @@ class _LaunchCheck:
         at, what = 0, OK
         while at < len(flat):
             room = self.room
-            what, at = check_piece(
+            what, at = check_chunk(
                 at, stream.core, flat, self.number, stream.address, code.kind, code.unit, code.wait, code.signal,
                 code.imm, code.address[:, 0], code.core_set, code.core_sets, *checker.table.arrays(), checker.grain,
                 self.clocks, self.net, room.snapshots, room.references, room.free, room.nodes, self.token_ends,
@@ -249,7 +249,7 @@ class _LaunchCheck:
         core, unit = divmod(agent, AGENTS)
         puts = unit == 8
         count = 0
-        for stream in self.fresh().pieces():
+        for stream in self.fresh().chunks():
             flat = self.code.base[stream.core] + stream.word
             ours = (stream.core == core) & (self.code.unit[flat] == (5 if puts else unit))
             if puts:

@@ -1,4 +1,4 @@
-"""Checks of the controller's copies on their side of the link: host memory that is kept values' and weights' home."""
+"""Checks of the controller's copies on the host: memory of temporaries and weights."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...machine.errors import EmulationError
 
 @dataclass
 class HostChecks:
-    """Follows the controller's copies: none may read what nothing has written, or run into one under way."""
+    """Checks the controller's copies: none may read unwritten memory, or conflict with one under way."""
 
     exe: Executable
     _written: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
@@ -26,7 +26,7 @@ class HostChecks:
         self._write(exe.host_weights_address, exe.host_weights_address + exe.host_weight_bytes)
 
     def follow(self, step: ControllerStep, where: str) -> None:
-        """Take one word of the controller's program; `where` names it. Raises EmulationError."""
+        """Check one word of the controller's program; `where` names it. Raises EmulationError."""
         if step.mnemonic == "ctl.wait":
             self._under_way = [copy for copy in self._under_way if copy[0] != step.number]
         if step.mnemonic not in ("ctl.h2d", "ctl.d2h") or not step.nbytes:

@@ -2,7 +2,7 @@
 The compiled core of the checks: vector clocks along the dynamic stream, and a shadow of every cell of memory.
 
 An agent is one unit of one core; clocks count its instructions. Instruction order within a queue, tokens and semaphores
-carry clocks from one agent to another; an access is in order with an earlier one if the clocks it knows of cover it.
+carry clocks from one agent to another; an access is ordered after an earlier one if its known clocks cover it.
 A put's remote write is done by a ninth agent of its core, the network, which a token of the sender does not wait for;
 only the semaphore it raises covers it. (Writes of one sender count as delivered in order.) A semaphore raised by
 several cores is taken to count in the order of the stream.
@@ -18,11 +18,11 @@ AGENTS = 9
 """Per core: its eight units and the network."""
 
 OK, OUT_OF_SRAM, OUT_OF_DRAM, UNWRITTEN, RACE_WRITE, RACE_READ, BUSY, GROW = range(8)
-"""What the kernel found: the last asks for more room for clocks in flight."""
+"""Results of the kernel: the last one requests more memory for clocks in flight."""
 
 
 @jit
-def check_piece(
+def check_chunk(
     start: int, core: Any, flat: Any, number: Any, address: Any, kind: Any, unit: Any, wait: Any, signal: Any, imm: Any,
     need: Any, core_set: Any, core_sets: Any, first: Any, rows: Any, grain: int, clocks: Any, net: Any, snapshots: Any,
     references: Any, free: Any, nodes: Any, token_ends: Any, counter_ends: Any, written: Any, write_agent: Any,

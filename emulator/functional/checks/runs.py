@@ -1,4 +1,4 @@
-"""What decoded instructions touch, as flat arrays: contiguous runs repeated along up to five dimensions."""
+"""Memory accesses of decoded instructions as flat arrays: contiguous runs repeated along up to five dimensions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def runs_of(access: Access) -> tuple[int, int, list[tuple[int, int]]]:
     """
     The bytes of `access` as (offset of the first, length of a run, [(count, stride) of the runs]); each byte once.
 
-    Dimensions are taken by growing stride, so that overlapping windows melt into one run or one dimension.
+    Dimensions are taken in order of stride, so that overlapping windows merge into one run or one dimension.
     """
     low = 0
     dims: list[tuple[int, int]] = []

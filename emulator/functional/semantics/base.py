@@ -1,4 +1,6 @@
-"""What the semantics of all instructions share: a decoded instruction, its operands, and how to read and write them."""
+"""
+Common base of the semantics of all instructions: decoded instructions, their operands, and how to read and write them.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ Reader: TypeAlias = Callable[[Bytes, int], Array]
 
 @dataclass(frozen=True)
 class Instruction:
-    """One instruction word with its descriptors looked up; everything but the addresses."""
+    """One instruction word with its descriptors, without addresses."""
 
     mnemonic: str
     source_type: int
@@ -65,12 +67,12 @@ class Access:
     write: bool
     dram: bool = False
     reads_too: bool = False
-    """For a write: the old contents count (accumulation)."""
+    """For a write: whether the old contents are read as well (accumulation)."""
 
 
 @dataclass(frozen=True)
 class Decoded:
-    """An instruction ready to run, and what it touches at its effective addresses."""
+    """A decoded instruction: how to run it, and its accesses at the effective addresses."""
 
     step: Step
     accesses: tuple[Access, ...] = ()

@@ -1,4 +1,4 @@
-"""What instructions on encoded blocks share: where these lie, what they hold, how they are written."""
+"""Encoded blocks in memory: location, contents, reading and writing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def block_at(ins: Instruction, slot: int) -> Block:
 
 
 def block_access(slot: int, block: Block, itemsize: int, write: bool = False) -> Access:
-    """All bytes of a block, as what an instruction touches."""
+    """All bytes of a block as one access."""
     return Access(slot, Geometry((block.nbytes(itemsize),), (1,)), 1, write)
 
 
@@ -33,7 +33,7 @@ def block_bytes(sram: Bytes, address: int, block: Block, itemsize: int, slot: in
 
 
 def read_contents(sram: Bytes, address: int, block: Block, code: int, slot: int) -> tuple[Contents, Array]:
-    """A block's contents and their matrix [strings, length] as stored. Raises Fault where it is damaged."""
+    """A block's contents and their matrix [fibers, length] as stored. Raises Fault if it is damaged."""
     kind = storage(code)
     try:
         contents = read_block(block_bytes(sram, address, block, kind.itemsize, slot), block, kind)
@@ -43,12 +43,15 @@ def read_contents(sram: Bytes, address: int, block: Block, code: int, slot: int)
 
 
 def used_bytes(contents: Contents) -> int:
-    """Bytes that a block needs for what it holds."""
+    """Bytes that the contents of a block need."""
     return contents.block.used_bytes(len(contents.places), contents.values.dtype.itemsize)
 
 
 def touched_bytes(geometry: Geometry, itemsize: int) -> int:
-    """Bytes of a dense operand in memory: overlapping windows and repeated elements once, as far as spans tell."""
+    """
+    Bytes of a dense operand in memory, with overlapping windows and repeated elements counted once, as far as spans
+    show.
+    """
     low, high = geometry.extent(itemsize)
     moved = itemsize
     for size, stride in zip(geometry.shape, geometry.strides, strict=True):
@@ -57,7 +60,7 @@ def touched_bytes(geometry: Geometry, itemsize: int) -> int:
 
 
 def store_block(sram: Bytes, address: int, encoded: Encoded, block: Block) -> int:
-    """Write a block as operand 0; the bytes that it needs. Raises Fault where there is no room for it."""
+    """Write a block as operand 0. Returns the bytes that it needs. Raises Fault if it does not fit."""
     itemsize = encoded.values.dtype.itemsize
     room = block_bytes(sram, address, block, itemsize, 0)
     try:
@@ -68,7 +71,7 @@ def store_block(sram: Bytes, address: int, encoded: Encoded, block: Block) -> in
 
 
 def load_block(sram: Bytes, address: int, block: Block, code: int, slot: int) -> Encoded:
-    """The encoded matrix in a block. Raises Fault where it is damaged."""
+    """The encoded matrix in a block. Raises Fault if it is damaged."""
     kind = storage(code)
     try:
         return unpack_block(block_bytes(sram, address, block, kind.itemsize, slot), block, kind)

@@ -1,4 +1,4 @@
-"""Connection data: derived from blocks, combined, and used to compact what is dense."""
+"""Connection data: derived from blocks, combined, and used to compact dense operands."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .blocks import block_access, block_at, load_block, store_block, touched_byt
 
 
 def _read_cost(encoded: Encoded, block: Block) -> tuple[IndexWork, int]:
-    """What the mapping unit looks at of a block, and the bytes that it takes."""
+    """The index work of the mapping unit on a block, and the bytes of the block."""
     entries = len(encoded.values) // block.format.group
     return IndexWork.of(block, entries), block.used_bytes(entries, encoded.values.dtype.itemsize)
 
 
 def _alike(blocks: dict[int, Block]) -> None:
-    """Raise Fault unless blocks (by slot) have as many strings of the same length."""
+    """Raise Fault unless blocks (by slot) have equally many fibers of the same length."""
     (_, first), *others = blocks.items()
     for slot, block in others:
         if (block.strings, block.length) != (first.strings, first.length):
@@ -53,7 +53,7 @@ def connect(ins: Instruction, chip: Chip, record: Record) -> Decoded:
 
 
 def combine_blocks(ins: Instruction, chip: Chip, record: Record) -> Decoded:
-    """D = what two blocks of connection data both connect."""
+    """D = the pairs that are in both of two blocks of connection data."""
     target, first, second = (block_at(ins, slot) for slot in range(3))
     _alike({0: target, 1: first, 2: second})
 
@@ -69,7 +69,7 @@ def combine_blocks(ins: Instruction, chip: Chip, record: Record) -> Decoded:
 
 
 def compact_block(ins: Instruction, chip: Chip, record: Record) -> Decoded:
-    """D = the elements of S that a block of connection data connects."""
+    """D = the elements of S that are connected in a block of connection data."""
     target, source, by, code = block_at(ins, 0), ins.operand(1), block_at(ins, 2), ins.source_type
     _alike({0: target, 2: by})
     kind, shape = storage(code), (by.strings, by.length)

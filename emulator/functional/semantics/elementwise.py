@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from .base import (
     signed32,
     write,
 )
-from .scalar import BINARY, COMPARISONS, DIRECT, FLOAT_ONLY, UNARY
+from .scalar import BINARY, COMPARISONS, DIRECT, FLOAT_ONLY, UNARY, Function
 
 
 def _operands(ins: Instruction, sources: tuple[int, ...]) -> tuple[Geometry, list[Geometry | None]]:
@@ -168,6 +169,26 @@ def quantize(ins: Instruction) -> Decoded:
         write(sram, a0, target, result, np.clip(np.add(steps, third(sram, a3)), low, high))
 
     return Decoded(step, _accesses(ins, (result, source, F32, F32)))
+
+
+def elementwise(function: Function, sources: int) -> Callable[[Instruction], Decoded]:
+    """D = `function` of so many sources, arrays of the type that arithmetic happens in, broadcast where immediate."""
+
+    def decode(ins: Instruction) -> Decoded:
+        code = ins.source_type
+        storage(code)
+        slots = tuple(range(1, sources + 1))
+        target, geometries = _operands(ins, slots)
+        readers = [(_source(geometry, ins, slot, code), slot) for geometry, slot in zip(geometries, slots, strict=True)]
+
+        def step(sram: Bytes, dram: Bytes, a0: int, a1: int, a2: int, a3: int) -> None:
+            addresses = (a0, a1, a2, a3)
+            values = function(*(read(sram, addresses[slot]) for read, slot in readers))
+            write(sram, a0, target, code, np.broadcast_to(values, target.shape))
+
+        return Decoded(step, _accesses(ins, (code,) * (sources + 1)))
+
+    return decode
 
 
 def iota(ins: Instruction) -> Decoded:

@@ -1,4 +1,4 @@
-"""The matrix unit: strided operands (a convolution's windows too) brought to BLAS with as few copies as can be."""
+"""The matrix unit: strided operands (also windows of convolutions) passed to BLAS with as few copies as possible."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Group:
         return math.prod(self.shape)
 
     def folded(self) -> tuple[int, int] | None:
-        """(size, stride) where the group is one dimension, else None."""
+        """(size, stride) if the group is one dimension, else None."""
         shape, (strides,) = coalesce(self.shape, [self.strides])
         if not shape:
             return 1, 0
@@ -55,7 +55,7 @@ def _joined(first: _Group, second: _Group, name: str) -> tuple[_Group, _Group]:
 
 
 def _blas_view(batch: _Group, rows: _Group, cols: _Group, size: int) -> Geometry | None:
-    """The operand as a stack of matrices that BLAS takes as they lie, or None."""
+    """The operand as a stack of matrices that BLAS takes without a copy, or None."""
     row, col = rows.folded(), cols.folded()
     if row is None or col is None:
         return None
@@ -120,7 +120,7 @@ def _product(code: int, kind: np.dtype[Any], terms: int) -> Callable[[Array, Arr
 
 @dataclass(frozen=True)
 class Sides:
-    """The groups of dimensions of a product's operands that lie in memory element by element; None for others."""
+    """The groups of dimensions of a product's operands; None for operands in blocks."""
 
     batch: tuple[int, ...]
     """Sizes of the batch dimensions, as few as possible."""
@@ -133,13 +133,13 @@ class Sides:
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
-        """Points of batch, m, k and n; k is 0 where neither A nor B tells."""
+        """Points of batch, m, k and n; k is 0 if neither A nor B determines it."""
         k = self.a[2].points if self.a is not None else self.b[1].points if self.b is not None else 0
         return math.prod(self.batch), self.d[1].points, k, self.d[2].points
 
 
 def sides(ins: Instruction, a_dense: bool = True, b_dense: bool = True) -> Sides:
-    """The dimensions of a product. Raises Fault where its operands do not fit together."""
+    """The dimensions of a product. Raises Fault if its operands do not match."""
     nb, nm, nk, nn = (ins.imm >> shift & 15 for shift in (0, 4, 8, 12))
     if max(nb + nm + nk, nb + nk + nn, nb + nm + nn) > 5:
         raise Fault("matmul operands have at most 5 dimensions")
@@ -183,7 +183,7 @@ Multiply: TypeAlias = Callable[[Bytes, int, Array, Array], None]
 
 
 def multiplier(ins: Instruction, accumulate: bool, d: tuple[_Group, _Group, _Group], terms: int) -> Multiply:
-    """How to multiply A [batch..., m, k] by B [batch..., k, n], with `terms` the size of k, into D."""
+    """How to multiply A [batch..., m, k] by B [batch..., k, n] into D; `terms` is the size of k."""
     source, result = ins.source_type, ins.result_type
     kind, result_kind = arithmetic(source), storage(result)
     d_batch, d_rows, d_cols = d
@@ -249,6 +249,6 @@ def _innermost_stride(group: _Group) -> float:
 
 
 def _dense(batch: _Group, out: Geometry, size: int) -> bool:
-    """Whether the matrices of a batch lie apart from one another, so that BLAS may write them one by one."""
+    """Whether the matrices of a batch are disjoint in memory, so that BLAS may write them one by one."""
     block = out.strides[-2] * out.shape[-2] if out.shape[-2] > 1 else out.shape[-1] * size
     return all(stride >= block for stride in batch.strides)

@@ -72,7 +72,7 @@ def put(ins: Instruction, destinations: Sequence[Bytes]) -> Decoded:
 
 
 def put_without_zeros(ins: Instruction, destinations: Sequence[Bytes], chip: Chip, record: Record) -> Decoded:
-    """As `put`; what travels is counted: a direct index and the elements whose bits are not all 0."""
+    """As `put`, and counts the bytes sent: a direct index and the elements whose bits are not all 0."""
     kind, _, source = _pair(ins)
     plain = put(ins, destinations)
 
@@ -100,7 +100,7 @@ def fill(ins: Instruction) -> Decoded:
 
 def _split(dense: Geometry, indexed: Geometry, indices: Geometry, q: int) -> tuple[Geometry, Geometry, Geometry]:
     """
-    The operands of a gather or scatter cut to their own dimensions.
+    The operands of a gather or scatter, divided into their dimensions.
 
     `dense` has (index dims..., inner dims...), `indexed` (rows, inner dims...), `indices` the `q` index dims; how many
     inner dimensions there are follows from the sizes.

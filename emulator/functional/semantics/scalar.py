@@ -150,4 +150,4 @@ DIRECT: dict[str, Any] = {
 """Functions that numpy can write straight into their destination."""
 
 FLOAT_ONLY = frozenset({"exp", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos"})
-"""Functions that make no sense on integers."""
+"""Functions that are not defined on integers."""

@@ -1,4 +1,4 @@
-"""Sparse products, encoding and decoding: what the mapping unit does, and what that costs with the values it meets."""
+"""Sparse products, encoding and decoding by the mapping unit, with costs that depend on values."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _widened(matrix: Array, code: int) -> Array:
 
 
 def sparse_matmul(ins: Instruction, chip: Chip, record: Record) -> Decoded:
-    """D (+)= A x B over the pairs that matter; either operand encoded, or A with its zeros left out."""
+    """D (+)= A x B over the pairs that are not skipped; either operand is encoded, or zeros of A are skipped."""
     _, how, *accumulates = ins.mnemonic.split(".")
     code, itemsize = ins.source_type, storage(ins.source_type).itemsize
     in_block, of_block = "x" in how, "w" in how
@@ -89,7 +89,7 @@ def sparse_matmul(ins: Instruction, chip: Chip, record: Record) -> Decoded:
 
 
 def _fits(slot: int, block: Block | None, strings: int, length: int) -> None:
-    """Raise Fault unless a block holds so many strings of so many elements."""
+    """Raise Fault unless a block holds so many fibers of so many elements."""
     if block is not None and (block.strings, block.length) != (strings, length):
         raise Fault(
             f"operand {slot} is a block of {block.strings} strings, {block.length} long: "

@@ -1,8 +1,8 @@
-"""What each instruction computes: one table from mnemonics to numpy."""
+"""Semantics of all instructions: one table from mnemonics to numpy functions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from ....dialects.coreasm.isa import BY_MNEMONIC
 from ...machine.errors import Fault
@@ -16,15 +16,15 @@ from .scalar import BINARY, UNARY
 
 
 def _nothing(sram: Bytes, dram: Bytes, a0: int, a1: int, a2: int, a3: int) -> None:
-    """Synchronisation is the sequencer's work; nothing is left to compute."""
+    """Synchronisation is done by the sequencer; there is nothing to compute."""
 
 
 def synchronisation(ins: Instruction) -> Decoded:
-    """signal, ready and the waits touch no memory."""
+    """signal, ready and the waits access no memory."""
     return Decoded(_nothing)
 
 
-SEMANTICS: Mapping[str, Callable[[Instruction], Decoded]] = {
+SEMANTICS: dict[str, Callable[[Instruction], Decoded]] = {
     **dict.fromkeys(UNARY, unary),
     **dict.fromkeys(BINARY, binary),
     "matmul": matmul,
@@ -54,13 +54,13 @@ SEMANTICS: Mapping[str, Callable[[Instruction], Decoded]] = {
     "wait": synchronisation,
 }
 """
-All instructions of the cores' units but `put`, which needs other cores' memories (see `semantics_move.put`), and those
-of `semantics_sparse`, whose cost depends on values.
+All instructions of the cores' units but `put`, which needs other cores' memories (see `move.put`), and those of
+`sparse`, whose cost depends on values.
 """
 
 
 def decode(ins: Instruction) -> Decoded:
-    """How to run `ins`. Raises Fault where its operands do not fit together."""
+    """How to run `ins`. Raises Fault if its operands do not match."""
     check_pair(ins)
     return SEMANTICS[ins.mnemonic](ins)
 

@@ -1,5 +1,6 @@
 """
-A plug-in that adds one of each kind: values that saturate between two bounds, a chip, and ways to place and to order.
+A plug-in that adds one of each kind: values that saturate between two bounds, an instruction
+that does it, a chip, and ways to place and to order.
 
     meshloom-compile net.onnx --plugin examples/plugin/saturation --chip quick -o net.mlx
 
@@ -14,11 +15,12 @@ from meshloom import plugins
 
 from . import operator as operator
 from .find_saturation import FindSaturationPass
-from .instructions import select_clamp
+from .instructions import CLAMP, clamp, select_clamp
 from .methods import best_of_a_few, make_first_two, place_mirrored, serpentine
 from .operations import ClampOp, Saturate
 
 plugins.add_dialect(Saturate)
+plugins.add_instruction(CLAMP, clamp)
 plugins.add_kernel(ClampOp, select_clamp)
 plugins.add_pass(FindSaturationPass, before="dataflow-merge-constants")
 plugins.add_chip(Path(__file__).parent / "quick.toml")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from meshloom.dialects.dataflow.base import ComputedOp
@@ -28,8 +28,6 @@ class ClampOp(ElementwiseOp, ComputedOp):
     """
 
     name = "saturate.clamp"
-    PASSES: ClassVar[int] = 2
-
     operand = operand_def(Tensor)
     low = prop_def(FloatAttr)
     high = prop_def(FloatAttr)

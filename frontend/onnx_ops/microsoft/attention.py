@@ -60,8 +60,8 @@ def multi_head_attention(node: Node) -> Sequence[Tensor]:
         start, biased = 0, list[Tensor]()
         for part in (query, key, value):
             size = heads * part.shape[3]
-            piece = b.reshape(b.slice_axis(bias, 0, start, size), [1, heads, 1, part.shape[3]])
-            biased.append(b.add(part, piece))
+            bias_part = b.reshape(b.slice_axis(bias, 0, start, size), [1, heads, 1, part.shape[3]])
+            biased.append(b.add(part, bias_part))
             start += size
         query, key, value = biased
     new = key.shape[2]

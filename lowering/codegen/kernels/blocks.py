@@ -49,7 +49,7 @@ class _Side:
         self._view, self._first = view, first
 
     def at(self, panel: int) -> BlockView:
-        """A panel, counted from the tile's first."""
+        """A panel by its number within the tile."""
         there = self._view.box((panel, 0, 0), (1, 1, self.panels.nbytes)).drop((0, 1))
         return BlockView(there, self.panels.block_at(self._first + panel, 0, self.item))
 
@@ -60,7 +60,7 @@ class _Side:
 
 
 def _strings(op: BlockOp, tile: Tile, matrix: View, is_transposed: bool, panel: int) -> View:
-    """The strings of a panel of a tile in a dense matrix, as [strings, length]."""
+    """The fibers of a panel of a tile in a dense matrix, as [fibers, length]."""
     rows = transposed(matrix) if is_transposed else matrix
     width = op.panels.width
     low = panel * width
@@ -128,7 +128,7 @@ def select_panel_compact(op: PanelCompactOp, tile: Tile) -> None:
 
 
 def select_encoded_matmul(op: EncodedMatmulOp, tile: Tile) -> None:
-    """One `matmul.x` a panel of rows, or one `matmul.xw` for each with each panel of columns."""
+    """One `matmul.x` for each panel of rows, or one `matmul.xw` for each pair of a panel of rows and one of columns."""
     (x, w), code = tile.views, dtype_code(op.element)
     first, begin, _ = tile.box.offsets
     rows = _Side(op.layout, x.shape[2], op.element, x, first)
@@ -151,7 +151,7 @@ def select_encoded_matmul(op: EncodedMatmulOp, tile: Tile) -> None:
 def _product_cycles(
     chip: Chip, code: int, rows: _Side, neurons: Block, columns: _Side | None, weights: View | BlockView
 ) -> int:
-    """What a product should take by the machine's own form, with what both sides are expected to store."""
+    """Expected cycles of a product, by the chip's cost formula and the expected densities of both operands."""
     m, k = neurons.strings, neurons.length
     of_inputs, a_bytes = rows.expected(neurons)
     if isinstance(weights, BlockView):

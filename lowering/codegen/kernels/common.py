@@ -24,12 +24,12 @@ class Tile(NamedTuple):
     operands: Sequence[Operand]
     """The operation's slices for the tile, with padding materialised: shapes come from them."""
     accumulate: bool
-    """It is a further part of a split reduction, joined to what `out` holds."""
+    """The tile continues a split reduction: its result is joined to what `out` holds."""
     emitter: Emitter
     scratch: int | None = None
     """Address of the memory that the operation asks for beside operands and result (`scratch_bytes`)."""
     step: int = 0
-    """Of the task: what steps in turn use in turn goes by it."""
+    """Number of the task's step; buffers that are used in turn are selected by it."""
 
     @property
     def views(self) -> list[View]:

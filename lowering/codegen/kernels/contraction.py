@@ -89,7 +89,10 @@ def _products(op: ConvOp | PartialConvOp, out: View, x: View, w: View, batch: in
 
 
 def windows_of(op: ConvOp | PartialConvOp | PanelConvOp, x: View, places: Sequence[int], kernel: Sequence[int]) -> View:
-    """[..., places..., C, kernel...] of [..., C, S...]: what each place of the kernel sees in the padded input."""
+    """
+    [..., places..., C, kernel...] of [..., C, S...]: the elements of the padded input that each position of the kernel
+    meets.
+    """
     spatial = len(places)
     channel = len(x.shape) - spatial - 1
     steps = [stride * step for stride, step in zip(x.strides[channel + 1 :], ints(op.strides), strict=True)]

@@ -17,11 +17,11 @@ _MNEMONICS = {
     "shift_left": "shl",
     "shift_right": "shr",
 }
-"""Instructions named otherwise than the operation."""
+"""Instructions whose name differs from that of the operation."""
 
 
 _INTEGERS = {1: TypeCode.U8, 2: TypeCode.U16, 4: TypeCode.U32, 8: TypeCode.U64}
-"""By bytes: types of which a move keeps every bit."""
+"""Integer types by bytes; a move of these keeps every bit."""
 
 
 def select_bitcast(op: BitcastOp, tile: Tile) -> None:

@@ -20,14 +20,16 @@ def select_transpose(op: TransposeOp, tile: Tile) -> None:
 
 
 def select_copy(op: SliceOp | BroadcastOp, tile: Tile) -> None:
-    """Slices (the operand is the slice already) and broadcasts."""
+    """Slices (the operand is already sliced) and broadcasts."""
     (a,) = tile.views
     tile.emitter.copy(tile.out, a)
 
 
 def select_reshape(op: ReshapeOp, tile: Tile) -> None:
-    """A copy in row-major order; nothing where `out` is the operand's memory. Where the tile's elements are no box of
-    the operand, runs of them are copied out of the box around them."""
+    """
+    A copy in row-major order; nothing if `out` is the operand's memory. If the tile's elements are not a box of the
+    operand, contiguous runs of them are copied from their bounding box.
+    """
     out, (a,) = tile.out, tile.views
     if a.volume == out.volume:
         copy_flat(out, a, tile.emitter)
@@ -56,7 +58,7 @@ def select_reshape(op: ReshapeOp, tile: Tile) -> None:
 
 
 def select_concat(op: ConcatOp, tile: Tile) -> None:
-    """One copy per operand that the tile meets."""
+    """One copy per operand that intersects the tile."""
     axis = op.axis_index
     offset = 0
     for part in tile.views:
@@ -67,7 +69,9 @@ def select_concat(op: ConcatOp, tile: Tile) -> None:
 
 
 def select_pad(op: PadOp, tile: Tile) -> None:
-    """The value everywhere, unless the operand covers the tile, then the operand's elements at their distance."""
+    """
+    A fill with the value, unless the operand covers the tile, then a copy of the operand's elements to their positions.
+    """
     out, (a,) = tile.out, tile.views
     offsets: list[int] = []
     sizes: list[int] = []
@@ -86,7 +90,7 @@ def select_pad(op: PadOp, tile: Tile) -> None:
 
 
 def select_gather(op: GatherOp, tile: Tile) -> None:
-    """Rows by index along the axis, moved first by strides; the data may lie in DRAM."""
+    """Rows by index along the axis, which strides move to the front; the data may be in DRAM."""
     out, (data, indices) = tile.out, tile.views
     axis, rank = op.axis_index, len(indices.shape)
     behind = range(axis + rank, len(out.shape))

@@ -19,7 +19,7 @@ def select_packing(op: PackingOp, tile: Tile) -> None:
 
 
 def _elements(view: View, code: int) -> View:
-    """Bytes as elements of type `code`. Raises MeshloomError where those of an element do not lie side by side."""
+    """Bytes as elements of type `code`. Raises MeshloomError if the bytes of an element are not contiguous."""
     if view.shape[-1] > 1 and view.strides[-1] != 1:
         raise MeshloomError("the bytes of an element lie apart: no instruction takes them together")
     return View(view.space, view.address, code, view.shape[:-1], view.strides[:-1])

@@ -18,7 +18,7 @@ from .contraction import transposed, windows_of
 
 
 def select_panels(op: PanelOp, tile: Tile) -> None:
-    """Parts of the inputs one after the other: the first begins each sum unless `accumulate` says that it is there."""
+    """Products of one panel after another; the first begins each sum, unless `accumulate`."""
     box, (x, weights) = tile.box, tile.views
     panels, dim = op.panels, op.output_dim
     first, begin = box.offsets[dim] * panels.width, box.offsets[-1]
@@ -63,9 +63,9 @@ def _product(op: PanelOp, out: View, x: View, start: int, length: int) -> tuple[
 
 def _manner(op: PanelOp, work: EncodedWork | None, neuron_bytes: int, chip: Chip) -> tuple[bool, int]:
     """
-    Whether zeros of the neurons are looked for, and what one product should take; the same for all products of a tile,
-    so that they make loops, unless panels have sizes of their own. `neuron_bytes`: what is read or written of them, as
-    they lie in memory.
+    Whether zeros of the activations are skipped, and the expected cycles of one product. Both are the same for all
+    products of a tile, so that they can become loops, unless panels differ in size. `neuron_bytes`: bytes of the
+    activations read or written in memory.
     """
     if work is None:
         return False, 0

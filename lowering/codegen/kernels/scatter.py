@@ -1,4 +1,4 @@
-"""Scatters: the data copied to where the result goes, then the updates, batch by batch."""
+"""Scatters: a copy of the data to the result, then the updates, batch by batch."""
 
 from __future__ import annotations
 

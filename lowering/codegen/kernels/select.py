@@ -95,10 +95,10 @@ _PLACELESS = frozenset[Kernel]({
     select_transpose,
     select_copy,
 })  # fmt: skip
-"""Kernels for which it makes no difference where in the iteration space a tile lies."""
+"""Kernels that do not depend on the position of a tile in the iteration space."""
 
 DRAM_OPERANDS: dict[type[Operation], frozenset[int]] = {GatherOp: frozenset({0})}
-"""Operands that kernels also take where they lie in DRAM."""
+"""Operands that kernels also accept in DRAM."""
 
 
 def kernel_of(op: Operation) -> Kernel:
@@ -115,8 +115,8 @@ def kernel_of(op: Operation) -> Kernel:
 
 def placed_dims(op: TilingInterface) -> tuple[int, ...]:
     """
-    The dimensions of an operation's iteration space along which its kernel asks where a tile lies. Tiles that differ
-    elsewhere get the same instructions for the same views.
+    The dimensions of an operation's iteration space along which its kernel depends on the position of a tile. Tiles
+    that differ only in other dimensions get the same instructions for the same views.
     """
     if isinstance(op, ConvOp) and op.group_count == 1:
         return (2 + op.spatial,)  # input channels may be split

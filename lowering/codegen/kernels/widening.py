@@ -1,10 +1,10 @@
-"""Products of floats and 8-bit integers: the vector unit widens a piece while the matrix unit multiplies another."""
+"""Products of floats and 8-bit integers: the vector unit widens one slice while the matrix unit multiplies another."""
 
 from __future__ import annotations
 
 import math
 
-from ....dialects.dataflow.widening import piece_room, piece_rows
+from ....dialects.dataflow.widening import slice_buffer_bytes, slice_rows
 from ....formats.sparse.nonzero import ALL_NONZERO, Nonzero
 from ....support.errors import MeshloomError
 from ..view import ITEM_BYTES, View
@@ -16,7 +16,8 @@ Groups = tuple[int, int, int, int]
 
 def multiply(tile: Tile, out: View, a: View, b: View, groups: Groups, nonzero: Nonzero = ALL_NONZERO) -> None:
     """
-    D[b, m, n] = (or, where the tile accumulates, +=) sum over k of A[b, m, k] * B[b, k, n]; one of both may be narrow.
+    D[b, m, n] = (or, where the tile accumulates, +=) sum over k of A[b, m, k] * B[b, k, n]; one of the two may be of
+    8-bit integers.
     """
     if a.dtype == b.dtype or 0 in out.shape or 0 in a.shape:
         tile.emitter.matmul(out, a, b, groups, tile.accumulate, nonzero)
@@ -30,19 +31,19 @@ def multiply(tile: Tile, out: View, a: View, b: View, groups: Groups, nonzero: N
     depth = narrow.shape[summed]
     moved = [1 if stride == 0 else size for size, stride in zip(narrow.shape, narrow.strides, strict=True)]
     row_bytes = math.prod(moved) // moved[summed] * wide.item_bytes
-    rows = piece_rows(depth, row_bytes, tile.emitter.chip.mpu_rows)
-    pieces = range(0, depth, rows)
-    for number, low in enumerate(pieces):
+    rows = slice_rows(depth, row_bytes, tile.emitter.chip.mpu_rows)
+    slices = range(0, depth, rows)
+    for number, low in enumerate(slices):
         size = min(rows, depth - low)
-        address = tile.scratch + (tile.step * len(pieces) + number) % 2 * piece_room(depth, row_bytes)
-        piece = _widened(tile, narrow.part(summed, low, size), address, wide.dtype)
+        address = tile.scratch + (tile.step * len(slices) + number) % 2 * slice_buffer_bytes(depth, row_bytes)
+        widened = _widened(tile, narrow.part(summed, low, size), address, wide.dtype)
         beside = wide.part(other, low, size)
-        left, right = (piece, beside) if first else (beside, piece)
+        left, right = (widened, beside) if first else (beside, widened)
         tile.emitter.matmul(out, left, right, groups, tile.accumulate or number > 0, nonzero)
 
 
 def _widened(tile: Tile, source: View, address: int, dtype: int) -> View:
-    """The elements of a view in another type, one after the other in their order in memory."""
+    """The elements of a view cast to another type, contiguous, in their order in memory."""
     strides = _strides_in_order(source, ITEM_BYTES[dtype])
     shape = tuple(1 if stride == 0 else size for size, stride in zip(source.shape, source.strides, strict=True))
     target = View(source.space, address, dtype, shape, strides)

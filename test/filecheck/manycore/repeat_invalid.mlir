@@ -43,8 +43,35 @@ func.func @main() {
 func.func @main() {
   %x = memory.alloc : !memory.buffer<8x4xf32, dram, 0>
   %t = manycore.launch @all {
-    // expected-error@+1 {{a part of type !memory.buffer<4xf32, sram>: expected a buffer in dram}}
+    // expected-error@+1 {{a part of type !memory.buffer<4xf32, sram>: expected a buffer where !memory.buffer<8x4xf32, dram, 0> lies}}
     manycore.repeat 8 times (%row = %x from 0 by 16 : !memory.buffer<8x4xf32, dram, 0> as !memory.buffer<4xf32, sram>) {
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+func.func @main(%x: !memory.buffer<8x4xf32, host, 0>) {
+  %t = manycore.launch @all {
+    // expected-error@+1 {{a part of type !memory.buffer<4xf32, host>: expected a buffer in dram or sram}}
+    manycore.repeat 8 times (%row = %x from 0 by 16 : !memory.buffer<8x4xf32, host, 0> as !memory.buffer<4xf32, host>) {
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// Of the tiles of a value, steps see rows.
+
+func.func @main() {
+  %t = manycore.launch @all {
+    %x = memory.alloc : !memory.buffer<8x4xf32, sram, 0>
+    // expected-error@+1 {{parts from byte 0 on, by 8, are no rows of !memory.buffer<8x4xf32, sram, 0>}}
+    manycore.repeat 8 times (%row = %x from 0 by 8 : !memory.buffer<8x4xf32, sram, 0> as !memory.buffer<4xf32, sram>) {
     }
   }
   memory.wait %t

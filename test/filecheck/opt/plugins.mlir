@@ -1,4 +1,4 @@
-// A plug-in adds a dialect, its kernel, a pass in the default list, a chip, ways to place, to order and to fuse.
+// A plug-in adds a dialect, an instruction, its kernel, a pass in the default list, a chip, ways to place, to order and to fuse.
 
 // DEFINE: %{plugin} = --plugin %S/../../../examples/plugin/saturation
 // RUN: mkdir -p %t
@@ -9,9 +9,13 @@
 // RUN: meshloom-compile %s %{plugin} --chip quick --print-pipeline | filecheck %s --check-prefix=LIST
 // RUN: meshloom-compile %s %{plugin} --chip quick -q -o %t/net.mlx --print-ir-after-all %t/ir
 // RUN: cat %t/ir/*.mlir | filecheck %s --check-prefix=STAGES
-// RUN: meshloom-run %t/net.mlx --random 0 --check %s | filecheck %s --check-prefix=CHECKED
+// RUN: meshloom-run %t/net.mlx %{plugin} --random 0 --check %s | filecheck %s --check-prefix=CHECKED
+// RUN: not meshloom-run %t/net.mlx --random 0 2>&1 | filecheck %s --check-prefix=NEEDED
+// RUN: meshloom-objdump %t/net.mlx %{plugin} -o %t/net.lst
+// RUN: meshloom-as %t/net.lst %{plugin} -o %t/same.mlx
+// RUN: cmp %t/net.mlx %t/same.mlx
 // RUN: meshloom-compile %t/ir/00-import.mlir %{plugin} --chip quick -q -o %t/again.mlx --order a-few --placement mirrored --fuse first-two
-// RUN: meshloom-run %t/again.mlx --random 0 --check %s | filecheck %s --check-prefix=CHECKED
+// RUN: meshloom-run %t/again.mlx %{plugin} --random 0 --check %s | filecheck %s --check-prefix=CHECKED
 // RUN: meshloom-opt %s %{plugin} --list-dialects | filecheck %s --check-prefix=DIALECTS
 // RUN: meshloom-opt %s %{plugin} --list-passes | filecheck %s --check-prefix=PASSES
 // RUN: not meshloom-opt %s -p find-saturation 2>&1 | filecheck %s --check-prefix=WITHOUT
@@ -24,9 +28,9 @@
 // STAGES: dataflow.minimum
 // STAGES: manycore.execute
 // STAGES: saturate.clamp
-// STAGES: max f32
-// STAGES: min f32
+// STAGES: clamp f32
 // CHECKED: OK: all outputs equal the interpreter
+// NEEDED: error: {{.*}}net.mlx holds instructions 'clamp' of plug-in 'saturation': load it with --plugin
 // DIALECTS: saturate
 // PASSES: find-saturation Make one operation of a minimum and a maximum with known bounds
 // WITHOUT: error: -p 'find-saturation': there is no pass 'find-saturation'

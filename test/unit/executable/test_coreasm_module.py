@@ -89,13 +89,13 @@ def test_data_in_pieces_with_zeros_between(sample: Make) -> None:
     image = np.zeros(1024, np.uint8)
     image[0:100], image[128:131], image[200:700] = first, second, third
     at = exe.weights_address
-    pieces = [
+    chunks = [
         Data("dram", at + 200, STORE.put(third), room=824),
         Data("dram", at, first, room=128),
         Data("dram", at + 128, second.tobytes()),
     ]
     want = to_bytes(replace(exe, weights=image))
-    module = executable_to_coreasm(replace(exe, weights=b""), pieces)
+    module = executable_to_coreasm(replace(exe, weights=b""), chunks)
     assert to_bytes(coreasm_to_executable(module)) == want
     assert to_bytes(coreasm_to_executable(_reread(module))) == want
 
@@ -110,8 +110,8 @@ def test_image_of_one_piece_is_not_copied(sample: Make) -> None:
 def test_data_that_overlap_or_lie_outside(sample: Make) -> None:
     exe = replace(sample(), weights=b"")
     at = exe.weights_address
-    for pieces in ([Data("dram", at, b"abcd"), Data("dram", at + 3, b"e")], [Data("dram", at - 1, b"ab")]):
-        module = executable_to_coreasm(exe, pieces)
+    for chunks in ([Data("dram", at, b"abcd"), Data("dram", at + 3, b"e")], [Data("dram", at - 1, b"ab")]):
+        module = executable_to_coreasm(exe, chunks)
         with pytest.raises(InputError, match="overlaps other data or lies outside of the image"):
             coreasm_to_executable(module)
 

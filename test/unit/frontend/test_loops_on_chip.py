@@ -8,7 +8,10 @@ import numpy as np
 import onnx
 import pytest
 from meshloom.chips import load_chip
-from meshloom.dialects.manycore import RepeatOp
+from meshloom.dialects.manycore import LaunchOp, RepeatOp
+from meshloom.dialects.memory import LoadOp, Space
+from meshloom.dialects.memory.ops import buffer_of
+from meshloom.emulator.reports.stats import collect
 from meshloom.frontend.onnx_import import import_onnx
 from meshloom.lowering import manycore_outline_to_fit
 from meshloom.lowering.driver.compile_module import compile_module
@@ -57,14 +60,22 @@ def model_of(
 def compiled(
     model: ModelProto, inputs: dict[str, Array], chip: str, loops: int, tolerance: float = 2e-5
 ) -> CompiledNetwork:
+    """As `with_repeats`, the network alone."""
+    return with_repeats(model, inputs, chip, loops, tolerance)[0]
+
+
+def with_repeats(
+    model: ModelProto, inputs: dict[str, Array], chip: str, loops: int, tolerance: float = 2e-5
+) -> tuple[CompiledNetwork, list[RepeatOp]]:
     """The network, which runs so many loops and gives what ONNX Runtime does; the emulator checks it for races."""
     found = compile_module(import_onnx(model), load_chip(chip))
-    assert sum(isinstance(op, RepeatOp) for op in found.module.walk()) == loops
+    repeats = [op for op in found.module.walk() if isinstance(op, RepeatOp)]
+    assert len(repeats) == loops
     network = CompiledNetwork(found.executable)
     result = network.run(inputs, check=True)
     for name, expected in run_reference(model, inputs).items():
         np.testing.assert_allclose(result.outputs[name], expected, rtol=tolerance, atol=tolerance)
-    return network
+    return network, repeats
 
 
 def layer(
@@ -80,7 +91,8 @@ def layer(
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
 @pytest.mark.parametrize("kind", GATES)
 def test_recurrent_layers(kind: str, direction: str) -> None:
-    compiled(*layer(kind, direction, 48), "edge", 2 if direction == "bidirectional" else 1)
+    """The two directions are one loop."""
+    compiled(*layer(kind, direction, 48), "edge", 1)
 
 
 @pytest.mark.parametrize("kind", GATES)
@@ -100,7 +112,58 @@ def test_lengths_peepholes_and_states_that_enter() -> None:
     outputs = ["y", "last", "cell"]
     names = ["x", "w", "r", "b", "n", "h", "c", "p"]
     node = helper.make_node("LSTM", names, outputs, hidden_size=4, direction="bidirectional")
-    compiled(model_of([node], inputs, outputs, constants), inputs, "tiny", 2)
+    compiled(model_of([node], inputs, outputs, constants), inputs, "tiny", 1)
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse"])
+@pytest.mark.parametrize("hidden", [32, 20])
+@pytest.mark.parametrize("batch", [1, 3])
+def test_what_steps_scan_stays_in_the_cores(direction: str, hidden: int, batch: int) -> None:
+    """Also where tiles are not equally large: DRAM is read for inputs and weights alone."""
+    model, _ = layer("LSTM", direction, 40, hidden)
+    model.graph.input[0].type.tensor_type.shape.dim[1].dim_value = batch
+    inputs = {"x": random(40, batch, 12)}
+    network, (loop,) = with_repeats(model, inputs, "edge", 1)
+    assert [buffer_of(value).space for value in loop.wholes] == [Space.SRAM, Space.DRAM]
+    must = 4 * (40 * batch * 12 + 4 * hidden * (12 + hidden + 1) + hidden)
+    read = collect(network.executable, network.timing)["bytes"]["dram_read"]
+    assert must <= read <= 1.25 * must  # rows of few columns do not fill the bursts of DRAM
+
+
+def test_a_step_reads_its_own_row_and_no_other() -> None:
+    """Products of 24 steps, of which each has its own scale, without anything carried that would blur them."""
+    nodes = [helper.make_node("Add", ["s0", "a0"], ["t0"]), helper.make_node("Identity", ["a0"], ["y0"])]
+    node = scan(nodes, 1, 1, 1, scan_input_directions=[1])
+    node.input[1] = "m"
+    product = helper.make_node("MatMul", ["x", "w"], ["m"])
+    inputs = {"i0": random(6), "x": random(24, 5) * np.arange(1, 25, dtype=np.float32)[:, None]}
+    compiled(model_of([product, node], inputs, ["o0", "r0"], {"w": random(5, 6)}), inputs, "edge", 1, 2e-4)
+
+
+def test_weights_of_the_next_layer_come_while_a_loop_runs() -> None:
+    """They are asked for before the loop; what the loop itself keeps comes first."""
+    nodes, constants = list[NodeProto](), {"axes": np.array([1], np.int64)}
+    for number, name in enumerate("ab"):
+        constants |= {f"w{name}": random(1, 128, 32), f"r{name}": random(1, 128, 32)}
+        nodes.append(helper.make_node("LSTM", ["xab"[number], f"w{name}", f"r{name}"], [f"y{name}"], hidden_size=32))
+        nodes.append(helper.make_node("Squeeze", [f"y{name}", "axes"], [name]))
+    inputs = {"x": random(32, 1, 32)}
+    _, (first, _) = with_repeats(model_of(nodes, inputs, ["b"], constants), inputs, "edge", 2)
+    launch = first.parent_op()
+    assert isinstance(launch, LaunchOp)
+    tasks = list(launch.tasks)
+    in_loop = [number for number, op in enumerate(launch.tasks.values()) if op.parent_op() is first]
+    loads = [tasks.index(op.task_name) for op in launch.walk() if isinstance(op, LoadOp)]
+    assert max(in_loop) < loads[-1]
+    before = [
+        tasks.index(op.task_name)
+        for outer in launch.body.block.ops
+        if outer.is_before_in_block(first)
+        for op in outer.walk()
+        if isinstance(op, LoadOp)
+    ]
+    assert before == sorted(before)
+    assert max(before) == max(loads)
 
 
 def test_layers_one_after_the_other() -> None:

@@ -157,3 +157,35 @@ def test_executables_of_narrow_weights_are_about_as_large_as_the_model(tmp_path:
     proto = model(Weights(codes((512, 1024)), scales(1024)), node("MatMul", "x", "w"), x)
     compile(proto, "edge").save(tmp_path / "w.mlx")
     assert (tmp_path / "w.mlx").stat().st_size <= 1.25 * len(proto.SerializeToString())
+
+
+@pytest.mark.parametrize("chip", ["tiny", "edge"])
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("zeros", [False, True])
+def test_weights_in_blocks_with_scales_of_their_own_take_8_bits(bits: int, zeros: bool, chip: str) -> None:
+    depth, outputs, block = 200, 70, 32
+    blocks = -(-depth // block)
+    # Values of 8 bits fit with their zero point at 128, the default.
+    packed = codes((outputs, blocks, block * bits // 8), np.uint8)
+    known = {"q": packed, "s": scales(outputs * blocks)}
+    if zeros:
+        known["z"] = (
+            codes((outputs * (-(-blocks * bits // 8)),), np.uint8, 1)
+            if bits == 4
+            else np.full(outputs * blocks, 128, np.uint8)
+        )
+    x = random(2, 3, depth)
+    user = helper.make_node(
+        "MatMulNBits", ["x", *known], ["y"], domain="com.microsoft", K=depth, N=outputs, bits=bits, block_size=block
+    )
+    graph = helper.make_graph(
+        [user], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(array, name) for name, array in known.items()],
+    )  # fmt: skip
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    proto = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    (expected,) = run_reference(proto, {"x": x}).values()
+    result = compile(proto, chip).run({"x": x}, check=True).outputs["y"]
+    assert np.abs(result - expected).max() <= 2e-5 * np.abs(expected).max()
+    assert f"tensor<{blocks}x{outputs}x{block}xi8>" in str(import_onnx(proto))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from meshloom.chips import load_chip
 from meshloom.dialects.dataflow import Dataflow
-from meshloom.dialects.dataflow.widening import piece_room, piece_rows, widened_bytes
+from meshloom.dialects.dataflow.widening import slice_buffer_bytes, slice_rows, widened_bytes
 from meshloom.emulator.functional.engine import run_functional
 from meshloom.lowering.driver.compile_module import compile_module
 from xdsl.context import Context
@@ -23,9 +23,9 @@ def test_two_pieces_have_room_whatever_part_of_the_operand_comes(depth: int, row
     room = widened_bytes(depth, row_bytes)
     for part in {1, depth // 3 + 1, depth}:
         for narrower in {4, row_bytes // 2 + 2, row_bytes}:
-            rows = piece_rows(part, narrower, 32)
-            assert rows * narrower <= piece_room(part, narrower)
-            assert 2 * piece_room(part, narrower) <= room
+            rows = slice_rows(part, narrower, 32)
+            assert rows * narrower <= slice_buffer_bytes(part, narrower)
+            assert 2 * slice_buffer_bytes(part, narrower) <= room
             assert rows == part or rows % 32 == 0
 
 

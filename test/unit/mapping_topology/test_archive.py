@@ -111,10 +111,10 @@ def test_round_trip_in_blocks_of_any_size(
         ends = [block.first + block.indptr.size - 1 for block in archive.blocks()]
         assert max(np.diff([0, *ends])) <= vertices
         assert archive.size.tolist() == topology.size.tolist()
-        pieces = [block.undirected() for block in archive.blocks()]
-    assert np.array_equal(np.concatenate([p[1] for p in pieces]), topology.indices)
-    assert np.array_equal(np.concatenate([p[2] for p in pieces]), topology.data)
-    assert np.array_equal(np.concatenate([np.diff(p[0]) for p in pieces]), np.diff(topology.indptr))
+        chunks = [block.undirected() for block in archive.blocks()]
+    assert np.array_equal(np.concatenate([p[1] for p in chunks]), topology.indices)
+    assert np.array_equal(np.concatenate([p[2] for p in chunks]), topology.data)
+    assert np.array_equal(np.concatenate([np.diff(p[0]) for p in chunks]), np.diff(topology.indptr))
 
 
 def test_the_pieces_do_not_change_the_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,9 +167,9 @@ def test_no_vertices(tmp_path: Path) -> None:
 
 
 def test_what_a_writer_refuses_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def write(*pieces: tuple[list[int], list[int], list[int], int]) -> None:
+    def write(*chunks: tuple[list[int], list[int], list[int], int]) -> None:
         with ArchiveWriter(tmp_path / "net.zip", "directed", [1, 1]) as archive:
-            for piece in pieces:
+            for piece in chunks:
                 archive.add(*piece)
 
     with pytest.raises(InputError, match=r"rows of 1 vertices given, there are 2"):

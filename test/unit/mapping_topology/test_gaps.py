@@ -72,9 +72,9 @@ def test_every_way_to_read(rows: Rows, step: int) -> None:
     compressor = Compressor(len(rows))
     for first in range(0, len(rows), step):
         compressor.add(*csr(rows[first : first + step]))
-    pieces = compressor.finish()
-    assert np.array_equal(pieces.code, graph.code)
-    assert np.array_equal(pieces.offsets, graph.offsets)
+    chunks = compressor.finish()
+    assert np.array_equal(chunks.code, graph.code)
+    assert np.array_equal(chunks.offsets, graph.offsets)
 
 
 @njit(**_NO_ALLOCATION)  # pyright: ignore[reportUntypedFunctionDecorator]

@@ -190,7 +190,7 @@ def test_memory_operations_of_the_pass_are_compiled_as_they_stand(step: ModuleOp
     (tmp_path / "step.mlir").write_text(str(step))
     outputs: list[dict[str, NDArray[Any]]] = []
     for share in (0.9, 0.6):
-        saving = f"memory-insert-offload{{chip=tiny budget={share} kinds=swap,recompute}}"
+        saving = f"memory-insert-offload{{chip=tiny budget={share} launch-bytes={LAUNCH_BYTES} kinds=swap,recompute}}"
         out = tmp_path / "step.mlx"
         assert compile_main([str(tmp_path / "step.mlir"), "--chip", "tiny", "-p", saving, "-o", str(out), "-q"]) == 0
         outputs.append(dict(run_functional(read_executable(out), inputs(), check=True).outputs))

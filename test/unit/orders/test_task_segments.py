@@ -68,7 +68,7 @@ def test_segments_of_the_two_diamonds() -> None:
     assert [part.tolist() for part in parts] == [[0, 1, 2, 3, 4], [5, 6, 7, 8]]
 
 
-def random_pieces(seed: int, count: int) -> UnitProfiles:
+def random_profiles(seed: int, count: int) -> UnitProfiles:
     """Tasks of random profiles; every fifth reads all since the fifth before it, the others some of these."""
     random = np.random.default_rng(seed)
     before: list[list[int]] = [[]]
@@ -95,8 +95,8 @@ def orders(before: list[list[int]]) -> Iterator[tuple[int, ...]]:
 @pytest.mark.parametrize("seed", range(8))
 def test_few_orders_are_all_tried(seed: int) -> None:
     """Against all permutations of the tasks of a segment."""
-    cost = ProfileCost(random_pieces(seed, 6))
-    before = [cost.pieces.predecessors.row(number) for number in range(6)]
+    cost = ProfileCost(random_profiles(seed, 6))
+    before = [cost.profiles.predecessors.row(number) for number in range(6)]
     least = min(cost.cost(np.array(order)) for order in orders(before))
     found = all_if_few(cost, Effort(2_000_000))
     assert found is not None
@@ -108,7 +108,7 @@ def test_few_orders_are_all_tried(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_each_segment_is_the_best_of_its_own(seed: int) -> None:
     """Against all permutations of each; the cost is that of the linked order as a whole, without a barrier."""
-    cost = ProfileCost(random_pieces(seed, 16))
+    cost = ProfileCost(random_profiles(seed, 16))
     parts = [np.arange(0, 6), np.arange(6, 11), np.arange(11, 16)]
     found = in_segments(parts, cost, Effort(20_000_000))
     assert found is not None
@@ -116,7 +116,7 @@ def test_each_segment_is_the_best_of_its_own(seed: int) -> None:
     for part in parts:
         mine = found.order[low : low + len(part)] - part[0]
         alone = cost.part(part)
-        before = [alone.pieces.predecessors.row(number) for number in range(len(part))]
+        before = [alone.profiles.predecessors.row(number) for number in range(len(part))]
         assert alone.cost(mine) == min(alone.cost(np.array(order)) for order in orders(before))
         low += len(part)
     assert found.cost == cost.cost(found.order)
@@ -124,7 +124,7 @@ def test_each_segment_is_the_best_of_its_own(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_annealing_goes_on_across_borders(seed: int) -> None:
-    cost, effort = ProfileCost(random_pieces(seed, 16)), Effort(2_000_000)
+    cost, effort = ProfileCost(random_profiles(seed, 16)), Effort(2_000_000)
     parts = [np.arange(0, 6), np.arange(6, 11), np.arange(11, 16)]
     linked, found = in_segments(parts, cost, effort), segments_first(parts, cost, effort)
     assert linked is not None
@@ -137,10 +137,10 @@ def test_annealing_goes_on_across_borders(seed: int) -> None:
 
 def test_a_part_of_pieces_says_what_they_said() -> None:
     """Tasks 1 and 3 of four in a chain, 3 reading 1 and 2: alone, 3 waits for 1 only."""
-    pieces = random_pieces(0, 4)
+    profiles = random_profiles(0, 4)
     whole = UnitProfiles(
-        pieces.names, pieces.unit_names, np.zeros((4, 2), np.int64), np.array([[1, 0], [10, 0], [100, 0], [0, 7]]),
-        np.zeros(4, np.int64), np.full(4, 2), lists_of([[], [0], [1], [1, 2]]), pieces.held, 1000, 1.0,
+        profiles.names, profiles.unit_names, np.zeros((4, 2), np.int64), np.array([[1, 0], [10, 0], [100, 0], [0, 7]]),
+        np.zeros(4, np.int64), np.full(4, 2), lists_of([[], [0], [1], [1, 2]]), profiles.held, 1000, 1.0,
     )  # fmt: skip
     part = ProfileCost(whole).part(np.array([1, 3]))
     # 10 on X, 2 cycles until it starts, 7 on Y.

@@ -18,7 +18,7 @@ from xdsl.dialects.func import Func
 from xdsl.parser import Parser
 
 
-def pieces(held: int = 0, room: int = 100) -> UnitProfiles:
+def profiles(held: int = 0, room: int = 100) -> UnitProfiles:
     """a works 10 cycles on X, then 4 on Y; b reads it; c is alone: 3 on Y, then 6 on X, its constants take 20."""
     return UnitProfiles(
         ("a", "b", "c"),
@@ -35,7 +35,7 @@ def pieces(held: int = 0, room: int = 100) -> UnitProfiles:
 
 
 def test_pieces_pile_up() -> None:
-    cost = ProfileCost(pieces())
+    cost = ProfileCost(profiles())
     # a to 14; b from 16 to 21; c: Y is free at 21, X as well, so it takes until 21 + 9. Its constants came ahead.
     assert cost.cost(np.array([0, 1, 2])) == 30
     # c first: complete at 9, but for its constants: 20. a: X is free at 9, done at 23; b from 25 to 30.
@@ -47,7 +47,7 @@ def test_pieces_pile_up() -> None:
 
 def test_what_has_to_leave_the_cores_costs() -> None:
     """a and c hold 60 bytes each beside each other: 20 over the room, 3 cycles a byte."""
-    free, tight = ProfileCost(pieces(60, 200)), ProfileCost(pieces(60))
+    free, tight = ProfileCost(profiles(60, 200)), ProfileCost(profiles(60))
     order = np.array([0, 2, 1])
     assert tight.cost(order) == free.cost(order) + 20 * 3
     order = np.array([0, 1, 2])  # b is a's last reader: a is gone when c comes

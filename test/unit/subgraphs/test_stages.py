@@ -11,6 +11,7 @@ from meshloom.analysis.execution.interpret import run_main
 from meshloom.dialects.manycore.stage import stages_of
 from meshloom.emulator.executable.chip_pipeline import ChipPipeline
 from meshloom.emulator.executable.chip_pipeline_file import read_any
+from meshloom.emulator.machine.costs import host_cycles
 from meshloom.tools import assemble, objdump, opt
 from meshloom.tools import compile as compile_tool
 from meshloom.tools.chips_api import CompiledPipeline
@@ -45,6 +46,41 @@ def level(folder: Path, name: str) -> Path:
 def test_each_level_goes_on(folder: Path, name: str, tmp_path: Path) -> None:
     run(compile_tool.main, level(folder, name), "-q", "-o", tmp_path / "again.mlx")
     assert (tmp_path / "again.mlx").read_bytes() == (folder / "layers.mlx").read_bytes()
+
+
+def test_values_that_stay_in_the_memory_of_their_chip(tmp_path: Path) -> None:
+    """
+    Nothing of them is copied to the host; the next chip begins that much earlier, and the one that has them takes no
+    further input before they are copied from it.
+    """
+    model = tmp_path / "layers.onnx"
+    model.write_bytes(dense_layers([96] * 5).SerializeToString())
+    options = "--chip=tiny", "--chips=2", "-q", "-o", tmp_path / "goes.mlx", "--print-ir-after-all", tmp_path / "levels"
+    run(compile_tool.main, model, *options)
+    text, edited = level(tmp_path, "stages").read_text(), tmp_path / "levels" / "edited.mlir"
+    edited.write_text(text.replace("residence = #memory.space<host>", "residence = #memory.space<dram>"))
+    run(compile_tool.main, edited, "-q", "-o", tmp_path / "stays.mlx")
+    before, after = meshloom.load(tmp_path / "goes.mlx"), meshloom.load(tmp_path / "stays.mlx")
+    assert isinstance(before, CompiledPipeline)
+    assert isinstance(after, CompiledPipeline)
+    crossing = [info for info in after.pipeline.chips[0].outputs if info.host_address < 0]
+    nbytes = sum(info.nbytes for info in crossing)
+    assert crossing
+    (first, second), was = after.timings, before.timings[0]
+    assert was.host_out_bytes - first.host_out_bytes == nbytes
+    chip = after.pipeline.chip
+    assert was.total_cycles - first.total_cycles == sum(host_cycles(chip, info.nbytes) for info in crossing)
+    taken = max(copy.end for copy in second.copies if copy.to_device)
+    assert after.schedule.start == (0, first.total_cycles)
+    assert after.schedule.interval == max(second.total_cycles, first.total_cycles + taken)
+    assert after.schedule.latency == before.schedule.latency - (was.total_cycles - first.total_cycles)
+    rng = np.random.default_rng(5)
+    inputs = [{"x": rng.standard_normal((2, 96)).astype(np.float32)} for _ in range(3)]
+    found = after.run_stream(inputs, check=True)
+    for one, outputs in zip(inputs, found.outputs, strict=True):
+        for key, value in Oracle(model).run(one).items():
+            np.testing.assert_allclose(outputs[key], value, rtol=1e-4, atol=1e-4)
+    assert found.cycles == after.schedule.total(3)
 
 
 def test_list_of_passes(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from meshloom.chips import load_chip
 from onnx import TensorProto, helper
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -34,7 +36,7 @@ def test_an_operator_of_a_plugin_on_its_chip(start: Run, tmp_path: Path) -> None
     assert start("meshloom-compile", "net.onnx", *options, "-o", "net.mlx").returncode == 0
     x = np.linspace(-2, 3, 8, dtype=np.float32)
     np.save(tmp_path / "x.npy", x)
-    ran = start("meshloom-run", "net.mlx", "--input", "x=x.npy", "--output", "out", "-q")
+    ran = start("meshloom-run", "net.mlx", "--plugin", SATURATION, "--input", "x=x.npy", "--output", "out", "-q")
     assert ran.returncode == 0, ran.stderr
     assert np.array_equal(np.load(tmp_path / "out" / "y.npy"), np.clip(x, -0.5, 2.0))
 
@@ -89,6 +91,20 @@ BAD = [
         "own.py",
         "there is a placement method 'hops' already: give it another name",
     ),
+    *(
+        (
+            "from meshloom import plugins\n"
+            f"plugins.add_instruction(plugins.vector_instruction({entry}, 'D = A'), lambda a: a)\n",
+            "own.py",
+            message,
+        )
+        for entry, message in (
+            ("'same', 0x20, 1", "opcode 0x20 is not of plug-ins: choose 0xe0 to 0xef"),
+            ("'max', 0xE1, 1", "there is an instruction 'max' already"),
+            ("'Same', 0xE1, 1", "a mnemonic consists of lower-case letters, digits and single dots"),
+            ("'same', 0xE1, 4", "it takes 1 to 3 sources and a factor of 1 or more"),
+        )
+    ),
 ]
 
 
@@ -103,3 +119,76 @@ def test_what_is_wrong_with_a_plugin_is_one_line(
     assert ran.stderr.count("\n") == 1
     assert message in ran.stderr
     assert not (tmp_path / "net.mlx").exists()
+
+
+OWN = """
+import numpy as np
+from meshloom import plugins
+
+DISTANCE = plugins.vector_instruction("distance", {code:#x}, 2, "D = |A - B|", factor={factor})
+plugins.add_instruction(DISTANCE, lambda a, b: np.abs(a - b))
+"""
+
+
+def assembled(start: Run, folder: Path) -> None:
+    """net.mlx: y = distance(x, 0.5) of 8 elements, by a listing in which a maximum was replaced."""
+    (folder / "net.mlir").write_text(
+        'func.func @main(%x: tensor<8xf32> {dataflow.name = "x"}) -> (tensor<8xf32> {dataflow.name = "y"}) {\n'
+        "  %half = dataflow.constant dense<0.5> : tensor<f32>\n"
+        "  %y = dataflow.maximum %x, %half : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>\n"
+        "  func.return %y : tensor<8xf32>\n}\n"
+    )
+    assert start("meshloom-compile", "net.mlir", "--chip", "tiny", "-q", "-o", "max.mlx").returncode == 0
+    assert start("meshloom-objdump", "max.mlx", "-o", "net.lst").returncode == 0
+    listing = (folder / "net.lst").read_text()
+    assert listing.count("max f32") >= 1
+    (folder / "net.lst").write_text(listing.replace("max f32", "distance f32"))
+    done = start("meshloom-as", "net.lst", "--plugin", "own.py", "-o", "net.mlx")
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_instruction_in_a_listing(start: Run, tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OWN.format(code=0xE5, factor=1))
+    assembled(start, tmp_path)
+    x = np.linspace(-2, 3, 8, dtype=np.float32)
+    np.save(tmp_path / "x.npy", x)
+    ran = start("meshloom-run", "net.mlx", "--plugin", "own.py", "--input", "x=x.npy", "--output", "out", "-q")
+    assert ran.returncode == 0, ran.stderr
+    assert np.array_equal(np.load(tmp_path / "out" / "y.npy"), np.abs(x - np.float32(0.5)))
+
+
+def cycles(start: Run, factor: int, folder: Path) -> int:
+    (folder / "own.py").write_text(OWN.format(code=0xE5, factor=factor))
+    assembled(start, folder)
+    ran = start("meshloom-run", "net.mlx", "--plugin", "own.py", "--random", "0", "--stats", "stats.json", "-q")
+    assert ran.returncode == 0, ran.stderr
+    return int(json.loads((folder / "stats.json").read_text())["units"]["VPU"]["busy_cycles"])
+
+
+def test_an_instruction_costs_what_its_entry_says(start: Run, tmp_path: Path) -> None:
+    """Nine passes over 8 elements in place of one."""
+    lanes = load_chip("tiny").vpu_lanes
+    assert cycles(start, 9, tmp_path) - cycles(start, 1, tmp_path) == 8 * -(-8 // lanes)
+
+
+@pytest.mark.parametrize(
+    ("plugin", "message"),
+    [
+        (None, "net.mlx holds instructions 'distance' of plug-in 'own.py': load it with --plugin"),
+        (OWN.format(code=0xE6, factor=1), "of another version of plug-in 'own.py': compile it again"),
+        (OWN.format(code=0xE5, factor=2), "of another version of plug-in 'own.py': compile it again"),
+    ],
+)
+def test_an_executable_says_which_plugin_it_needs(plugin: str | None, message: str, start: Run, tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OWN.format(code=0xE5, factor=1))
+    assembled(start, tmp_path)
+    given: list[str] = []
+    if plugin is not None:
+        (tmp_path / "other").mkdir()
+        (tmp_path / "other" / "own.py").write_text(plugin)
+        given = ["--plugin", "other/own.py"]
+    for tool in (["meshloom-run", "net.mlx", "--random", "0"], ["meshloom-objdump", "net.mlx"]):
+        ran = start(*tool, *given)
+        assert ran.returncode == 2
+        assert ran.stderr.count("\n") == 1
+        assert message in ran.stderr

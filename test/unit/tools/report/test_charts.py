@@ -15,7 +15,7 @@ from meshloom.tools.report import bars, lanes, memory_map, mesh, svg
 from meshloom.tools.report import gantt as gantts
 from meshloom.tools.report import line_chart as line_charts
 from meshloom.tools.report.bars import Bar, bar_chart, stacked_bar
-from meshloom.tools.report.gantt import Piece, Row, gantt, merged
+from meshloom.tools.report.gantt import Interval, Row, gantt, merged
 from meshloom.tools.report.lanes import Lane, Span, lane_chart
 from meshloom.tools.report.line_chart import Limit, Line, line_chart, thinned
 from meshloom.tools.report.memory_map import Block, alive_bytes
@@ -216,7 +216,7 @@ def test_thinned_steps_keep_every_extreme(values: list[tuple[int, int]]) -> None
 
 
 def test_pieces_of_time_lie_in_their_rows() -> None:
-    queues = [Row("MPU", [Piece("conv", 0, 50, "mpu")], "50%"), Row("link", [Piece("copy", 25, 100, "load")])]
+    queues = [Row("MPU", [Interval("conv", 0, 50, "mpu")], "50%"), Row("link", [Interval("copy", 25, 100, "load")])]
     root = parse(gantt("units", queues, 100, Unit("ms")))
     (copy,) = rects(root, "load")
     row = gantts.HEIGHT + gantts.GAP
@@ -227,7 +227,7 @@ def test_pieces_of_time_lie_in_their_rows() -> None:
 
 
 def test_short_neighbours_are_drawn_as_one() -> None:
-    short = [Piece(f"p{n}", 2 * n, 2 * n + 1, "mpu") for n in range(5)]
-    long, other = Piece("long", 20, 80, "mpu"), Piece("other", 80, 81, "vpu")
-    assert merged([*short, long, other], 1.5) == [(Piece("p0", 0, 9, "mpu"), 5), (long, 1), (other, 1)]
-    assert merged(short, 0.5) == [(piece, 1) for piece in short]
+    short = [Interval(f"p{n}", 2 * n, 2 * n + 1, "mpu") for n in range(5)]
+    long, other = Interval("long", 20, 80, "mpu"), Interval("other", 80, 81, "vpu")
+    assert merged([*short, long, other], 1.5) == [(Interval("p0", 0, 9, "mpu"), 5), (long, 1), (other, 1)]
+    assert merged(short, 0.5) == [(interval, 1) for interval in short]

@@ -43,8 +43,8 @@ def test_what_was_moved() -> None:
 
 def test_rows_of_the_queues() -> None:
     found = {row.name: row for row in rows_of(PLAN, [(start, end) for _, _, start, end in PLAN.steps])}
-    assert [piece.name for piece in found["cores"].pieces] == ["a", "b", "c", "d"]
-    assert [piece.name for piece in found["to host"].pieces] == ["swap out a", "output d"]
+    assert [interval.name for interval in found["cores"].intervals] == ["a", "b", "c", "d"]
+    assert [interval.name for interval in found["to host"].intervals] == ["swap out a", "output d"]
     assert found["from host"].text == "25.0%"
 
 

@@ -1,0 +1,139 @@
+"""
+Quantised networks against their twins of floats: one JSON line a network.
+
+    python bench/quantised.py [squeezenet] [minilm] [--chip edge]
+
+squeezenet  the light model with random weights (see `light_models.py`), quantised by ONNX Runtime's static quantiser
+            as QuantizeLinear and DequantizeLinear around its operators (`qdq`), or as operators of its own
+            (`operators`)
+minilm      a public model whose weights alone are quantised; its twin has them as floats
+
+cycles       that the quantised network takes
+of_floats    the same as a share of what its twin takes
+file         bytes of the executable over those of the model
+apart        the largest difference from ONNX Runtime without optimisations, as a share of the largest output
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import onnx
+from light_models import light_model
+from meshloom.tools.api import CompiledNetwork, compile
+from meshloom.tools.oracle import Oracle
+from numpy.typing import NDArray
+from onnx import ModelProto, numpy_helper
+from public_models import PUBLIC_MODELS
+
+Array = NDArray[Any]
+NETWORKS = ("squeezenet", "minilm")
+CALIBRATED = 4
+"""Random inputs from which the quantiser takes ranges."""
+
+
+class _Inputs:
+    """Random inputs, one after the other, as the quantiser asks for them."""
+
+    def __init__(self, like: Mapping[str, Array]) -> None:
+        generator = np.random.default_rng(1)
+        self._left = [
+            {name: generator.standard_normal(x.shape).astype(np.float32) for name, x in like.items()}
+            for _ in range(CALIBRATED)
+        ]
+
+    def get_next(self) -> Mapping[str, Array] | None:
+        """The next input; None after the last."""
+        return self._left.pop() if self._left else None
+
+
+def quantised(model: ModelProto, inputs: Mapping[str, Array], form: str) -> ModelProto:
+    """The model with 8-bit weights and values, by ONNX Runtime's static quantiser."""
+    from onnxruntime import quantization
+
+    tools = cast(Any, quantization)
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder) / "floats.onnx", Path(folder) / "quantised.onnx"
+        source.write_bytes(model.SerializeToString())
+        qdq = form == "qdq"
+        kind = tools.QuantFormat.QDQ if qdq else tools.QuantFormat.QOperator
+        tools.quantize_static(source, target, _Inputs(inputs), quant_format=kind, per_channel=qdq)
+        return ModelProto.FromString(target.read_bytes())
+
+
+def with_float_weights(model: ModelProto) -> ModelProto:
+    """A model whose initialisers are what Cast and Mul make of them."""
+    twin = ModelProto.FromString(model.SerializeToString())
+    graph = twin.graph
+    known = {tensor.name: tensor for tensor in graph.initializer}
+    for node in list(graph.node):
+        if node.op_type not in ("Cast", "Mul") or not all(name in known for name in node.input):
+            continue
+        arrays = [numpy_helper.to_array(known[name]) for name in node.input]
+        value = arrays[0].astype(np.float32) if node.op_type == "Cast" else arrays[0] * arrays[1]
+        known[node.output[0]] = numpy_helper.from_array(value, node.output[0])
+        graph.node.remove(node)
+    used = {name for node in graph.node for name in node.input}
+    del graph.initializer[:]
+    graph.initializer.extend(tensor for name, tensor in known.items() if name in used)
+    return twin
+
+
+def line_of(
+    name: str, model: ModelProto, network: CompiledNetwork, twin: CompiledNetwork, inputs: Mapping[str, Array]
+) -> dict[str, Any]:
+    """What is printed of a network."""
+    with tempfile.NamedTemporaryFile(suffix=".mlx") as file:
+        network.save(file.name)
+        nbytes = Path(file.name).stat().st_size
+    got, expected = network.run(inputs).outputs, Oracle(model.SerializeToString()).run(inputs)
+    apart = max(
+        float(np.abs(got[one].astype(np.float64) - value).max() / max(float(np.abs(value).max()), 1e-30))
+        for one, value in expected.items()
+    )
+    return {
+        "network": name,
+        "cycles": network.timing.cycles,
+        "of_floats": round(network.timing.cycles / twin.timing.cycles, 3),
+        "file": round(nbytes / len(model.SerializeToString()), 3),
+        "apart": round(apart, 6),
+    }
+
+
+def squeezenet(chip: str) -> None:
+    """Print both forms."""
+    model, inputs = light_model("squeezenet")
+    model = cast(ModelProto, cast(Any, onnx).version_converter.convert_version(model, 13))
+    twin = compile(model, chip)
+    for form in ("qdq", "operators"):
+        narrow = quantised(model, inputs, form)
+        print(json.dumps(line_of(f"squeezenet {form}", narrow, compile(narrow, chip), twin, inputs)), flush=True)
+
+
+def minilm(chip: str) -> None:
+    """Print the public model."""
+    public = PUBLIC_MODELS["minilm"]
+    model = ModelProto.FromString(public.path.read_bytes())
+    twin = compile(with_float_weights(model), chip, public.shapes)
+    network = compile(model, chip, public.shapes)
+    print(json.dumps(line_of("minilm", model, network, twin, public.inputs(0))), flush=True)
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[1] if __doc__ else None)
+    parser.add_argument("network", nargs="*", choices=[*NETWORKS, []], help="all where none is named")
+    parser.add_argument("--chip", default="edge")
+    args = parser.parse_args()
+    for name in args.network or NETWORKS:
+        {"squeezenet": squeezenet, "minilm": minilm}[name](args.chip)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""
+Instructions that plug-ins add: elementwise ones of the vector unit, with opcodes of their own range.
+
+An executable that holds some names them in its notes, so that a reader without the plug-in can say what is missing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...support.errors import InputError
+from .encoding import TypeCode, Unit
+from .instruction import FLOATS, Cost, Family, Instruction, Operand, TypeOf, same
+from .isa import BY_CODE, BY_MNEMONIC, add_instruction
+
+CODES = range(0xE0, 0xF0)
+"""Opcodes that the project itself does not use."""
+NOTE = "instructions"
+"""The note of an executable that names the instructions of plug-ins that it holds."""
+
+_MNEMONIC = re.compile(r"[a-z][a-z0-9]*(\.[a-z0-9]+)*")
+_FAMILIES = (Family.UNARY, Family.BINARY, Family.TERNARY)
+_D = Operand(0, "D", writes=True, reads=False, type=TypeOf.DESTINATION)
+_PLUGIN_OF: dict[str, str] = {}
+"""For each mnemonic the module that adds it."""
+
+
+def vector_instruction(
+    mnemonic: str, code: int, sources: int, semantics: str, types: Iterable[TypeCode] = FLOATS, factor: int = 1
+) -> Instruction:
+    """
+    The entry of an elementwise instruction of the vector unit: D = f(A), f(A, B) or f(A, B, C) by the number of
+    `sources`, each in SRAM or an immediate value, all of one of the element `types`. It takes `factor` times as many
+    cycles as an addition. `semantics` says in a line what it computes.
+
+    Raises InputError for a code outside of `CODES`, and for what makes no sense.
+    """
+    if code not in CODES:
+        raise InputError(f"instruction '{mnemonic}': opcode {code:#x} is not of plug-ins: choose 0xe0 to 0xef")
+    if _MNEMONIC.fullmatch(mnemonic) is None:
+        raise InputError(f"instruction '{mnemonic}': a mnemonic consists of lower-case letters, digits and single dots")
+    if not 1 <= sources <= 3 or factor < 1:
+        raise InputError(f"instruction '{mnemonic}': it takes 1 to 3 sources and a factor of 1 or more")
+    operands = (_D, *(Operand(slot, "DABC"[slot], immediate=True) for slot in range(1, sources + 1)))
+    return Instruction(
+        mnemonic, code, Unit.VPU, _FAMILIES[sources - 1], Cost.VECTOR, operands, semantics, types=same(types),
+        factor=factor, function=mnemonic,
+    )  # fmt: skip
+
+
+def add(instruction: Instruction, plugin: str) -> None:
+    """Make an instruction of `vector_instruction` known. Raises InputError where its mnemonic or opcode is taken."""
+    if instruction.code in BY_CODE:
+        other = BY_CODE[instruction.code].mnemonic
+        raise InputError(
+            f"instruction '{instruction.mnemonic}': opcode {instruction.code:#x} is that of '{other}': choose another"
+        )
+    if instruction.mnemonic in BY_MNEMONIC:
+        raise InputError(f"there is an instruction '{instruction.mnemonic}' already: give it another name")
+    add_instruction(instruction)
+    _PLUGIN_OF[instruction.mnemonic] = plugin
+
+
+def noted(notes: Mapping[str, str], words: Iterable[NDArray[Any]]) -> dict[str, str]:
+    """The notes of an executable with programs of these `words`, naming the plug-ins' instructions among them."""
+    used = {code for one in words for code in np.unique(one["op"]).tolist() if code in CODES and code in BY_CODE}
+    others = {key: note for key, note in notes.items() if key != NOTE}
+    if not used:
+        return others
+    entries = [
+        {
+            "mnemonic": BY_CODE[code].mnemonic,
+            "plugin": _PLUGIN_OF[BY_CODE[code].mnemonic],
+            "definition": _definition(BY_CODE[code]),
+        }
+        for code in sorted(used)
+    ]
+    return {**others, NOTE: json.dumps(entries)}
+
+
+def check_notes(notes: Mapping[str, str], place: str) -> None:
+    """Raise InputError, naming the plug-in, where an instruction that an executable names is not known or differs."""
+    if NOTE not in notes:
+        return
+    try:
+        entries = cast("list[dict[str, str]]", json.loads(notes[NOTE]))
+        named = [(entry["mnemonic"], entry["plugin"], entry["definition"]) for entry in entries]
+    except (ValueError, TypeError, KeyError) as error:
+        raise InputError(f"{place}: the note '{NOTE}' cannot be read") from error
+    for mnemonic, plugin, definition in named:
+        if mnemonic not in BY_MNEMONIC:
+            raise InputError(f"{place} holds instructions '{mnemonic}' of plug-in '{plugin}': load it with --plugin")
+        if _definition(BY_MNEMONIC[mnemonic]) != definition:
+            raise InputError(
+                f"{place} holds instructions '{mnemonic}' of another version of plug-in '{plugin}': compile it again"
+            )
+
+
+def _definition(instruction: Instruction) -> str:
+    """A hash of all that an entry says."""
+    types = sorted((int(source), int(result)) for source, result in instruction.types)
+    said = (instruction.code, instruction.family, len(instruction.operands), types, instruction.factor)
+    return hashlib.sha256(repr(said).encode()).hexdigest()[:16]

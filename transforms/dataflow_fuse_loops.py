@@ -1,0 +1,45 @@
+"""Pass `dataflow-fuse-loops`: loops that do not wait for each other become one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from ..analysis.semantic_effect import EXACT, SemanticEffect
+from ..chips import Chip
+from ..dialects.dataflow.entry_function import find_main
+from ..dialects.manycore.stage import networks_of
+from .shared.chip_option import chip_for
+from .shared.fuse_loops import fuse_loops
+from .shared.kept_loops import stays_loop
+
+WEIGHT_SHARE = 0.6
+"""Of the SRAM of all cores: what the constants of a loop made of two may take."""
+
+
+@dataclass(frozen=True)
+class DataflowFuseLoopsPass(ModulePass):
+    """
+    Make one loop of loops of `@main` with equally many steps that need nothing of each other, as the two directions of
+    a layer: while cores exchange what one of them hands on, they compute the other. Only of loops that stay loops, and
+    only where the constants that their steps read have room in the cores together.
+    """
+
+    name = "dataflow-fuse-loops"
+    semantic_effect: ClassVar[SemanticEffect] = EXACT
+
+    chip: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for network in networks_of(op):
+            fuse_main(network, chip_for(network, self.chip, f"{self.name}{{chip=NAME}}"))
+
+
+def fuse_main(module: ModuleOp, chip: Chip) -> bool:
+    """Fuse the loops of `@main`; whether there were any to fuse."""
+    room = int(WEIGHT_SHARE * chip.sram_bytes * len(chip.usable_cores))
+    return fuse_loops(find_main(module).body.block, stays_loop, room)
