@@ -28,7 +28,7 @@ NEXT, LANE, CYCLES, PORT_WORK, CLASS, FLAGS, WAY, NODE = range(8)
 """
 Columns of an event: the next of its slot; core * 8 + unit; what its packet occupies of links (cycles) and of DRAM ports
 (bytes, times the number of ports); of what word it is; flags, kind of node and way into its router; of that node the
-link or port, and the node after it (see `timing_kernel`).
+link or port, and the node after it (see `kernel`).
 """
 COLUMNS = 8
 """Entries of a row."""

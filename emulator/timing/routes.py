@@ -14,7 +14,7 @@ from .kernel import FORK, FROM_PORT, HERE, INTO_CORE, INTO_PORT, ONE_LINK
 
 
 def route_nodes(routes: Routes, cores: int) -> NDArray[np.uint32]:
-    """[nodes * 4] what the kernel does at each node; columns as in `timing_kernel.NODE_KIND`."""
+    """[nodes * 4] what the kernel does at each node; columns as in `kernel.NODE_KIND`."""
     return _route_nodes(routes.router, routes.mask, routes.child, routes.port, routes.store_root, cores)
 
 
