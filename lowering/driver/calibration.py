@@ -35,14 +35,14 @@ def calibration_values(
     Raises InputError for values that do not match their input, and for inputs without a value.
     """
     # Only here: interpreters take a third of a second to import.
-    from ...analysis.execution.interpret import make_inputs
+    from ...analysis.execution.interpret import InputDraw, draw_inputs
     from ...dialects.dataflow.interpreter import check_input
 
     main = find_main(module)
     names = argument_names(main)
     if unknown := sorted(set(given) - set(names)):
         raise InputError(f"calibration: no input is named {', '.join(unknown)}; the inputs are {', '.join(names)}")
-    others = make_inputs(module, 0, integers=(0, 2)) if random else {}
+    others = draw_inputs(module, 0, InputDraw(integers=(0, 2))) if random else {}
     if missing := [name for name in names if name not in given and name not in others]:
         raise InputError(f"calibration has no value for {', '.join(missing)}: name a file, or add --calibrate random")
     for name, argument in zip(names, main.body.block.args, strict=True):
