@@ -5,7 +5,8 @@ Charts of a report as SVG files of their own, for pages that show them.
     python bench/report_pictures.py run.html traffic docs/pictures/all-five-traffic.svg --chart 2
 
 The first argument is a page that `--report` wrote, the second a section's name in its links (`#timeline`). A chart of
-the section (the first, or as `--chart` says) is written, with the colours of the page, on a ground of its own.
+the section (the first, or as `--chart` says) is written, with the page's light colours as numbers, which viewers without
+variables show too.
 """
 
 from __future__ import annotations
@@ -30,15 +31,22 @@ def chart_of(page: str, section: str, number: int = 1) -> str:
     head, shapes = charts[number - 1]
     ground = '<rect width="100%" height="100%" fill="var(--card)"/>'
     style = f"<style>{_style()}</style>"
-    return f'<svg xmlns="http://www.w3.org/2000/svg"{head}>{style}{ground}{shapes}</svg>\n'
+    return _with_colours(f'<svg xmlns="http://www.w3.org/2000/svg"{head}>{style}{ground}{shapes}</svg>\n')
 
 
 def _style() -> str:
     """The rules of the style sheet that charts take."""
-    variables = re.findall(r":root \{.*?\n\}", STYLE, re.DOTALL)[0]
-    dark = re.findall(r"@media screen.*?\n\}\n", STYLE, re.DOTALL)[0]
-    rules = [line.replace("svg ", "", 1) for line in STYLE.splitlines() if line.startswith("svg ")]
-    return "\n".join(["", variables, dark, *rules, ""])
+    rules = [line.removeprefix("svg ") for line in STYLE.splitlines() if line.startswith("svg ")]
+    return "\n".join(["", *(rule for rule in rules if not rule.startswith("{")), ""])
+
+
+def _with_colours(chart: str) -> str:
+    """A chart with the values of variables in place of their names."""
+    light = re.findall(r":root \{(.*?)\n\}", STYLE, re.DOTALL)[0]
+    values = dict(re.findall(r"--([\w-]+):\s*([^;]+);", light))
+    while "var(--" in chart:
+        chart = re.sub(r"var\(--([\w-]+)\)", lambda match: values[match[1]], chart)
+    return chart
 
 
 def main() -> None:
