@@ -5,8 +5,8 @@ Charts of a report as SVG files of their own, for pages that show them.
     python bench/report_pictures.py run.html traffic docs/pictures/all-five-traffic.svg --chart 2
 
 The first argument is a page that `--report` wrote, the second a section's name in its links (`#timeline`). A chart of
-the section (the first, or as `--chart` says) is written, with the page's light colours as numbers, which viewers without
-variables show too.
+the section (the first, or as `--chart` says) is written, with the page's light colours as numbers, for viewers without
+variables.
 """
 
 from __future__ import annotations
