@@ -29,6 +29,12 @@ class WrongPass(ModulePass):
         """Nothing."""
 
 
+class LossyPass(WrongPass):
+    """The same, with a bound of one per cent."""
+
+    semantic_effect: ClassVar[SemanticEffect] = SemanticEffect("lossy", 0.01)
+
+
 def module(body: str, result: str) -> ModuleOp:
     context = Context()
     for name, dialect in {**get_all_dialects(), **MESHLOOM.all_dialects}.items():
@@ -65,6 +71,18 @@ def test_wrong_rewrites_are_found(right: str, wrong: str) -> None:
     checker.visit(None, module(right, "%y"))
     with pytest.raises(MeshloomError, match="pass wrong changed result"):
         checker.visit(WrongPass(), module(wrong, "%y" if "%y" in wrong else "%x"))
+
+
+def test_a_lossy_pass_is_held_to_its_bound_on_standard_normal_numbers_alone() -> None:
+    """From 24 such numbers, a maximum with -30 cannot be told; one with 0 is far from what the bound allows."""
+    for number, refused in (("-30.0", False), ("0.0", True)):
+        checker = SemanticsChecker()
+        checker.visit(None, module(maximum(number), "%y"))
+        if refused:
+            with pytest.raises(MeshloomError, match=r"\(lossy\)"):
+                checker.visit(LossyPass(), module("", "%x"))
+        else:
+            checker.visit(LossyPass(), module("", "%x"))
 
 
 def sets(seed: int) -> list[NDArray[Any]]:
