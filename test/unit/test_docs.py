@@ -38,6 +38,7 @@ LONG = {
         "memory-planning",
         "memory-saving",
         "orders",
+        "plugins",
         "rationale/memory",
         "reference/topology",
         "reports",

@@ -299,6 +299,7 @@ def test_encoded_weights_stay_in_the_cores_for_all_steps() -> None:
     assert collect(network.executable, network.timing)["bytes"]["dram_read"] < dense / 2
 
 
+@pytest.mark.slow
 def test_channels_without_weights_before_and_after_a_loop() -> None:
     """They leave where that is right, and what a loop reads has all that it needs."""
     first, last = random(12, 24), random(16, 8)

@@ -51,6 +51,7 @@ def check_values(network: CompiledNetwork) -> None:
         np.testing.assert_allclose(found[name], value, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_few_large_launches_are_tried_beside_small_ones(folder: Path) -> None:
     """Launches of half of the budget would cut between layers and their poolings."""
     options = SubgraphOptions(cache=folder)

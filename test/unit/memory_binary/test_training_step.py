@@ -185,6 +185,7 @@ def test_without_a_budget_the_network_in_one_launch_does_not_fit(step: ModuleOp,
     assert network.executable.dram_bytes_used <= 60_000
 
 
+@pytest.mark.slow
 def test_memory_operations_of_the_pass_are_compiled_as_they_stand(step: ModuleOp, folder: Path, tmp_path: Path) -> None:
     """From the command line: what the pass inserted is done, and the bits are those of a larger budget."""
     (tmp_path / "step.mlir").write_text(str(step))
