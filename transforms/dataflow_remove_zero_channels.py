@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, i64
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -31,7 +31,7 @@ from ..dialects.dataflow import (
 from ..dialects.dataflow.base import DataflowOp, int_attr, int_list, ints
 from ..dialects.dataflow.types import Shape, element_bytes, element_of, shape_of, tensor, tensor_bytes, tensor_of
 from ..dialects.locations import at
-from .shared.channel_links import RESULT, Axis, ChannelLinks, Ints, Spot, all_spots, axis_of, known_indices
+from .shared.channel_links import RESULT, Axis, ChannelLinks, Ints, Spot, all_spots, axis_of, is_linked, known_indices
 from .shared.constant_channels import ConstantChannels, Mask, as_stored
 from .shared.constants import Array, constant_array, constant_source, is_constant, source_name, source_of
 from .shared.contraction_weights import weight_name
@@ -221,7 +221,7 @@ class _Plan:
                 links.follow(inputs, op.inner_axis(1 - position))
         channel, spots = links.channels(), list(all_spots(ops, links))
         stays = np.zeros(links.count, bool)
-        sources = {key for key in links.first if isinstance(key[0], BlockArgument)}
+        sources = {key for key in links.first if isinstance(key[0], SSAValue) and not is_linked(key[0])}
         sources |= {axis_of(spot) for spot in spots if spot.position == RESULT and spot not in links.spots}
         borders: dict[_Border, Ints] = {}
         for spot in spots:

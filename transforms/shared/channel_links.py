@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ...dialects.dataflow import (
     BroadcastOp,
@@ -73,6 +73,11 @@ def axis_of(spot: Spot) -> Axis:
     return value, RESULT, spot.axis
 
 
+def is_linked(value: SSAValue) -> bool:
+    """Whether the operation that gives a value may link its axes: those with several results, such as loops, do not."""
+    return isinstance(value.owner, Operation) and len(value.owner.results) == 1
+
+
 @dataclass
 class ChannelLinks:
     """The nodes of all axes that were followed, and their links."""
@@ -113,7 +118,7 @@ class ChannelLinks:
         while waiting:
             owner, _, axis = waiting.pop()
             assert isinstance(owner, SSAValue)
-            around = [] if isinstance(owner, BlockArgument) else [(owner.owner, RESULT)]
+            around = [(owner.owner, RESULT)] if is_linked(owner) else []
             for op, position in [*around, *((use.operation, use.index) for use in owner.uses)]:
                 assert isinstance(op, Operation)
                 if op.parent is not _block(owner):

@@ -87,3 +87,22 @@ func.func @main(%x: tensor<1x1x3x3xf32>) -> tensor<1x3x3x1xf32> {
   %y = dataflow.matmul %t, %m : (tensor<1x3x3x5xf32>, tensor<5x1xf32>) -> tensor<1x3x3x1xf32>
   func.return %y : tensor<1x3x3x1xf32>
 }
+
+// -----
+
+// The second result of a loop, of another rank than the first, keeps its channels: what reads few of them gathers these.
+// CHECK-LABEL: func.func @main
+// CHECK: %h, %sum = dataflow.loop
+// CHECK: dataflow.matmul %{{.*}} : (tensor<1x2xf32>, tensor<2x8xf32>) -> tensor<1x8xf32>
+func.func @main(%x: tensor<3x1x4xf32>, %n: tensor<4xf32>) -> (tensor<1x8xf32>, tensor<4xf32>) {
+  %zero = dataflow.constant dense<0.0> : tensor<1x4xf32>
+  %weights = dataflow.constant dense<[[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+    [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0], [2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0]]> : tensor<4x8xf32>
+  %h, %sum = dataflow.loop 3 steps carry(%g = %n : tensor<4xf32>, %s = %zero : tensor<1x4xf32>) scan(%row = %x axis 0 : tensor<3x1x4xf32>) {
+    %more = dataflow.add %s, %row : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
+    %twice = dataflow.add %g, %g : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    dataflow.yield %twice, %more : tensor<4xf32>, tensor<1x4xf32>
+  }
+  %y = dataflow.matmul %sum, %weights : (tensor<1x4xf32>, tensor<4x8xf32>) -> tensor<1x8xf32>
+  func.return %y, %h : tensor<1x8xf32>, tensor<4xf32>
+}
