@@ -128,10 +128,12 @@ def check_answer(status: int, errors: str) -> str:
         return "ended by the signal"  # As every program before it has a handler.
     if (status, errors) == (0, ""):
         return "done"
-    # Python's own answer while it starts. No function of ours is running then, only the imports before the handler.
+    # Python's own answer while it starts. Of ours, only imports run then, or the function that sets the handler.
     assert "KeyboardInterrupt" in errors, (status, errors)
     frames = re.findall(r'File "(.+)", line \d+, in (.+)', errors)
     ours = [(Path(file), name) for file, name in frames if Path(file).is_relative_to(ROOT) and ".venv" not in file]
+    if ours[-1:] == [(ROOT / "support/interrupts.py", "end_on_interrupt")]:
+        return "the handler's start"
     allowed = [(ROOT / file, "<module>") for file in BEFORE_THE_HANDLER]
     assert [frame for frame in ours if frame not in allowed] == [], errors
     return "Python's start"
