@@ -98,7 +98,7 @@ def planned(network: Network, capacity: int) -> Residency | None:
         return None
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(seed=st.integers(0, 10**6), room=st.floats(1.0, 3.0))
 def test_random_networks(seed: int, room: float) -> None:
     network = random_network(seed)
@@ -111,7 +111,7 @@ def test_random_networks(seed: int, room: float) -> None:
         check(network, residency, capacity)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6), room=st.floats(1.0, 3.0))
 def test_what_was_decided_gives_the_same_places(seed: int, room: float) -> None:
     """As a text says it that was printed."""
@@ -121,7 +121,7 @@ def test_what_was_decided_gives_the_same_places(seed: int, room: float) -> None:
         assert plan_residency(network, capacity, residency.decided) == residency
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_values_that_are_given_to_the_host_go_there(seed: int) -> None:
     """All the others stay, as there is room; a value leaves, and comes back for a launch that reads it."""

@@ -33,7 +33,7 @@ def assert_valid(topology: Topology, mesh: Mesh, capacity: int, core_of: Cores) 
     objective=st.sampled_from(Objective),
     seed=st.integers(0, 9),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_within_the_capacity_and_the_same_for_the_same_seed(
     method: MapMethod, topology: Topology, mesh: Mesh, spare: int, objective: Objective, seed: int
 ) -> None:

@@ -67,6 +67,7 @@ def test_few_large_launches_are_tried_beside_small_ones(folder: Path) -> None:
     assert network.timing.total_cycles == large < small
 
 
+@pytest.mark.slow
 def test_all_of_a_small_chip_is_never_slower_than_no_budget(folder: Path) -> None:
     options = SubgraphOptions(cache=folder)
     needed = compile(convolutions(), "edge", subgraphs=options).executable.dram_bytes_used

@@ -49,6 +49,7 @@ def test_a_share_is_one_of_what_each_stage_needs() -> None:
         assert figures["peak_bytes"] <= figures["budget_bytes"]
 
 
+@pytest.mark.slow
 def test_a_budget_that_is_too_small_names_the_chip_and_one_that_is_enough() -> None:
     layers = dense_layers([16] * 3)
     with pytest.raises(BudgetError, match=r"a budget of 200 bytes of DRAM is too small: on chip \d, ") as raised:

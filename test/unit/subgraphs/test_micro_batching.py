@@ -33,6 +33,7 @@ def test_networks_keep_their_results(seed: int) -> None:
         assert difference(expected[name], value, pass_.semantic_effect) is None
 
 
+@pytest.mark.slow
 def test_a_batch_is_computed_a_few_frames_at_a_time() -> None:
     edge = load_chip("edge")
     shapes = {"input_3": (16, 48, 48, 3)}
