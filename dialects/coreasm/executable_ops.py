@@ -74,9 +74,13 @@ def _address(printer: Printer, value: IntegerAttr[I64]) -> None:
 @irdl_op_definition
 class NoteOp(IRDLOperation):
     """
-    A note of the executable: the network's work, where time goes, who made it.
+    A note of the executable: a text by its key, such as the name of the network, or how it was compiled.
 
+    ```syntax
+    coreasm.note $key `=` $value (`attributes` attr-dict)?
     ```
+
+    ```mlir
     coreasm.note "entry" = "main"
     ```
     """
@@ -107,10 +111,15 @@ class NoteOp(IRDLOperation):
 @irdl_op_definition
 class MemoryOp(IRDLOperation):
     """
-    Use of a memory: bytes used, and the part of it that is filled before the run, `bytes` from `image` on. What no
-    `coreasm.data` gives there is zero. Without the op, both follow from the data and the tensors.
+    The use of a memory (`dram` or `host`): the number of bytes used, and the range that is filled before the run, of
+    `bytes` bytes from the address `image` on. What no `coreasm.data` and no `coreasm.bytes` fills there is zero.
+    Without this operation, both follow from the data and the tensors.
 
+    ```syntax
+    coreasm.memory $space `used` $used `image` $image `bytes` $bytes (`attributes` attr-dict)?
     ```
+
+    ```mlir
     coreasm.memory dram used 70000 image 0x10000 bytes 1280
     ```
     """
@@ -151,10 +160,16 @@ class MemoryOp(IRDLOperation):
 @irdl_op_definition
 class DataOp(ReferenceOp):
     """
-    Bytes that lie in a memory before the run, by reference as `dataflow.weight` has them.
+    Bytes of a file that are in a memory before the run, from an address on. The reference is that of `dataflow.weight`.
 
+    ```syntax
+    coreasm.data $space $address `{` `source` `=` $source `,` `offset` `=` $offset `,` `bytes` `=` $bytes `,`
+      `sha256` `=` $sha256 (`,` attributes)? `}`
     ```
-    coreasm.data dram 0x10000 {source = "net.onnx", offset = 128 : i64, bytes = 48 : i64, sha256 = "..."}
+
+    ```mlir
+    coreasm.data dram 0x10000 {source = "net.onnx", offset = 128 : i64, bytes = 48 : i64,
+      sha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"}
     ```
     """
 
@@ -188,9 +203,13 @@ class DataOp(ReferenceOp):
 @irdl_op_definition
 class BytesOp(IRDLOperation):
     """
-    A few bytes that lie in a memory before the run, in the text.
+    Bytes that are in a memory before the run, from an address on, as hexadecimal digits.
 
+    ```syntax
+    coreasm.bytes $space $address $data (`attributes` attr-dict)?
     ```
+
+    ```mlir
     coreasm.bytes dram 0x10000 "00ff7e"
     ```
     """
@@ -236,9 +255,15 @@ class BytesOp(IRDLOperation):
 @irdl_op_definition
 class TensorOp(IRDLOperation):
     """
-    A tensor that the host or a reader of reports knows by name; `host` is its place in host memory, where it has one.
+    A tensor of the network: its role (`input`, `output`, ...), name, element type and shape, its address and bytes in
+    DRAM, and its address in host memory if it is there, too.
 
+    ```syntax
+    coreasm.tensor $role $tensor_name $type `[` $shape `]` `dram` $dram `bytes` $bytes (`host` $host)?
+      (`attributes` attr-dict)?
     ```
+
+    ```mlir
     coreasm.tensor input "x" f32 [4, 4] dram 0x1000 bytes 64 host 0x0
     ```
     """
@@ -311,9 +336,14 @@ class TensorOp(IRDLOperation):
 @irdl_op_definition
 class SourcesOp(IRDLOperation):
     """
-    The table of operations that words are from, in its order; a name may stand several times.
+    The table of the operations that instructions were made for. Instructions name these by their number in it; a name
+    may be in the table several times.
 
+    ```syntax
+    coreasm.sources `{` (`.source` string)* `}` (`attributes` attr-dict)?
     ```
+
+    ```mlir
     coreasm.sources {
       .source "conv/0"  // 0
     }
@@ -353,9 +383,13 @@ class SourcesOp(IRDLOperation):
 @irdl_op_definition
 class SetsOp(IRDLOperation):
     """
-    The table of core sets that messages go to, by which instructions name them.
+    The table of core sets, the receivers of messages. Instructions name these by their number in it.
 
+    ```syntax
+    coreasm.sets `{` (`.set` ranges of cores)* `}` (`attributes` attr-dict)?
     ```
+
+    ```mlir
     coreasm.sets {
       .set 0 to 3, 7  // 0
     }
@@ -422,9 +456,14 @@ class SetsOp(IRDLOperation):
 @irdl_op_definition
 class LaunchOp(IRDLOperation):
     """
-    What every core runs, started together by the controller's `ctl.launch`; launches are numbered as they stand.
+    The programs that the cores execute when the controller starts the launch (`ctl.launch`), and the values of their
+    parameters, u32 each. Launches are numbered in the order of the text.
 
+    ```syntax
+    coreasm.launch `{` (`.run` program `cores` ranges (`params` integers)?)* `}` (`attributes` attr-dict)?
     ```
+
+    ```mlir
     coreasm.launch {
       .run "worker" cores 0 to 2 params 8192, 1
       .run "idle" cores 3

@@ -76,7 +76,17 @@ class _ParserTokens:
 
 @irdl_attr_definition
 class AccessAttr(ParametrizedAttribute):
-    """An access descriptor: sizes and byte strides, outermost dimension first; unused outer dimensions left out."""
+    """
+    An access descriptor, 1 to 5 dimensions, the outermost first: the sizes, and the strides in bytes.
+
+    ```syntax
+    #coreasm.access< `[` sizes `]` `,` `[` strides `]` >
+    ```
+
+    ```mlir
+    #coreasm.access<[4, 16], [64, 4]>
+    ```
+    """
 
     name = "coreasm.access"
     sizes: DenseArrayBase[IntegerType]
@@ -332,7 +342,20 @@ class UnpackedOp(IRDLOperation, abc.ABC):
 
 @irdl_op_definition
 class UnpackedProgramOp(UnpackedOp):
-    """The program of a class of cores, an op an instruction."""
+    """
+    The program of a class of cores, with an operation for each instruction, for passes that rewrite instructions.
+    `descs` are its access descriptors, which instructions name by their number: d0, d1, ...
+
+    ```mlir
+    coreasm.unpacked_program @worker descs [#coreasm.access<[16], [4]>] {
+      coreasm.load f32 [0x0, d0], dram[0x1000, d0] signal(vpu)
+      coreasm.loop count = 5 {
+        coreasm.add f32 [0x40, d0], [0x0, d0], 1.5 wait(load) from "relu"
+      }
+      coreasm.halt
+    }
+    ```
+    """
 
     name = "coreasm.unpacked_program"
     CONTROLLER: ClassVar[bool] = False
@@ -349,7 +372,25 @@ class UnpackedProgramOp(UnpackedOp):
 
 @irdl_op_definition
 class UnpackedControllerOp(UnpackedOp):
-    """The controller's program, an op an instruction."""
+    """
+    The program of the chip's controller, with an operation for each instruction.
+
+    ```mlir
+    module attributes {manycore.chip = #manycore.chip<"tiny">} {
+      coreasm.program @idle {
+        halt
+      }
+      coreasm.launch {
+        .run "idle" cores 0 to 3
+      }
+      coreasm.unpacked_controller {
+        coreasm.ctl.launch launch(0)
+        coreasm.ctl.join launch(0)
+        coreasm.ctl.halt
+      }
+    }
+    ```
+    """
 
     name = "coreasm.unpacked_controller"
     CONTROLLER: ClassVar[bool] = True

@@ -125,9 +125,14 @@ def _parse(parser: Parser, controller: bool) -> tuple[Code, BlockParser, list[in
 @irdl_op_definition
 class ProgramOp(PackedOp):
     """
-    The program of a class of cores, packed.
+    The program of a class of cores in one operation. Its properties are the arrays of the executable; it is printed as
+    instructions, one a line, without the prefix `coreasm.`. `.desc` defines an access descriptor: sizes, then strides.
 
+    ```syntax
+    coreasm.program $sym_name `{` (`.desc` `[` sizes `]` `[` strides `]`)* instructions `}` attr-dict-with-keyword
     ```
+
+    ```mlir
     coreasm.program @worker {
       .desc [16] [4]  // d0
       load f32 [0x0, d0], dram[0x1000, d0] signal(vpu) param(addr1 = 0) from "conv/0"
@@ -162,13 +167,26 @@ class ProgramOp(PackedOp):
 @irdl_op_definition
 class ControllerOp(PackedOp):
     """
-    The program of the chip's controller, packed. It starts all else, so that it is verified with the whole executable.
+    The program of the chip's controller in one operation, printed as `coreasm.program`. The controller starts all other
+    programs; the executable around it is verified with it.
 
+    ```syntax
+    coreasm.controller `{` instructions `}` attr-dict-with-keyword
     ```
-    coreasm.controller {
-      ctl.launch launch(0)
-      ctl.join launch(0)
-      ctl.halt
+
+    ```mlir
+    module attributes {manycore.chip = #manycore.chip<"tiny">} {
+      coreasm.program @idle {
+        halt
+      }
+      coreasm.launch {
+        .run "idle" cores 0 to 3
+      }
+      coreasm.controller {
+        ctl.launch launch(0)
+        ctl.join launch(0)
+        ctl.halt
+      }
     }
     ```
     """

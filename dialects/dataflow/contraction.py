@@ -180,12 +180,13 @@ class MatmulOp(ContractionOp):
     Matrix product [..., M, K] x [..., K, N] -> [..., M, N]; batch dimensions broadcast. With `transpose_a` the first
     operand is [..., K, M], with `transpose_b` the second is [..., N, K].
 
-    Sums run in f32 for f16 and bf16 and in i32 for 8-bit and 16-bit integers (whose result is i32). With `nonzero
-    [0.4]`, about so much of the first operand is expected not to be zero. An operand of 8-bit integers beside one of
-    floats is widened to these by the core that multiplies.
+    Sums are computed in f32 for f16 and bf16, and in i32 for 8-bit and 16-bit integers (the result is i32). `nonzero
+    [0.4]` is an estimate, for planning: the share of the first operand's elements that are not zero. If one operand has
+    8-bit integers and the other floats, each core converts the integers to that float type.
+
     Iteration space: (batch..., M, N, K).
 
-    ```
+    ```mlir
     %2 = dataflow.matmul %0, %1 transpose_b : (tensor<2x3x4xf32>, tensor<5x4xf32>) -> tensor<2x3x5xf32>
     ```
     """
@@ -312,13 +313,13 @@ class MatmulOp(ContractionOp):
 class ConvOp(SlidingOp, ContractionOp):
     """
     Convolution (without flipping the kernel) of [N, C, S...] with weights [O, C / groups, K...], over 1 to 3 spatial
-    dimensions. Positions outside the operand count as 0, or of integers as `pad_value`, the zero point of quantised
-    values. There is no bias operand: a bias is an `add` of [1, O, 1...].
-    Weights of 8-bit integers beside an operand of floats are widened to these by the core that multiplies.
+    dimensions. Positions outside of the operand count as 0; those of integers as `pad_value`, the zero point of
+    quantised values. There is no bias operand: a bias is an `add` of [1, O, 1...]. `nonzero` is as in `matmul`. If the
+    operand has floats and the weights have 8-bit integers, each core converts the weights.
 
     Iteration space: (N, O, spatial dimensions of the result..., C / groups, K...).
 
-    ```
+    ```mlir
     %2 = dataflow.conv %0, %1 strides [2, 2] dilations [1, 1] pad [1, 1] to [1, 1] groups 1
       : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x4x4xf32>
     ```

@@ -70,7 +70,7 @@ class UnaryOp(ElementwiseOp, abc.ABC):
         """The result type for this operand; raises VerifyException for element types without this function."""
         element = element_of(operand)
         if not any(accepts(element) for accepts in cls.ACCEPTS):
-            raise VerifyException(f"operand has element type {element}: expected {describe(cls.ACCEPTS)}")
+            raise VerifyException(f"operand has element type {element}: expected {describe_types(cls.ACCEPTS)}")
         return tensor(cls.result_element(element), shape_of(operand))
 
     @classmethod
@@ -88,14 +88,20 @@ class UnaryOp(ElementwiseOp, abc.ABC):
 _KIND_NAMES: dict[Callable[[Attribute], bool], str] = {is_float: "float", is_integer: "integer", is_bool: "i1"}
 
 
-def describe(accepted: Sequence[Callable[[Attribute], bool]]) -> str:
+def describe_types(accepted: Sequence[Callable[[Attribute], bool]]) -> str:
     """Words for a set of classes of element types."""
     return " or ".join(_KIND_NAMES[one] for one in accepted)
 
 
 @irdl_op_definition
 class NegOp(UnaryOp):
-    """-x"""
+    """
+    -x of each element x. The smallest signed integer stays as it is.
+
+    ```mlir
+    %1 = dataflow.neg %0 : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    """
 
     name = "dataflow.neg"
     ACCEPTS: ClassVar = (is_float, is_integer)
@@ -103,7 +109,13 @@ class NegOp(UnaryOp):
 
 @irdl_op_definition
 class AbsOp(UnaryOp):
-    """|x|"""
+    """
+    |x| of each element x. The smallest signed integer stays as it is.
+
+    ```mlir
+    %1 = dataflow.abs %0 : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    """
 
     name = "dataflow.abs"
     ACCEPTS: ClassVar = (is_float, is_integer)
@@ -111,7 +123,13 @@ class AbsOp(UnaryOp):
 
 @irdl_op_definition
 class ExpOp(UnaryOp):
-    """e to the x"""
+    """
+    e to the power of x, for each element x.
+
+    ```mlir
+    %1 = dataflow.exp %0 : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    """
 
     name = "dataflow.exp"
     PASSES: ClassVar = SLOW_PASSES
@@ -119,7 +137,13 @@ class ExpOp(UnaryOp):
 
 @irdl_op_definition
 class LogOp(UnaryOp):
-    """Natural logarithm."""
+    """
+    The natural logarithm of each element; NaN for negative numbers.
+
+    ```mlir
+    %1 = dataflow.log %0 : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    """
 
     name = "dataflow.log"
     PASSES: ClassVar = SLOW_PASSES
@@ -127,7 +151,13 @@ class LogOp(UnaryOp):
 
 @irdl_op_definition
 class SqrtOp(UnaryOp):
-    """Square root."""
+    """
+    The square root of each element; NaN for negative numbers.
+
+    ```mlir
+    %1 = dataflow.sqrt %0 : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    """
 
     name = "dataflow.sqrt"
     PASSES: ClassVar = SLOW_PASSES
@@ -135,7 +165,13 @@ class SqrtOp(UnaryOp):
 
 @irdl_op_definition
 class RsqrtOp(UnaryOp):
-    """1 / sqrt(x)"""
+    """
+    1 / sqrt(x) of each element x.
+
+    ```mlir
+    %1 = dataflow.rsqrt %0 : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    """
 
     name = "dataflow.rsqrt"
     PASSES: ClassVar = SLOW_PASSES
@@ -143,7 +179,13 @@ class RsqrtOp(UnaryOp):
 
 @irdl_op_definition
 class ReciprocalOp(UnaryOp):
-    """1 / x"""
+    """
+    1 / x of each element x.
+
+    ```mlir
+    %1 = dataflow.reciprocal %0 : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    """
 
     name = "dataflow.reciprocal"
     PASSES: ClassVar = SLOW_PASSES
@@ -151,7 +193,13 @@ class ReciprocalOp(UnaryOp):
 
 @irdl_op_definition
 class TanhOp(UnaryOp):
-    """Hyperbolic tangent."""
+    """
+    The hyperbolic tangent of each element.
+
+    ```mlir
+    %1 = dataflow.tanh %0 : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    """
 
     name = "dataflow.tanh"
     PASSES: ClassVar = SLOW_PASSES
@@ -159,7 +207,13 @@ class TanhOp(UnaryOp):
 
 @irdl_op_definition
 class SigmoidOp(UnaryOp):
-    """1 / (1 + exp(-x)), without overflow for any x."""
+    """
+    1 / (1 + exp(-x)) of each element x, without overflow for any x.
+
+    ```mlir
+    %1 = dataflow.sigmoid %0 : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    """
 
     name = "dataflow.sigmoid"
     PASSES: ClassVar = SLOW_PASSES
@@ -167,7 +221,13 @@ class SigmoidOp(UnaryOp):
 
 @irdl_op_definition
 class ErfOp(UnaryOp):
-    """Gauss error function."""
+    """
+    The Gauss error function of each element.
+
+    ```mlir
+    %1 = dataflow.erf %0 : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    """
 
     name = "dataflow.erf"
     PASSES: ClassVar = SLOW_PASSES
@@ -175,28 +235,52 @@ class ErfOp(UnaryOp):
 
 @irdl_op_definition
 class FloorOp(UnaryOp):
-    """Largest integer value not above x."""
+    """
+    The largest integral value that is not above x, for each element x.
+
+    ```mlir
+    %1 = dataflow.floor %0 : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    """
 
     name = "dataflow.floor"
 
 
 @irdl_op_definition
 class CeilOp(UnaryOp):
-    """Smallest integer value not below x."""
+    """
+    The smallest integral value that is not below x, for each element x.
+
+    ```mlir
+    %1 = dataflow.ceil %0 : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    """
 
     name = "dataflow.ceil"
 
 
 @irdl_op_definition
 class RoundOp(UnaryOp):
-    """Nearest integer value, halves to the even one."""
+    """
+    The integral value nearest to each element; of two that are equally near, the even one.
+
+    ```mlir
+    %1 = dataflow.round %0 : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    """
 
     name = "dataflow.round"
 
 
 @irdl_op_definition
 class SignOp(UnaryOp):
-    """-1, 0 or 1; NaN stays NaN."""
+    """
+    -1, 0 or 1, the sign of each element; NaN stays NaN.
+
+    ```mlir
+    %1 = dataflow.sign %0 : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    """
 
     name = "dataflow.sign"
     ACCEPTS: ClassVar = (is_float, is_integer)
@@ -204,7 +288,13 @@ class SignOp(UnaryOp):
 
 @irdl_op_definition
 class SinOp(UnaryOp):
-    """Sine of x in radians."""
+    """
+    The sine of each element, in radians.
+
+    ```mlir
+    %1 = dataflow.sin %0 : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    """
 
     name = "dataflow.sin"
     PASSES: ClassVar = SLOW_PASSES
@@ -212,7 +302,13 @@ class SinOp(UnaryOp):
 
 @irdl_op_definition
 class CosOp(UnaryOp):
-    """Cosine of x in radians."""
+    """
+    The cosine of each element, in radians.
+
+    ```mlir
+    %1 = dataflow.cos %0 : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    """
 
     name = "dataflow.cos"
     PASSES: ClassVar = SLOW_PASSES
@@ -220,7 +316,13 @@ class CosOp(UnaryOp):
 
 @irdl_op_definition
 class NotOp(UnaryOp):
-    """Logical on i1, bitwise on integers."""
+    """
+    The logical complement of i1, the bitwise complement of integers.
+
+    ```mlir
+    %1 = dataflow.not %0 : (tensor<4xi1>) -> tensor<4xi1>
+    ```
+    """
 
     name = "dataflow.not"
     ACCEPTS: ClassVar = (is_bool, is_integer)
@@ -228,7 +330,13 @@ class NotOp(UnaryOp):
 
 @irdl_op_definition
 class ReluOp(UnaryOp):
-    """max(x, 0); NaN stays NaN."""
+    """
+    max(x, 0) of each element x; NaN stays NaN.
+
+    ```mlir
+    %1 = dataflow.relu %0 : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+    """
 
     name = "dataflow.relu"
     ACCEPTS: ClassVar = (is_float, is_integer)
@@ -244,14 +352,26 @@ class FloatPredicateOp(UnaryOp, abc.ABC):
 
 @irdl_op_definition
 class IsNanOp(FloatPredicateOp):
-    """Whether x is not a number."""
+    """
+    Whether each element is NaN.
+
+    ```mlir
+    %1 = dataflow.isnan %0 : (tensor<4xf32>) -> tensor<4xi1>
+    ```
+    """
 
     name = "dataflow.isnan"
 
 
 @irdl_op_definition
 class IsInfOp(FloatPredicateOp):
-    """Whether x is +inf or -inf."""
+    """
+    Whether each element is an infinity, of either sign.
+
+    ```mlir
+    %1 = dataflow.isinf %0 : (tensor<4xf32>) -> tensor<4xi1>
+    ```
+    """
 
     name = "dataflow.isinf"
 
@@ -259,9 +379,10 @@ class IsInfOp(FloatPredicateOp):
 @irdl_op_definition
 class CastOp(ElementwiseOp):
     """
-    Conversion of element types: float to integer truncates, anything to i1 is `!= 0`, i1 to anything gives 0 or 1.
+    Conversion of element types: floats become integers by truncation, anything becomes i1 by `!= 0`, and i1 becomes 0
+    or 1.
 
-    ```
+    ```mlir
     %1 = dataflow.cast %0 : (tensor<4xi64>) -> tensor<4xf32>
     ```
     """
@@ -284,9 +405,9 @@ class CastOp(ElementwiseOp):
 @irdl_op_definition
 class BitcastOp(ElementwiseOp):
     """
-    The same bits as elements of another type of as many; not of i1, whose byte holds one bit.
+    The same bits as elements of another type, which has as many bytes. i1 is not allowed: its byte holds one bit.
 
-    ```
+    ```mlir
     %1 = dataflow.bitcast %0 : (tensor<4xf32>) -> tensor<4xi32>
     ```
     """
@@ -337,7 +458,8 @@ class BinaryOp(ElementwiseOp, abc.ABC):
         """The result type; raises VerifyException for operands that do not fit."""
         result = infer_binary(lhs, rhs)
         if not any(accepts(result.element_type) for accepts in cls.ACCEPTS):
-            raise VerifyException(f"operands have element type {result.element_type}: expected {describe(cls.ACCEPTS)}")
+            expected = describe_types(cls.ACCEPTS)
+            raise VerifyException(f"operands have element type {result.element_type}: expected {expected}")
         return result
 
     def expected_type(self) -> Tensor:
@@ -349,28 +471,52 @@ class BinaryOp(ElementwiseOp, abc.ABC):
 
 @irdl_op_definition
 class AddOp(BinaryOp):
-    """a + b"""
+    """
+    a + b. Operands of different shapes broadcast by numpy's rules.
+
+    ```mlir
+    %2 = dataflow.add %0, %1 : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+    ```
+    """
 
     name = "dataflow.add"
 
 
 @irdl_op_definition
 class SubOp(BinaryOp):
-    """a - b"""
+    """
+    a - b. Operands of different shapes broadcast by numpy's rules.
+
+    ```mlir
+    %2 = dataflow.sub %0, %1 : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+    ```
+    """
 
     name = "dataflow.sub"
 
 
 @irdl_op_definition
 class MulOp(BinaryOp):
-    """a * b"""
+    """
+    a * b. Operands of different shapes broadcast by numpy's rules.
+
+    ```mlir
+    %2 = dataflow.mul %0, %1 : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+    ```
+    """
 
     name = "dataflow.mul"
 
 
 @irdl_op_definition
 class DivOp(BinaryOp):
-    """a / b; integers truncate towards zero."""
+    """
+    a / b. The quotient of integers is rounded towards zero, and is 0 where the divisor is 0.
+
+    ```mlir
+    %2 = dataflow.div %0, %1 : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+    ```
+    """
 
     name = "dataflow.div"
     PASSES: ClassVar = SLOW_PASSES
@@ -378,7 +524,13 @@ class DivOp(BinaryOp):
 
 @irdl_op_definition
 class PowOp(BinaryOp):
-    """a to the b."""
+    """
+    a to the power of b; with a negative b, the power of an integer is rounded towards zero.
+
+    ```mlir
+    %2 = dataflow.pow %0, %1 : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+    ```
+    """
 
     name = "dataflow.pow"
     PASSES: ClassVar = SLOW_PASSES
@@ -386,21 +538,40 @@ class PowOp(BinaryOp):
 
 @irdl_op_definition
 class MaximumOp(BinaryOp):
-    """The larger one; NaN if one is NaN."""
+    """
+    The larger of a and b; NaN where one of them is NaN.
+
+    ```mlir
+    %2 = dataflow.maximum %0, %1 : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+    ```
+    """
 
     name = "dataflow.maximum"
 
 
 @irdl_op_definition
 class MinimumOp(BinaryOp):
-    """The smaller one; NaN if one is NaN."""
+    """
+    The smaller of a and b; NaN where one of them is NaN.
+
+    ```mlir
+    %2 = dataflow.minimum %0, %1 : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+    ```
+    """
 
     name = "dataflow.minimum"
 
 
 @irdl_op_definition
 class ModOp(BinaryOp):
-    """Remainder with the divisor's sign (Python's %)."""
+    """
+    The remainder of a / b with the sign of the divisor b, as Python's `%`. Of integers it is 0 where the divisor is
+    0.
+
+    ```mlir
+    %2 = dataflow.mod %0, %1 : (tensor<2x4xi32>, tensor<4xi32>) -> tensor<2x4xi32>
+    ```
+    """
 
     name = "dataflow.mod"
     PASSES: ClassVar = SLOW_PASSES
@@ -408,7 +579,14 @@ class ModOp(BinaryOp):
 
 @irdl_op_definition
 class FmodOp(BinaryOp):
-    """Remainder with the dividend's sign (C's fmod)."""
+    """
+    The remainder of a / b with the sign of the dividend a, as C's `fmod`. Of integers it is 0 where the divisor is
+    0.
+
+    ```mlir
+    %2 = dataflow.fmod %0, %1 : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+    ```
+    """
 
     name = "dataflow.fmod"
     PASSES: ClassVar = SLOW_PASSES
@@ -422,21 +600,39 @@ class BitwiseOp(BinaryOp, abc.ABC):
 
 @irdl_op_definition
 class AndOp(BitwiseOp):
-    """a and b"""
+    """
+    Both a and b: logical on i1, bitwise on integers.
+
+    ```mlir
+    %2 = dataflow.and %0, %1 : (tensor<2x4xi1>, tensor<4xi1>) -> tensor<2x4xi1>
+    ```
+    """
 
     name = "dataflow.and"
 
 
 @irdl_op_definition
 class OrOp(BitwiseOp):
-    """a or b"""
+    """
+    a or b or both: logical on i1, bitwise on integers.
+
+    ```mlir
+    %2 = dataflow.or %0, %1 : (tensor<2x4xi1>, tensor<4xi1>) -> tensor<2x4xi1>
+    ```
+    """
 
     name = "dataflow.or"
 
 
 @irdl_op_definition
 class XorOp(BitwiseOp):
-    """Either a or b, not both."""
+    """
+    Either a or b, not both: logical on i1, bitwise on integers.
+
+    ```mlir
+    %2 = dataflow.xor %0, %1 : (tensor<2x4xi1>, tensor<4xi1>) -> tensor<2x4xi1>
+    ```
+    """
 
     name = "dataflow.xor"
 
@@ -449,14 +645,26 @@ class ShiftOp(BinaryOp, abc.ABC):
 
 @irdl_op_definition
 class ShiftLeftOp(ShiftOp):
-    """a << b"""
+    """
+    a shifted left by b bits, zeros coming in.
+
+    ```mlir
+    %2 = dataflow.shift_left %0, %1 : (tensor<2x4xui8>, tensor<4xui8>) -> tensor<2x4xui8>
+    ```
+    """
 
     name = "dataflow.shift_left"
 
 
 @irdl_op_definition
 class ShiftRightOp(ShiftOp):
-    """a >> b, arithmetic for signed integers."""
+    """
+    a shifted right by b bits: of signed integers copies of the sign come in, of unsigned ones zeros.
+
+    ```mlir
+    %2 = dataflow.shift_right %0, %1 : (tensor<2x4xui8>, tensor<4xui8>) -> tensor<2x4xui8>
+    ```
+    """
 
     name = "dataflow.shift_right"
 
@@ -474,7 +682,13 @@ class Predicate(StrEnum):
 
 @irdl_attr_definition
 class PredicateAttr(EnumAttribute[Predicate], SpacedOpaqueSyntaxAttribute):
-    """A predicate as an attribute: `eq`, `ne`, `lt`, `le`, `gt` or `ge`."""
+    """
+    How `dataflow.compare` compares: equal, not equal, less, less or equal, greater, greater or equal.
+
+    ```mlir
+    #dataflow<predicate lt>
+    ```
+    """
 
     name = "dataflow.predicate"
 
@@ -482,9 +696,10 @@ class PredicateAttr(EnumAttribute[Predicate], SpacedOpaqueSyntaxAttribute):
 @irdl_op_definition
 class CompareOp(ElementwiseOp):
     """
-    Comparison with an i1 result. Every comparison with NaN but `ne` is false.
+    Comparison of a with b, element by element, with an i1 result. Every comparison with NaN is false, except `ne`.
+    Operands have one element type, and broadcast by numpy's rules.
 
-    ```
+    ```mlir
     %2 = dataflow.compare lt %0, %1 : (tensor<4xf32>, tensor<1xf32>) -> tensor<4xi1>
     ```
     """
@@ -516,9 +731,10 @@ class CompareOp(ElementwiseOp):
 @irdl_op_definition
 class SelectOp(ElementwiseOp):
     """
-    Elements of `on_true` where the condition holds, of `on_false` elsewhere; all three broadcast.
+    Elements of `on_true` where the condition (i1) is true, and of `on_false` elsewhere. All three broadcast by numpy's
+    rules.
 
-    ```
+    ```mlir
     %3 = dataflow.select %0, %1, %2 : (tensor<4xi1>, tensor<4xf32>, tensor<1xf32>) -> tensor<4xf32>
     ```
     """

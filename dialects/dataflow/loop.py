@@ -55,7 +55,18 @@ class Along:
 
 @irdl_op_definition
 class YieldOp(IRDLOperation):
-    """Ends the body of a loop: the carried values of the next step, then those of this step that are stacked."""
+    """
+    Ends the body of a loop: the carried values for the next step, and then the values of this step that are stacked.
+
+    ```mlir
+    %last, %all = dataflow.loop 48 steps carry(%h = %h0 : tensor<1x64xf32>) scan(%row = %x axis 0 : tensor<48x1x64xf32>)
+        stack(axis 0 backwards : tensor<48x1x64xf32>) {
+      %sum = dataflow.add %row, %h : (tensor<1x64xf32>, tensor<1x64xf32>) -> tensor<1x64xf32>
+      %next = dataflow.tanh %sum : (tensor<1x64xf32>) -> tensor<1x64xf32>
+      dataflow.yield %next, %next : tensor<1x64xf32>, tensor<1x64xf32>
+    }
+    ```
+    """
 
     name = "dataflow.yield"
     values = var_operand_def(TensorType)
@@ -69,18 +80,25 @@ class YieldOp(IRDLOperation):
 @irdl_op_definition
 class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     """
-    Runs its body once for each step, one after the other.
+    Executes its body once for each step, in order.
 
-    - `carry`: values that each step hands on to the next; the body yields them first. The results after the last step.
-    - `scan`: tensors with a value for each step along an axis, which the body sees without that axis; `backwards`: the
-      last of them first.
-    - `stack`: further values that the body yields, those of all steps together along an axis, in the order of the steps
-      or `backwards`.
+    - `carry`: values that are passed from each step to the next. The body yields them first; the results are their
+      values after the last step.
+    - `scan`: tensors with one value for each step along an axis; the body sees the value of its step, without that
+      axis. `backwards`: from the last to the first.
+    - `stack`: further values that the body yields; the result is a tensor of those of all steps along an axis, in the
+      order of the steps or `backwards`.
 
-    The body also reads what is defined before the loop, the same in all steps. It has no number of the step: where one
-    is needed, an `iota` is scanned. Of no steps, the results are the initial values, and tensors without elements.
+    The body may also read values that are defined before the loop. It does not know the number of its step: scan an
+    `iota` for that. If there are no steps, the results are the initial values, and tensors without elements.
 
+    ```syntax
+    dataflow.loop $steps `steps` (`carry` `(` (%inside `=` %initial `:` type),* `)`)?
+      (`scan` `(` (%inside `=` %scanned `axis` integer `backwards`? `:` type),* `)`)?
+      (`stack` `(` (`axis` integer `backwards`? `:` type),* `)`)? attr-dict-with-keyword $body
     ```
+
+    ```mlir
     %last, %all = dataflow.loop 48 steps carry(%h = %h0 : tensor<1x64xf32>) scan(%row = %x axis 0 : tensor<48x1x64xf32>)
         stack(axis 0 backwards : tensor<48x1x64xf32>) {
       %sum = dataflow.add %row, %h : (tensor<1x64xf32>, tensor<1x64xf32>) -> tensor<1x64xf32>

@@ -44,9 +44,9 @@ class MovementOp(TiledOp):
 @irdl_op_definition
 class TransposeOp(MovementOp):
     """
-    Reorders dimensions: dimension d of the result is dimension `permutation[d]` of the operand.
+    Permutes dimensions: dimension d of the result is dimension `permutation[d]` of the operand.
 
-    ```
+    ```mlir
     %1 = dataflow.transpose %0 [1, 0] : (tensor<4x5xf32>) -> tensor<5x4xf32>
     ```
     """
@@ -94,9 +94,10 @@ class TransposeOp(MovementOp):
 @irdl_op_definition
 class SliceOp(MovementOp):
     """
-    Elements `starts[d] + i * steps[d]` for i below `sizes[d]`; steps may be negative, not 0.
+    A part of a tensor: in dimension d the elements `starts[d] + i * steps[d]` for i from 0 to `sizes[d] - 1`. Steps may
+    be negative, but not 0.
 
-    ```
+    ```mlir
     %1 = dataflow.slice %0 starts [3] sizes [4] steps [-1] : (tensor<9xf32>) -> tensor<4xf32>
     ```
     """
@@ -153,9 +154,9 @@ class SliceOp(MovementOp):
 @irdl_op_definition
 class ConcatOp(MovementOp):
     """
-    Operands one after the other along an axis.
+    Concatenates tensors along an axis. They have equal sizes in all other dimensions.
 
-    ```
+    ```mlir
     %2 = dataflow.concat %0, %1 axis 0 : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<6x3xf32>
     ```
     """
@@ -245,9 +246,10 @@ def scalar_attr(value: float | Attribute, element_type: Attribute) -> FloatAttr 
 @irdl_op_definition
 class PadOp(MovementOp):
     """
-    Puts `low[d]` values before, `high[d]` after and `interior[d]` between the elements of dimension d.
+    Inserts copies of `value`: in dimension d, `low[d]` before the elements, `high[d]` after them, and `interior[d]`
+    between two neighbours. None is negative.
 
-    ```
+    ```mlir
     %1 = dataflow.pad %0 low [1] high [2] interior [0] value 0.0 : f32 : (tensor<4xf32>) -> tensor<7xf32>
     ```
     """
@@ -342,9 +344,9 @@ class PadOp(MovementOp):
 @irdl_op_definition
 class BroadcastOp(MovementOp):
     """
-    Repeats an operand along new or unit dimensions, by numpy's rules.
+    Repeats a tensor along new dimensions and along those of size 1, by numpy's rules.
 
-    ```
+    ```mlir
     %1 = dataflow.broadcast %0 : (tensor<4x1xf32>) -> tensor<3x4x5xf32>
     ```
     """
@@ -379,10 +381,10 @@ class BroadcastOp(MovementOp):
 @irdl_op_definition
 class GatherOp(MovementOp):
     """
-    Rows of `data` along an axis, chosen by `indices` (i32 or i64; negative ones count from the end):
-    result[a..., i..., b...] = data[a..., indices[i...], b...].
+    Rows of `data` along an axis, selected by `indices` (i32 or i64; negative ones count from the end): result[a...,
+    i..., b...] = data[a..., indices[i...], b...].
 
-    ```
+    ```mlir
     %2 = dataflow.gather %0, %1 axis 1 : (tensor<4x5x6xf32>, tensor<2x3xi64>) -> tensor<4x2x3x6xf32>
     ```
     """
@@ -444,9 +446,9 @@ class GatherOp(MovementOp):
 @irdl_op_definition
 class IotaOp(MovementOp):
     """
-    Each element is its own position along an axis: 0, 1, 2 ...
+    Each element is its own position along an axis: 0, 1, 2, ...
 
-    ```
+    ```mlir
     %0 = dataflow.iota axis 1 : tensor<2x5xi64>
     ```
     """

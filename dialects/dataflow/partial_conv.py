@@ -27,12 +27,13 @@ from .types import Tensor, element_of, is_float, shape_of, tensor, tensor_of
 @irdl_op_definition
 class PartialConvOp(SlidingOp, TiledOp):
     """
-    The convolution of one image [1, C, S...] with weights [O, C, K...], its input channels in `parts` equal groups:
-    result p is the sum over group p alone. The sum of all parts is the convolution.
+    The convolution of one image [1, C, S...] with weights [O, C, K...], with the input channels in `parts` groups of
+    equal size. Element p of the result's first dimension is the sum over group p alone; the sum of all parts is the
+    convolution.
 
     Iteration space: (part, O, spatial dimensions of the result..., C / parts, K...).
 
-    ```
+    ```mlir
     %2 = dataflow.partial_conv %0, %1 parts 2 strides [1, 1] dilations [1, 1] pad [0, 0] to [0, 0]
       : (tensor<1x6x8x8xf32>, tensor<4x6x1x1xf32>) -> tensor<2x4x8x8xf32>
     ```

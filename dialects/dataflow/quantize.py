@@ -24,10 +24,10 @@ LIMITS: dict[Attribute, tuple[int, int]] = {i8: (-128, 127), ui8: (0, 255)}
 @irdl_op_definition
 class QuantizeOp(ElementwiseOp):
     """
-    round(x * scale) + zero as 8-bit integers, saturated: x in i32 is converted to f32, the product is rounded in f32,
-    and halves go to even. Of NaN the result is unspecified.
+    round(x * scale) + zero as i8 or ui8, saturated. x (f32 or i32) is converted to f32, the product is rounded to f32,
+    and then to the nearest integer, of two the even one. The result for NaN is unspecified.
 
-    ```
+    ```mlir
     %2 = dataflow.quantize %0, %1 zero -128 : (tensor<1x4x8x8xi32>, tensor<4x1x1xf32>) -> tensor<1x4x8x8xi8>
     ```
     """

@@ -30,7 +30,13 @@ class Reduction(StrEnum):
 
 @irdl_attr_definition
 class ReductionAttr(EnumAttribute[Reduction], SpacedOpaqueSyntaxAttribute):
-    """A kind of reduction as an attribute: `sum`, `max`, `min` or `prod`."""
+    """
+    How a reduction combines elements: their sum, maximum, minimum or product.
+
+    ```mlir
+    #dataflow<reduction sum>
+    ```
+    """
 
     name = "dataflow.reduction"
 
@@ -71,11 +77,11 @@ def _no_bool(operand: Value) -> None:
 @irdl_op_definition
 class ReduceOp(TiledOp):
     """
-    Joins all elements along some axes; these stay in the result with size 1.
+    Combines all elements along some axes, which have size 1 in the result.
 
     Iteration space: the dimensions of the operand.
 
-    ```
+    ```mlir
     %1 = dataflow.reduce sum %0 axes [1, 2] : (tensor<4x5x6xf32>) -> tensor<4x1x1xf32>
     ```
     """
@@ -177,10 +183,10 @@ class AxisOp(TiledOp, abc.ABC):
 @irdl_op_definition
 class ArgReduceOp(AxisOp):
     """
-    Index (i64) of the first largest or smallest element along an axis, which stays with size 1. Where there is a NaN,
-    the index of the first one.
+    The index (i64) of the first largest (`max`) or smallest (`min`) element along an axis, which has size 1 in the
+    result. If there is a NaN, the index of the first one.
 
-    ```
+    ```mlir
     %1 = dataflow.arg_reduce max %0 axis 1 : (tensor<4x5xf32>) -> tensor<4x1xi64>
     ```
     """
@@ -223,9 +229,10 @@ class ArgReduceOp(AxisOp):
 @irdl_op_definition
 class CumsumOp(AxisOp):
     """
-    Running sums along an axis: `exclusive` leaves out the element itself, `reverse` runs from the end.
+    Running sums along an axis: each element of the result is the sum of the operand's elements up to the same position.
+    `exclusive` leaves out the element at that position, `reverse` sums from the end.
 
-    ```
+    ```mlir
     %1 = dataflow.cumsum %0 axis 0 exclusive reverse : (tensor<4xf32>) -> tensor<4xf32>
     ```
     """
@@ -272,12 +279,13 @@ class CumsumOp(AxisOp):
 @irdl_op_definition
 class ReduceWindowOp(SlidingOp, TiledOp):
     """
-    Joins the elements of each window; window, strides, dilations and padding have one entry for each dimension of the
-    operand (1, 1, 1, 0 and 0 where nothing happens). Positions outside the operand hold the identity of the kind.
+    Combines the elements of each window. Window, strides, dilations and padding have one entry for each dimension of
+    the operand (1, 1, 1, 0 and 0 for dimensions without windows). Positions outside of the operand hold the identity of
+    the kind of reduction.
 
     Iteration space: (dimensions of the result..., window dimensions of size > 1...).
 
-    ```
+    ```mlir
     %1 = dataflow.reduce_window max %0 window [1, 1, 2, 2] strides [1, 1, 2, 2] dilations [1, 1, 1, 1]
       pad [0, 0, 0, 0] to [0, 0, 1, 1] : (tensor<1x3x7x7xf32>) -> tensor<1x3x4x4xf32>
     ```

@@ -73,7 +73,7 @@ class ReshapeOp(TiledOp):
     """
     The same elements, in row-major order, in another shape.
 
-    ```
+    ```mlir
     %1 = dataflow.reshape %0 : (tensor<4x6xf32>) -> tensor<2x12xf32>
     ```
     """

@@ -27,7 +27,13 @@ class ScatterMode(StrEnum):
 
 @irdl_attr_definition
 class ScatterModeAttr(EnumAttribute[ScatterMode], SpacedOpaqueSyntaxAttribute):
-    """A mode of a scatter as an attribute: `set`, `add` or `max`."""
+    """
+    How a scatter changes a row of `data`: sets it, adds to it, or keeps the maximum.
+
+    ```mlir
+    #dataflow<scatter_mode add>
+    ```
+    """
 
     name = "dataflow.scatter_mode"
 
@@ -35,11 +41,12 @@ class ScatterModeAttr(EnumAttribute[ScatterMode], SpacedOpaqueSyntaxAttribute):
 @irdl_op_definition
 class ScatterOp(TiledOp):
     """
-    `data` with `updates` put (`set`) or joined (`add`, `max`) into rows chosen by `indices` (i32 or i64; negative ones
-    count from the end), for each position of the first `batch` dimensions, which all operands share:
-    result = data, then result[b..., indices[b..., n], i...] (joined with)= updates[b..., n, i...] for n ascending.
+    `data` with rows changed by `updates`: set, added to, or replaced by the maximum. `indices` (i32 or i64; negative
+    ones count from the end) select the rows. All operands share the first `batch` dimensions, and for each position b
+    of these, result = data, and then for n ascending result[b..., indices[b..., n], i...] = mode(result[b...,
+    indices[b..., n], i...], updates[b..., n, i...]).
 
-    ```
+    ```mlir
     %3 = dataflow.scatter add %0, %1, %2 batch 1
         : (tensor<4x9x6xf32>, tensor<4x3xi64>, tensor<4x3x6xf32>) -> tensor<4x9x6xf32>
     ```

@@ -28,11 +28,16 @@ LARGEST_CONSTANT = 4096
 @irdl_op_definition
 class ConstantOp(DataflowOp):
     """
-    A tensor in the text, for small values (4096 bytes at most when the compiler makes them; larger ones are weights).
+    A tensor whose elements are in the text. The compiler makes constants of at most 4096 bytes (or of equal elements);
+    larger ones are weights.
 
-    Printed with decimal numbers where these give back the same bits, else as hexadecimal bytes.
+    Elements are printed as decimal numbers if these give back the same bits, otherwise as hexadecimal bytes.
 
+    ```syntax
+    dataflow.constant attr-dict $value
     ```
+
+    ```mlir
     %0 = dataflow.constant dense<[1, 2, 3]> : tensor<3xi64>
     ```
     """
@@ -111,12 +116,18 @@ class ConstantOp(DataflowOp):
 @irdl_op_definition
 class WeightOp(DataflowOp, ReferenceOp):
     """
-    A tensor whose bytes lie outside the text: raw little-endian row-major elements at an offset of a file (or, with
-    source "mem", in the process' own store, found by the hash). The hash guards against a changed file.
+    A tensor whose bytes are not in the text: little-endian elements in row-major order, at an `offset` (in bytes) of
+    the file `source`. With source "mem" they are in a store of the process, found by their hash. The SHA-256 also
+    detects a file that has changed.
 
+    ```syntax
+    dataflow.weight $sym_name `{` `source` `=` $source `,` `offset` `=` $offset `,` `bytes` `=` $bytes `,`
+      `sha256` `=` $sha256 (`,` attributes)? `}` `:` type($result)
     ```
-    %0 = dataflow.weight @conv1 {source = "net.onnx", offset = 128 : i64, bytes = 48 : i64, sha256 = "..."}
-      : tensor<3x4xf32>
+
+    ```mlir
+    %0 = dataflow.weight @conv1 {source = "net.onnx", offset = 128 : i64, bytes = 48 : i64,
+      sha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"} : tensor<3x4xf32>
     ```
     """
 

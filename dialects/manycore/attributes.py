@@ -45,11 +45,15 @@ def _load(name: str) -> Chip:
 @irdl_attr_definition
 class ChipAttr(ParametrizedAttribute):
     """
-    The chip that a module is for: the name of a description that ships with the package, the path of a `.toml`, or the
-    description itself, a JSON object with the same keys.
+    The chip that a module is for, as its attribute `manycore.chip`: the name of a description that is part of the
+    package, the path of a `.toml`, or the description itself as a JSON object with the same keys.
 
+    ```syntax
+    #manycore.chip< string >
     ```
-    module attributes {manycore.chip = #manycore.chip<"edge">}
+
+    ```mlir
+    #manycore.chip<"edge">
     ```
     """
 
@@ -100,17 +104,25 @@ KEPT_TILINGS = 1 << 12
 @irdl_attr_definition
 class TilingAttr(ParametrizedAttribute):
     """
-    How an iteration space is cut.
+    How an iteration space is divided over cores and time.
 
-    `grid` parts per dimension go to `cores` (row-major tile number -> core); each core's tile is cut into `steps` parts
-    per dimension in time, looped with the dimensions in `order`, outermost first. Both cuts are as even as can be:
+    Each dimension is divided into `grid` parts; `cores` names the core of each tile, in row-major order. The tile of a
+    core is divided into `steps` parts in each dimension. These are computed one after the other, in loops over the
+    dimensions in `order`, the outermost first. Parts of a dimension differ by at most one element in size:
 
     ```
-    #manycore.tiling<grid = [1, 2], cores = [0, 1], steps = [4, 1], order = [0, 1]>
-
     parallel for tile in row-major grid:              # on core cores[tile]
         for step in loops over steps, in this order:
             compute the box
+    ```
+
+    ```syntax
+    #manycore.tiling< `grid` `=` `[` integers `]` `,` `cores` `=` `[` integers `]` `,` `steps` `=` `[` integers `]` `,`
+      `order` `=` `[` integers `]` >
+    ```
+
+    ```mlir
+    #manycore.tiling<grid = [1, 2], cores = [0, 1], steps = [4, 1], order = [0, 1]>
     ```
     """
 

@@ -20,7 +20,17 @@ from ..dataflow.types import verify_tensor
 
 @irdl_op_definition
 class YieldOp(IRDLOperation):
-    """Ends a body with the values that become the results."""
+    """
+    Ends the body of a task, a task over buffers or a subgraph with the values that become its results.
+
+    ```mlir
+    %y = manycore.task @conv1(%a = %x : tensor<1x8xf32>, %b = %w : tensor<8x4xf32>) -> tensor<1x4xf32>
+        tiled <grid = [1, 2, 1], cores = [0, 1], steps = [1, 1, 2], order = [0, 1, 2]> {
+      %0 = dataflow.matmul %a, %b : (tensor<1x8xf32>, tensor<8x4xf32>) -> tensor<1x4xf32>
+      manycore.yield %0 : tensor<1x4xf32>
+    }
+    ```
+    """
 
     name = "manycore.yield"
     values = var_operand_def()

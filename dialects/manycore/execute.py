@@ -48,11 +48,27 @@ class Scratch:
 @irdl_op_definition
 class ComputeOp(IRDLOperation):
     """
-    In a task: each core computes its box of the current step. `pipelined`: the operands of the next step are there, so
-    sums that its root adds to may be made before the rest of this step.
+    In a task: each core computes its part of the current step. `pipelined`: the operands of the next step are
+    available, so its sums may begin before the other operations of the current step.
 
-    ```
-    manycore.compute pipelined
+    ```mlir
+    %t = manycore.launch @all {
+      %r = memory.alloc : !memory.buffer<4xf32, sram, 0>
+      %s = memory.alloc : !memory.buffer<4xf32, sram, 64>
+      manycore.execute @neg(%a = %x : !memory.buffer<8xf32, dram, 0> as tensor<8xf32>)
+          into %y : !memory.buffer<8xf32, dram, 64> reads(%r : !memory.buffer<4xf32, sram, 0>)
+          staging(%s : !memory.buffer<4xf32, sram, 64>) slots [1] uses [0] writes [0]
+          tiled <grid = [2], cores = [0, 1], steps = [1], order = [0]> {
+        %0 = dataflow.neg %a : (tensor<8xf32>) -> tensor<8xf32>
+        manycore.yield %0 : tensor<8xf32>
+      } begin {
+        memory.load %x to %r for @neg[0] step 0 : !memory.buffer<8xf32, dram, 0> to !memory.buffer<4xf32, sram, 0>
+      } last {
+        manycore.compute
+        memory.store %s to %y : !memory.buffer<4xf32, sram, 64> to !memory.buffer<8xf32, dram, 64>
+      }
+    }
+    memory.wait %t
     ```
     """
 
@@ -76,34 +92,50 @@ SCHEDULE = ("begin", "steps", "last")
 @irdl_op_definition
 class ExecuteOp(IRDLOperation):
     """
-    A task over buffers. `@name(%arg = %buffer : buffer as tensor, ...) into %result : buffer`, then:
+    A task over buffers: it reads the operands' buffers and writes the result to the buffer after `into`. Tiling, steps
+    and body are those of `manycore.task`.
 
-    - `reads(...)`, the buffers for slices of operands; `slots` says how many each read has (0: used where it lies, used
-      in turn where there are several); `uses` gives the read of each use of an argument, in the order of the body.
-    - `staging(...)`, where parts of results in DRAM are computed before they are stored, and parts of results in SRAM
-      up to the last operation, which writes the tile (without it, all do); `temporaries(...)`, other values of the
-      body, and last the memory for what the first operation widens of a narrow operand. `writes` says where each
-      operation of the body writes: 0 the result (or staging), k temporary k - 1.
+    - `reads(...)`: the buffers for slices of operands. `slots` is the number of buffers of each read: 0 if the operand
+      is used where it lies; several buffers are used in turn. `uses` is the number of the read for each use of an
+      argument, in the order of the body.
+    - `staging(...)`: where parts of a result in DRAM are computed before they are stored, and parts of a result in SRAM
+      before the last operation, which writes the tile (without staging, all operations write the tile).
+    - `temporaries(...)`: other values of the body, and last the memory for a narrow operand that the first operation
+      converts. `writes` is, for each operation of the body, 0 if it writes the result (or staging), or k if it writes
+      temporary k - 1.
 
-    An SRAM buffer stands for one at the same address on every core. An operand or result in SRAM is spread: each core
-    holds the tile that it computed. Tiles, steps and the body mean what they mean in `manycore.task`.
+    An SRAM buffer stands for one at the same address on each core. An operand or result in SRAM is distributed: each
+    core holds the tile that it computed.
 
-    After the body stands the schedule: transfers and `manycore.compute` in the order in which they are issued, in three
-    parts that may be missing: `begin`, before the first step; `steps`, in every step but the last; `last`, in the last.
+    After the body follows the schedule: transfers and `manycore.compute` in the order in which they are issued, in up
+    to three parts: `begin`, before the first step; `steps`, in each step except the last; `last`, in the last step.
 
+    ```syntax
+    manycore.execute $sym_name `(` (%argument `=` %input `:` type `as` type),* `)` `into` %target `:` type
+      (`reads` `(` (%read `:` type),* `)`)? (`staging` `(` (%staging `:` type),* `)`)?
+      (`temporaries` `(` (%temporary `:` type),* `)`)? `slots` `[` $slots `]` `uses` `[` $uses `]`
+      `writes` `[` $writes `]` `tiled` $tiling attr-dict-with-keyword $body
+      (`begin` $begin)? (`steps` $steps)? (`last` $last)?
     ```
-    manycore.execute @neg(%a = %x : !memory.buffer<8xf32, dram, 0> as tensor<8xf32>)
-        into %y : !memory.buffer<8xf32, dram, 64> reads(%r : !memory.buffer<4xf32, sram, 0>)
-        staging(%s : !memory.buffer<4xf32, sram, 64>) slots [1] uses [0] writes [0]
-        tiled <grid = [2], cores = [0, 1], steps = [1], order = [0]> {
-      %0 = dataflow.neg %a : (tensor<8xf32>) -> tensor<8xf32>
-      manycore.yield %0 : tensor<8xf32>
-    } begin {
-      memory.load %x to %r for @neg[0] step 0 : !memory.buffer<8xf32, dram, 0> to !memory.buffer<4xf32, sram, 0>
-    } last {
-      manycore.compute
-      memory.store %s to %y : !memory.buffer<4xf32, sram, 64> to !memory.buffer<8xf32, dram, 64>
+
+    ```mlir
+    %t = manycore.launch @all {
+      %r = memory.alloc : !memory.buffer<4xf32, sram, 0>
+      %s = memory.alloc : !memory.buffer<4xf32, sram, 64>
+      manycore.execute @neg(%a = %x : !memory.buffer<8xf32, dram, 0> as tensor<8xf32>)
+          into %y : !memory.buffer<8xf32, dram, 64> reads(%r : !memory.buffer<4xf32, sram, 0>)
+          staging(%s : !memory.buffer<4xf32, sram, 64>) slots [1] uses [0] writes [0]
+          tiled <grid = [2], cores = [0, 1], steps = [1], order = [0]> {
+        %0 = dataflow.neg %a : (tensor<8xf32>) -> tensor<8xf32>
+        manycore.yield %0 : tensor<8xf32>
+      } begin {
+        memory.load %x to %r for @neg[0] step 0 : !memory.buffer<8xf32, dram, 0> to !memory.buffer<4xf32, sram, 0>
+      } last {
+        manycore.compute
+        memory.store %s to %y : !memory.buffer<4xf32, sram, 64> to !memory.buffer<8xf32, dram, 64>
+      }
     }
+    memory.wait %t
     ```
     """
 

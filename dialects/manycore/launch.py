@@ -20,14 +20,32 @@ from .schedule_rules import verify_launch
 @irdl_op_definition
 class LaunchOp(IRDLOperation):
     """
-    A launch: buffers in SRAM, tasks over buffers and loads, in the order in which they are issued. The controller goes
-    on when the launch has begun; the token says that it has ended. Names of tasks are unique in a launch.
+    A launch of programs on all cores: buffers in SRAM, tasks over buffers, and transfers, in the order in which they
+    are issued. The controller continues when the launch has begun; the token fires when it has ended. Each task of a
+    launch has a name of its own.
 
+    ```syntax
+    manycore.launch $sym_name attr-dict-with-keyword $body
     ```
+
+    ```mlir
     %t = manycore.launch @all {
       %r = memory.alloc : !memory.buffer<4xf32, sram, 0>
-      ...
+      %s = memory.alloc : !memory.buffer<4xf32, sram, 64>
+      manycore.execute @neg(%a = %x : !memory.buffer<8xf32, dram, 0> as tensor<8xf32>)
+          into %y : !memory.buffer<8xf32, dram, 64> reads(%r : !memory.buffer<4xf32, sram, 0>)
+          staging(%s : !memory.buffer<4xf32, sram, 64>) slots [1] uses [0] writes [0]
+          tiled <grid = [2], cores = [0, 1], steps = [1], order = [0]> {
+        %0 = dataflow.neg %a : (tensor<8xf32>) -> tensor<8xf32>
+        manycore.yield %0 : tensor<8xf32>
+      } begin {
+        memory.load %x to %r for @neg[0] step 0 : !memory.buffer<8xf32, dram, 0> to !memory.buffer<4xf32, sram, 0>
+      } last {
+        manycore.compute
+        memory.store %s to %y : !memory.buffer<4xf32, sram, 64> to !memory.buffer<8xf32, dram, 64>
+      }
     }
+    memory.wait %t
     ```
     """
 

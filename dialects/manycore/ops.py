@@ -35,26 +35,33 @@ from .task_rules import verify_cores, verify_from_root, verify_operations, verif
 @irdl_op_definition
 class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     """
-    An operator, with the elementwise operators that follow it, cut over cores and time.
+    An operator, with the elementwise operators that follow it, divided over cores and time.
 
-    The body's first operation is the *root*: its iteration space is what `tiling` cuts. The others are elementwise
-    over the root's result shape; what the body gives back depends on the root. Every core computes its tile step by
-    step: slices of the operands, the root on them (partial results joined where reductions are split), after the last
-    partial result the rest, then the box of the results is written.
+    The first operation of the body is the *root*: `tiled` divides its iteration space. The other operations are
+    elementwise over the root's result shape, and what the body yields depends on the root. Each core computes its tile
+    step by step: it reads slices of the operands and computes the root on them (partial results are combined if
+    reductions are split); after the last partial result it computes the other operations and writes its part of the
+    results.
 
+    - `in sram`: the results stay in the cores that compute them; the default is DRAM.
+    - `prefetch N`: the constants of the first step are loaded during the last step of the task that is N tasks earlier
+      (0: immediately before the task itself); `prefetch N steps K`: those of the first K steps. Without it, the
+      compiler chooses.
+    - `keeps [1]`: what the cores need of operand 1, a constant, for all steps stays in them for later tasks that keep
+      the same part of it; only the first of these tasks loads it.
+
+    ```syntax
+    manycore.task $sym_name `(` (%argument `=` %input `:` type),* `)` `->` types (`in` $placement)? `tiled` $tiling
+      (`keeps` `[` $keeps `]`)? (`prefetch` $prefetch (`steps` $prefetch_steps)?)? attr-dict-with-keyword $body
     ```
+
+    ```mlir
     %y = manycore.task @conv1(%a = %x : tensor<1x8xf32>, %b = %w : tensor<8x4xf32>) -> tensor<1x4xf32>
         tiled <grid = [1, 2, 1], cores = [0, 1], steps = [1, 1, 2], order = [0, 1, 2]> {
       %0 = dataflow.matmul %a, %b : (tensor<1x8xf32>, tensor<8x4xf32>) -> tensor<1x4xf32>
       manycore.yield %0 : tensor<1x4xf32>
     }
     ```
-
-    `-> type in sram` says that the results stay in the cores that compute them; the default is DRAM. `prefetch N` says
-    that the constants of the first step are loaded during the last step of the task N tasks before (0: before the task
-    itself), `prefetch N steps K` that those of the first K steps are. Where no task says so, the compiler chooses.
-    `keeps [1]` says that what the cores need of operand 1, a constant, for all steps stays there for later tasks that
-    keep the same of it: only the first of them loads it.
     """
 
     name = "manycore.task"

@@ -20,17 +20,41 @@ from ..memory.ops import buffer_of
 @irdl_op_definition
 class RepeatOp(IRDLOperation):
     """
-    The tasks and loads of its body are issued so many times, one step after the other. Buffers in SRAM are the same in
-    all steps: a task may write a buffer that a task before the loop has written, which is how steps hand on values. Of
-    a buffer in DRAM, a step sees a part, which begins `from` bytes after it in the first step, and `by` bytes further
-    on in each step that follows. Of a buffer in SRAM, which holds the tiles of a value, a step sees a row of each tile:
-    the bytes are those of the largest tile, which has as many rows as there are parts of this size in the buffer.
+    Executes the tasks and transfers of its body so many times, one step after the other.
 
+    Buffers in SRAM are the same in all steps: a task may write a buffer that a task before the loop has written, which
+    is how values are passed from step to step. Of a buffer in DRAM, a step sees a part. In the first step, it begins
+    `from` bytes after the start of the buffer, and in each later step `by` bytes further on. Of a buffer in SRAM, which
+    holds the tiles of a value, a step sees one row of each tile; `from` and `by` refer to the largest tile, which has
+    as many rows as there are parts of that size in the buffer.
+
+    ```syntax
+    manycore.repeat $steps `times` (`(` (%part `=` %whole `from` $start `by` $advance `:` type `as` type),* `)`)?
+      attr-dict-with-keyword $body
     ```
-    manycore.repeat 48 times
-        (%row = %x from 0 by 256 : !memory.buffer<48x64xf32, dram, 0> as !memory.buffer<1x64xf32, dram>) {
-      ...
+
+    ```mlir
+    %t = manycore.launch @all {
+      %r = memory.alloc : !memory.buffer<4xf32, sram, 0>
+      %s = memory.alloc : !memory.buffer<4xf32, sram, 64>
+      manycore.repeat 3 times (
+          %row = %x from 0 by 32 : !memory.buffer<3x8xf32, dram, 0> as !memory.buffer<8xf32, dram>,
+          %out = %y from 0 by 32 : !memory.buffer<3x8xf32, dram, 128> as !memory.buffer<8xf32, dram>) {
+        manycore.execute @neg(%a = %row : !memory.buffer<8xf32, dram> as tensor<8xf32>)
+            into %out : !memory.buffer<8xf32, dram> reads(%r : !memory.buffer<4xf32, sram, 0>)
+            staging(%s : !memory.buffer<4xf32, sram, 64>) slots [1] uses [0] writes [0]
+            tiled <grid = [2], cores = [0, 1], steps = [1], order = [0]> {
+          %0 = dataflow.neg %a : (tensor<8xf32>) -> tensor<8xf32>
+          manycore.yield %0 : tensor<8xf32>
+        } begin {
+          memory.load %row to %r for @neg[0] step 0 : !memory.buffer<8xf32, dram> to !memory.buffer<4xf32, sram, 0>
+        } last {
+          manycore.compute
+          memory.store %s to %out : !memory.buffer<4xf32, sram, 64> to !memory.buffer<8xf32, dram>
+        }
+      }
     }
+    memory.wait %t
     ```
     """
 

@@ -23,20 +23,23 @@ from xdsl.utils.exceptions import VerifyException
 @irdl_op_definition
 class StageOp(IRDLOperation):
     """
-    The network of a module inside of this one, on a chip of its own.
+    Executes the network of another module on a chip of its own.
 
-    Operands and results are the inputs and outputs of that network, in their order; they pass through host memory. The
-    module is at any level: a network of operators, a program, an executable. Chips are numbered in the order of the
+    Operands and results are the inputs and outputs of that network, in order; they pass through host memory. The module
+    is inside of this one, at any level: operators, a program, or an executable. Chips are numbered in the order of the
     stages in `@main`, each with a module of its own.
 
-    ```
-    func.func @main(%x: tensor<1x8xf32>) -> tensor<1x8xf32> {
-      %0 = manycore.stage @chip0(%x) : (tensor<1x8xf32>) -> tensor<1x8xf32>
-      %1 = manycore.stage @chip1(%0) : (tensor<1x8xf32>) -> tensor<1x8xf32>
-      func.return %1 : tensor<1x8xf32>
+    ```mlir
+    func.func @main(%x: tensor<1x8xf32> {dataflow.name = "x"}) -> (tensor<1x8xf32> {dataflow.name = "y"}) {
+      %y = manycore.stage @chip0(%x) : (tensor<1x8xf32>) -> tensor<1x8xf32>
+      func.return %y : tensor<1x8xf32>
     }
-    builtin.module @chip0 { ... }
-    builtin.module @chip1 { ... }
+    builtin.module @chip0 attributes {manycore.chip = #manycore.chip<"tiny">} {
+      func.func @main(%x: tensor<1x8xf32> {dataflow.name = "x"}) -> (tensor<1x8xf32> {dataflow.name = "y"}) {
+        %y = dataflow.relu %x : (tensor<1x8xf32>) -> tensor<1x8xf32>
+        func.return %y : tensor<1x8xf32>
+      }
+    }
     ```
     """
 

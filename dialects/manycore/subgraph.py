@@ -30,20 +30,29 @@ from .bodies import parse_signature, print_signature, verify_body, yielded
 @irdl_op_definition
 class SubgraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     """
-    Operators that become one executable: what runs between two loads of the chip.
+    Operators that are compiled to one executable, which the chip runs between two loads of programs.
 
-    The body holds `dataflow` operations, later tasks. Operands are the values that enter, results those that leave,
-    both through memory outside the cores. Constants and weights stand in the body that reads them: the weights of a
-    subgraph are loaded with it. Subgraphs run in the order in which they stand. `to_fit`, before the body, says that it
-    was cut off because more does not fit: manycore-fuse-subgraphs may join it to a neighbour again.
+    The body holds operations of `dataflow`, and later tasks. Operands are the values that enter the subgraph and
+    results those that leave it, all in memory outside of the cores. Constants and weights are in the body that reads
+    them: the weights of a subgraph are loaded with it. Subgraphs are executed in the order of the text.
 
-    `in [dram, host]` says for each result where it lies until others read it: in the chip's DRAM, or on the host, from
-    where it comes back for each reader. `weights in host`: its constants stay on the host and come before it runs, else
-    (`weights in dram`) they are in DRAM from the start. `alone`: nothing is copied while it runs. What is not said is
-    decided by the compiler.
+    - `in [dram, host]`: the memory of each result until it is read: the chip's DRAM, or the host, from which it is
+      copied back for each reader.
+    - `weights in host`: its constants stay on the host until they are copied for it; `weights in dram`: they are in
+      DRAM from the start.
+    - `alone`: nothing is copied while it is executed.
+    - `to_fit`: it is separate because more operators do not fit; `manycore-fuse-subgraphs` may fuse it with a
+      neighbour.
 
+    What is not specified is decided by the compiler.
+
+    ```syntax
+    manycore.subgraph $sym_name `(` (%argument `=` %input `:` type),* `)` `->` types (`in` `[` $residence `]`)?
+      (`weights` `in` $weights)? `alone`? `to_fit`? attr-dict-with-keyword $body
     ```
-    %y = manycore.subgraph @"0"(%a = %x : tensor<1x8xf32>) -> tensor<1x8xf32> {
+
+    ```mlir
+    %y = manycore.subgraph @"0"(%a = %x : tensor<1x8xf32>) -> tensor<1x8xf32> in [dram] weights in host {
       %0 = dataflow.relu %a : (tensor<1x8xf32>) -> tensor<1x8xf32>
       manycore.yield %0 : tensor<1x8xf32>
     }

@@ -30,7 +30,17 @@ class Space(StrEnum):
 
 @irdl_attr_definition
 class SpaceAttr(EnumAttribute[Space]):
-    """A memory space: `#memory.space<sram>`, `<dram>` or `<host>`."""
+    """
+    A memory: the SRAM of a core, the DRAM of the chip, or that of the host.
+
+    ```syntax
+    #memory.space< `sram` | `dram` | `host` >
+    ```
+
+    ```mlir
+    #memory.space<sram>
+    ```
+    """
 
     name = "memory.space"
 
@@ -47,9 +57,13 @@ class SpaceAttr(EnumAttribute[Space]):
 @irdl_attr_definition
 class BufferType(ParametrizedAttribute, TypeAttribute):
     """
-    Memory for a row-major array: shape, element type, space, and the byte offset once allocation has fixed it.
+    Memory for a row-major array: shape, element type, memory, and, once allocation has chosen it, the offset in bytes.
 
+    ```syntax
+    !memory.buffer< (size `x`)* element-type `,` space (`,` offset)? >
     ```
+
+    ```mlir
     !memory.buffer<1x64x56x56xf32, sram>
     !memory.buffer<1x64x56x56xf32, sram, 4096>
     ```

@@ -36,10 +36,11 @@ def buffer_of(value: SSAValue) -> BufferType:
 @irdl_op_definition
 class AllocOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     """
-    Memory for a buffer, with unspecified contents. `live` gives the first and last step of the schedule at which the
-    buffer is in use, for static allocation; an offset in the type is the address that allocation has chosen.
+    Memory for a buffer, with unspecified contents. `live` contains the first and the last step of the schedule in which
+    the buffer is used, for static allocation. An offset in the type is the address, in bytes, that allocation has
+    chosen.
 
-    ```
+    ```mlir
     %0 = memory.alloc {live = array<i64: 0, 3>} : !memory.buffer<64x64xf32, sram>
     ```
     """
@@ -106,7 +107,14 @@ _WITH_MEMORY = ("memory.alloc", "memory.global")
 
 @irdl_op_definition
 class FreeOp(IRDLOperation):
-    """Ends the life of a buffer: `memory.free %0 : !memory.buffer<64x64xf32, sram>`."""
+    """
+    Ends the lifetime of a buffer: its memory may be used by others from here on.
+
+    ```mlir
+    %0 = memory.alloc : !memory.buffer<64x64xf32, sram, 0>
+    memory.free %0 : !memory.buffer<64x64xf32, sram, 0>
+    ```
+    """
 
     name = "memory.free"
     buffer = operand_def(BufferType)

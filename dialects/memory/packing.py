@@ -80,9 +80,10 @@ class PackingOp(TiledOp, ComputedOp, abc.ABC):
 @irdl_op_definition
 class PackOp(PackingOp):
     """
-    The bytes of f32 elements rounded to a narrower format, low byte first.
+    The bytes of f32 elements that are rounded to a narrower format, the lowest byte first. The last dimension of the
+    result is the number of bytes of an element.
 
-    ```
+    ```mlir
     %1 = memory.pack %0 as "f24" : (tensor<100xf32>) -> tensor<100x3xui8>
     ```
     """
@@ -111,9 +112,9 @@ class PackOp(PackingOp):
 @irdl_op_definition
 class UnpackOp(PackingOp):
     """
-    f32 elements from their bytes in a narrower format, each exact.
+    f32 elements from their bytes in a narrower format. The conversion is exact.
 
-    ```
+    ```mlir
     %1 = memory.unpack %0 as "f8e4m3" : (tensor<100x1xui8>) -> tensor<100xf32>
     ```
     """

@@ -86,9 +86,10 @@ class MoveOp(IRDLOperation, abc.ABC):
 @irdl_op_definition
 class SwapOutOp(MoveOp):
     """
-    Copies a tensor, or a compressed one, to the host. Device memory is free once this and all who read it are done.
+    Copies a tensor, or a compressed one, to the host. Its device memory is free once this operation and all readers
+    have completed. The copy begins when the tokens in `after` have fired.
 
-    ```
+    ```mlir
     %s, %t = memory.swap_out %x : tensor<64x64xf32> to !memory.stash<tensor<64x64xf32>, host>
     ```
     """
@@ -108,9 +109,12 @@ class SwapOutOp(MoveOp):
 @irdl_op_definition
 class SwapInOp(MoveOp):
     """
-    Copies what was swapped out back from the host, in the format that it has there.
+    Copies what was swapped out back from the host, in the format that it has there. The copy begins when the tokens in
+    `after` have fired.
 
-    ```
+    ```mlir
+    %s, %t = memory.swap_out %x : tensor<64x64xf32> to !memory.stash<tensor<64x64xf32>, host>
+    %q = memory.completion %y : tensor<4xf32>
     %x1, %t1 = memory.swap_in %s after(%q) : !memory.stash<tensor<64x64xf32>, host> to tensor<64x64xf32>
     ```
     """
@@ -127,9 +131,10 @@ class SwapInOp(MoveOp):
 @irdl_op_definition
 class CompressOp(MoveOp):
     """
-    Rounds an f32 tensor to a narrower format, that of the result (see `formats`); it stays on the device.
+    Rounds an f32 tensor to a narrower format, that of the result: bf16, f16, f24, f8e4m3 or f8e5m2. It stays on the
+    device.
 
-    ```
+    ```mlir
     %c, %t = memory.compress %x : tensor<64x64xf32> to !memory.stash<tensor<64x64xf32>, dram, bf16>
     ```
     """
@@ -152,9 +157,10 @@ class CompressOp(MoveOp):
 @irdl_op_definition
 class DecompressOp(MoveOp):
     """
-    The tensor of a compressed stash on the device: each element as the format holds it.
+    The f32 tensor of a compressed one on the device. Its elements have the values that the narrower format holds.
 
-    ```
+    ```mlir
+    %c, %t = memory.compress %x : tensor<64x64xf32> to !memory.stash<tensor<64x64xf32>, dram, bf16>
     %x1, %t1 = memory.decompress %c : !memory.stash<tensor<64x64xf32>, dram, bf16> to tensor<64x64xf32>
     ```
     """
@@ -173,7 +179,18 @@ class DecompressOp(MoveOp):
 
 @irdl_op_definition
 class YieldOp(IRDLOperation):
-    """Ends the body of `memory.recompute` with what it computes."""
+    """
+    Ends the body of `memory.recompute` with the tensors that it computes.
+
+    ```mlir
+    %q = memory.completion %x : tensor<4xf32>
+    %y1, %t = memory.recompute(%x) after(%q) : (tensor<4xf32>) -> tensor<4xf32> {
+    ^bb0(%a: tensor<4xf32>):
+      %0 = dataflow.relu %a : (tensor<4xf32>) -> tensor<4xf32>
+      memory.yield %0 : tensor<4xf32>
+    }
+    ```
+    """
 
     name = "memory.yield"
     values = var_operand_def(TensorType)
@@ -187,10 +204,11 @@ class YieldOp(IRDLOperation):
 @irdl_op_definition
 class RecomputeOp(IRDLOperation):
     """
-    Operations that run again, to have dropped tensors once more. They see the operands as arguments of the body and
-    nothing else, so that nothing takes them for those that ran before.
+    Executes operations again, to get back tensors that were dropped. The body sees the operands as its arguments, and
+    nothing else; so these operations are never merged with those that were executed before.
 
-    ```
+    ```mlir
+    %q = memory.completion %x : tensor<4xf32>
     %y1, %t = memory.recompute(%x) after(%q) : (tensor<4xf32>) -> tensor<4xf32> {
     ^bb0(%a: tensor<4xf32>):
       %0 = dataflow.relu %a : (tensor<4xf32>) -> tensor<4xf32>
@@ -239,7 +257,13 @@ class RecomputeOp(IRDLOperation):
 
 @irdl_op_definition
 class CompletionOp(IRDLOperation):
-    """A token that fires when a value has been computed: `%q = memory.completion %y : tensor<4xf32>`."""
+    """
+    A token that fires when a value has been computed.
+
+    ```mlir
+    %q = memory.completion %y : tensor<4xf32>
+    ```
+    """
 
     name = "memory.completion"
     value = operand_def(TENSOR_OR_STASH)
@@ -254,11 +278,12 @@ class CompletionOp(IRDLOperation):
 @irdl_op_definition
 class AwaitOp(IRDLOperation):
     """
-    The same tensor in the same memory, for a reader that has to wait: an edge of control to any operation. It also
-    says that the tensor is still there where it is read after a reduction has begun to take it away.
+    The same tensor in the same memory, for a reader that must wait until the tokens in `after` have fired: an edge of
+    control to any operation. It also keeps the tensor in device memory until that reader, if it was swapped out before.
 
-    ```
-    %x1 = memory.await %x after(%t) : tensor<4xf32>
+    ```mlir
+    %q = memory.completion %y : tensor<8xf32>
+    %x1 = memory.await %x after(%q) : tensor<4xf32>
     ```
     """
 

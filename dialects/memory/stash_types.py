@@ -20,7 +20,17 @@ from .formats import Format
 
 @irdl_attr_definition
 class TokenType(ParametrizedAttribute, TypeAttribute):
-    """`!memory.token`: fires when an operation is complete. It carries no data."""
+    """
+    An event: it fires when an operation has completed. It carries no data.
+
+    ```syntax
+    !memory.token
+    ```
+
+    ```mlir
+    !memory.token
+    ```
+    """
 
     name = "memory.token"
 
@@ -28,9 +38,14 @@ class TokenType(ParametrizedAttribute, TypeAttribute):
 @irdl_attr_definition
 class StashType(ParametrizedAttribute, TypeAttribute):
     """
-    A tensor that operations cannot read now: where its bytes are, and in which format where that is another one.
+    A tensor that operations cannot read in its present form: the memory that it is in, and the format of its elements
+    if that is not the tensor's own.
 
+    ```syntax
+    !memory.stash< tensor-type `,` (`dram` | `host`) (`,` format)? >
     ```
+
+    ```mlir
     !memory.stash<tensor<64x64xf32>, host>
     !memory.stash<tensor<64x64xf32>, dram, f16>
     ```

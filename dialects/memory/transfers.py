@@ -192,13 +192,37 @@ def _resolved(parser: Parser, operands: Sequence[UnresolvedOperand], types: Sequ
 @irdl_op_definition
 class LoadOp(SliceTransferOp):
     """
-    The slices of a read of a task come from DRAM: of the step that is named, or of all steps together. A new slice goes
-    to the next of the target buffers, which are used in turn; a core that has the slice already keeps it. With
-    `multicast N`, groups of at least N cores that need the same slice share the loads of it and send it to each other.
+    Loads slices of a task's operands from DRAM: those that a core needs for the step that is named, or for all steps
+    together. `step N` is the number of a step, `step +N` the step that is N after the current one. The numbers in
+    brackets are the task's reads (see `manycore.execute`), one for each source.
 
+    A slice is loaded to the next of the target buffers, which are used in turn; a core that has the slice already keeps
+    it. With `multicast N`, groups of at least N cores that need the same slice each load a part of it and send it to
+    the others.
+
+    ```syntax
+    memory.load $sources `to` $targets `for` $task `[` $reads `]` (`step` `+`? $step | `all`)
+      (`multicast` $multicast)? attr-dict `:` type($sources) `to` type($targets)
     ```
-    memory.load %w to %b0, %b1 for @dense[1] step +1 multicast 4
-        : !memory.buffer<64x4xf32, dram, 0> to !memory.buffer<8x4xf32, sram, 0>, !memory.buffer<8x4xf32, sram, 128>
+
+    ```mlir
+    %t = manycore.launch @all {
+      %r = memory.alloc : !memory.buffer<4xf32, sram, 0>
+      %s = memory.alloc : !memory.buffer<4xf32, sram, 64>
+      manycore.execute @neg(%a = %x : !memory.buffer<8xf32, dram, 0> as tensor<8xf32>)
+          into %y : !memory.buffer<8xf32, dram, 64> reads(%r : !memory.buffer<4xf32, sram, 0>)
+          staging(%s : !memory.buffer<4xf32, sram, 64>) slots [1] uses [0] writes [0]
+          tiled <grid = [2], cores = [0, 1], steps = [1], order = [0]> {
+        %0 = dataflow.neg %a : (tensor<8xf32>) -> tensor<8xf32>
+        manycore.yield %0 : tensor<8xf32>
+      } begin {
+        memory.load %x to %r for @neg[0] step 0 : !memory.buffer<8xf32, dram, 0> to !memory.buffer<4xf32, sram, 0>
+      } last {
+        manycore.compute
+        memory.store %s to %y : !memory.buffer<4xf32, sram, 64> to !memory.buffer<8xf32, dram, 64>
+      }
+    }
+    memory.wait %t
     ```
     """
 
@@ -266,11 +290,47 @@ class LoadOp(SliceTransferOp):
 @irdl_op_definition
 class GatherOp(SliceTransferOp):
     """
-    The slices of values that are spread over the cores' tiles come to the cores that read them: what a step needs and
-    none before it. One operation is for all reads of a task that are gathered; the one for step 0 fills the padding.
+    Copies slices of a task's operands that are distributed over the tiles of other cores to the cores that read them:
+    what the named step needs and no step before it. `step N` is the number of a step, `step +N` the step that is N
+    after the current one. One operation is for all reads of a task that are gathered, by their numbers in brackets. For
+    step 0, it also fills the padding.
 
+    ```syntax
+    memory.gather $sources `to` $targets `for` $task `[` $reads `]` (`step` `+`? $step | `all`)
+      attr-dict `:` type($sources) `to` type($targets)
     ```
-    memory.gather %t to %b for @conv[0] step 0 : !memory.buffer<8x4xf32, sram, 0> to !memory.buffer<10x4xf32, sram, 128>
+
+    ```mlir
+    %t = manycore.launch @all {
+      %tile = memory.alloc : !memory.buffer<4xf32, sram, 0>
+      %part = memory.alloc : !memory.buffer<4xf32, sram, 64>
+      %s = memory.alloc : !memory.buffer<4xf32, sram, 128>
+      %r = memory.alloc : !memory.buffer<4xf32, sram, 192>
+      manycore.execute @neg(%a = %x : !memory.buffer<8xf32, dram, 0> as tensor<8xf32>)
+          into %tile : !memory.buffer<4xf32, sram, 0> reads(%r : !memory.buffer<4xf32, sram, 192>)
+          slots [1] uses [0] writes [0] tiled <grid = [2], cores = [0, 1], steps = [1], order = [0]> {
+        %0 = dataflow.neg %a : (tensor<8xf32>) -> tensor<8xf32>
+        manycore.yield %0 : tensor<8xf32>
+      } begin {
+        memory.load %x to %r for @neg[0] step 0 : !memory.buffer<8xf32, dram, 0> to !memory.buffer<4xf32, sram, 192>
+      } last {
+        manycore.compute
+      }
+      manycore.execute @abs(%a = %tile : !memory.buffer<4xf32, sram, 0> as tensor<8xf32>)
+          into %y : !memory.buffer<8xf32, dram, 64> reads(%part : !memory.buffer<4xf32, sram, 64>)
+          staging(%s : !memory.buffer<4xf32, sram, 128>) slots [1] uses [0] writes [0]
+          tiled <grid = [2], cores = [2, 3], steps = [1], order = [0]> {
+        %0 = dataflow.abs %a : (tensor<8xf32>) -> tensor<8xf32>
+        manycore.yield %0 : tensor<8xf32>
+      } begin {
+        memory.gather %tile to %part for @abs[0] step 0
+            : !memory.buffer<4xf32, sram, 0> to !memory.buffer<4xf32, sram, 64>
+      } last {
+        manycore.compute
+        memory.store %s to %y : !memory.buffer<4xf32, sram, 128> to !memory.buffer<8xf32, dram, 64>
+      }
+    }
+    memory.wait %t
     ```
     """
 
@@ -288,12 +348,27 @@ class GatherOp(SliceTransferOp):
 @irdl_op_definition
 class StoreOp(IRDLOperation):
     """
-    In a task: the parts of its result that the current step completes go from the cores, where they lie in the sources
-    in turn, to DRAM.
+    In a task: stores the parts of its result that the current step completes from the cores to DRAM. They lie in the
+    sources, which are used in turn.
 
-    ```
-    memory.store %s0, %s1 to %y : !memory.buffer<4xf32, sram, 0>, !memory.buffer<4xf32, sram, 64>
-        to !memory.buffer<16xf32, dram, 0>
+    ```mlir
+    %t = manycore.launch @all {
+      %r = memory.alloc : !memory.buffer<4xf32, sram, 0>
+      %s = memory.alloc : !memory.buffer<4xf32, sram, 64>
+      manycore.execute @neg(%a = %x : !memory.buffer<8xf32, dram, 0> as tensor<8xf32>)
+          into %y : !memory.buffer<8xf32, dram, 64> reads(%r : !memory.buffer<4xf32, sram, 0>)
+          staging(%s : !memory.buffer<4xf32, sram, 64>) slots [1] uses [0] writes [0]
+          tiled <grid = [2], cores = [0, 1], steps = [1], order = [0]> {
+        %0 = dataflow.neg %a : (tensor<8xf32>) -> tensor<8xf32>
+        manycore.yield %0 : tensor<8xf32>
+      } begin {
+        memory.load %x to %r for @neg[0] step 0 : !memory.buffer<8xf32, dram, 0> to !memory.buffer<4xf32, sram, 0>
+      } last {
+        manycore.compute
+        memory.store %s to %y : !memory.buffer<4xf32, sram, 64> to !memory.buffer<8xf32, dram, 64>
+      }
+    }
+    memory.wait %t
     ```
     """
 
@@ -319,10 +394,11 @@ _COPIES = ((Space.HOST, Space.DRAM), (Space.DRAM, Space.HOST))
 @irdl_op_definition
 class CopyOp(IRDLOperation):
     """
-    Begins to copy whole buffers between host and DRAM, one after the other; `memory.wait` waits until all are there.
+    Begins to copy whole buffers between host and DRAM, one after the other. `memory.wait` waits until all are copied.
 
-    ```
+    ```mlir
     %t = memory.copy %h to %d : !memory.buffer<4xf32, host, 0> to !memory.buffer<4xf32, dram, 64>
+    memory.wait %t
     ```
     """
 
@@ -351,7 +427,14 @@ class CopyOp(IRDLOperation):
 
 @irdl_op_definition
 class WaitOp(IRDLOperation):
-    """Waits until a copy or a launch has ended: `memory.wait %t`."""
+    """
+    Waits until a copy or a launch has ended.
+
+    ```mlir
+    %t = memory.copy %h to %d : !memory.buffer<4xf32, host, 0> to !memory.buffer<4xf32, dram, 64>
+    memory.wait %t
+    ```
+    """
 
     name = "memory.wait"
     token = operand_def(TokenType())

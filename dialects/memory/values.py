@@ -18,10 +18,12 @@ from .ops import buffer_of, verify_bounds
 @irdl_op_definition
 class GlobalOp(IRDLOperation):
     """
-    A buffer that holds tensors from before the program starts until its end: weights and constants. One tensor has its
-    own shape and type; several lie one after the other, each from a multiple of 64 bytes on, in a buffer of bytes.
+    A buffer that holds tensors from the start of the program to its end: weights and constants. A buffer of one tensor
+    has its shape and element type. Several tensors are in a buffer of bytes, one after the other, each at a multiple of
+    64 bytes.
 
-    ```
+    ```mlir
+    %w = dataflow.constant dense<0.5> : tensor<8x4xf32>
     %b = memory.global %w : tensor<8x4xf32> in !memory.buffer<8x4xf32, dram, 0>
     ```
     """
@@ -60,9 +62,9 @@ def held_bytes(type: Tensor) -> int:
 @irdl_op_definition
 class ViewOp(IRDLOperation):
     """
-    Memory of a buffer, or a part of it, as another buffer.
+    The memory of a buffer, or a part of it, as another buffer.
 
-    ```
+    ```mlir
     %v = memory.view %b : !memory.buffer<4x4xf32, dram, 0> as !memory.buffer<8xf32, dram, 32>
     ```
     """

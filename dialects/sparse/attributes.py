@@ -20,17 +20,26 @@ _NAMES = ("bits", "order", "axis", "threshold", "group")
 @irdl_attr_definition
 class IndexAttr(ParametrizedAttribute):
     """
-    The encoding of a tensor of which only what counts is stored.
+    The encoding of a tensor of which only some elements are stored: how the index says where they are.
 
+    - `direct`: one bit for each position; `stride`: the distance to the stored element before, in `bits` bits (2 to 8).
+    - `axis`: the dimension of output neurons (0 by default).
+    - `order`: `output`, one string for each output neuron over its inputs (the default, and the only one for strides),
+      or `input`, one string for each input over the output neurons.
+    - `threshold`: elements of |x| up to it are not stored (0.0 by default).
+    - `group`: number of neighbours in a string that share an entry of the index, and are stored together (1 by
+      default).
+
+    ```syntax
+    #sparse.index< (`direct` | `stride`) (`,` `bits` `=` integer)? (`,` `order` `=` (`output` | `input`))?
+      (`,` `axis` `=` integer)? (`,` `threshold` `=` float)? (`,` `group` `=` integer)? >
     ```
+
+    ```mlir
     #sparse.index<direct>
     #sparse.index<direct, order = input, axis = 1, threshold = 0.5>
     #sparse.index<stride, bits = 5, axis = 1, group = 16>
     ```
-
-    `bits` of a stride, 2 to 8; `axis`, the dimension of output neurons (0); `order`, a string for each `output` neuron
-    over its inputs (the default, and the only one of strides), or for each `input` over the output neurons; values of
-    |x| <= `threshold` do not count (0.0); `group`, so many neighbours in a string share a place in the index (1).
     """
 
     name = "sparse.index"

@@ -155,9 +155,10 @@ def _flag(given: bool) -> UnitAttr | None:
 @irdl_op_definition
 class PanelEncodeOp(BlockOp):
     """
-    A matrix [strings, length] (`transposed`: [length, strings]) without its elements of |x| <= threshold, in panels.
+    Encodes a matrix [strings, length] (`transposed`: [length, strings]) to panels, without its elements of |x| <=
+    threshold.
 
-    ```
+    ```mlir
     %1 = sparse.panel_encode %0 threshold 5.000000e-01
       by <direct, outputs = 4 by 4, inputs = 64 by 64, values_at = 36, entries = 256, fullest = 256, loads = 1>
       : (tensor<4x64xf32>) -> tensor<1x1x1060xui8>
@@ -219,9 +220,10 @@ class PanelEncodeOp(BlockOp):
 @irdl_op_definition
 class PanelDecodeOp(BlockOp):
     """
-    The matrix [strings, length] (`transposed`: [length, strings]) in panels, +0 for what is not stored.
+    The dense matrix [strings, length] (`transposed`: [length, strings]) of one in panels, with +0 for elements that are
+    not stored.
 
-    ```
+    ```mlir
     %1 = sparse.panel_decode %0
       by <direct, outputs = 4 by 4, inputs = 64 by 64, values_at = 36, entries = 256, fullest = 256, loads = 1>
       : (tensor<1x1x1060xui8>) -> tensor<4x64xf32>
@@ -299,9 +301,10 @@ class _ConnectionsBlockOp(BlockOp, abc.ABC):
 @irdl_op_definition
 class PanelConnectionsOp(_ConnectionsBlockOp):
     """
-    The connection data of a matrix in panels: what is stored of it, but for fillers.
+    The connection data of a matrix in panels: the positions of its stored elements, without fillers. `of` is their
+    element type.
 
-    ```
+    ```mlir
     %1 = sparse.panel_connections %0 of f32
       by <direct, outputs = 4 by 4, inputs = 64 by 64, values_at = 36, entries = 256, fullest = 256, loads = 1>
       to <direct, outputs = 4 by 4, inputs = 64 by 64, values_at = 36, entries = 256, fullest = 256, loads = 1>
@@ -343,9 +346,9 @@ class PanelConnectionsOp(_ConnectionsBlockOp):
 @irdl_op_definition
 class PanelCombineOp(_ConnectionsBlockOp):
     """
-    The connections that two matrices in panels both have; each may have an index of its own.
+    The connections that two matrices in panels both have. Each of the three may have an index of its own.
 
-    ```
+    ```mlir
     %2 = sparse.panel_combine %0, %1
       by <direct, outputs = 4 by 4, inputs = 64 by 64, values_at = 36, entries = 256, fullest = 256, loads = 1>
       and <direct, outputs = 4 by 4, inputs = 64 by 64, values_at = 36, entries = 256, fullest = 256, loads = 1>
@@ -400,10 +403,10 @@ class PanelCombineOp(_ConnectionsBlockOp):
 @irdl_op_definition
 class PanelCompactOp(_ConnectionsBlockOp):
     """
-    The elements of a matrix [strings, length] (`transposed`: [length, strings]) that connection data in panels
-    connects, whatever their values.
+    The elements of a matrix [strings, length] (`transposed`: [length, strings]) at the positions that connection data
+    in panels connects, whatever their values, in panels.
 
-    ```
+    ```mlir
     %2 = sparse.panel_compact %0, %1
       by <direct, outputs = 4 by 4, inputs = 64 by 64, values_at = 36, entries = 256, fullest = 256, loads = 1>
       to <direct, outputs = 4 by 4, inputs = 64 by 64, values_at = 36, entries = 256, fullest = 256, loads = 1>

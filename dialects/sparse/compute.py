@@ -60,9 +60,9 @@ class SparseOp(IRDLOperation, HasCanonicalizationPatternsInterface, abc.ABC):
 @irdl_op_definition
 class MatmulOp(SparseOp):
     """
-    Matrix product as `dataflow.matmul`, of operands of which one at least is encoded.
+    Matrix product as `dataflow.matmul`, with at least one encoded operand.
 
-    ```
+    ```mlir
     %2 = sparse.matmul %x, %w transpose_b
       : (tensor<1x64xf32>, tensor<8x64xf32, #sparse.index<direct>>) -> tensor<1x8xf32>
     ```
@@ -109,9 +109,9 @@ class MatmulOp(SparseOp):
 @irdl_op_definition
 class ConvOp(SlidingOp, SparseOp):
     """
-    Convolution as `dataflow.conv`, of operands of which one at least is encoded.
+    Convolution as `dataflow.conv`, with at least one encoded operand.
 
-    ```
+    ```mlir
     %2 = sparse.conv %x, %w strides [1] dilations [1] pad [0] to [0] groups 1
       : (tensor<1x3x8xf32>, tensor<4x3x3xf32, #sparse.index<stride, bits = 3>>) -> tensor<1x4x6xf32>
     ```

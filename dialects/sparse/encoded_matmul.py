@@ -27,11 +27,12 @@ from .panel_attribute import PanelsAttr
 @irdl_op_definition
 class EncodedMatmulOp(TiledOp, ComputedOp):
     """
-    Matrix product [M, K] x [K, N] of neurons in panels, a string for each row, with weights that are dense
-    (`transpose_b`: [N, K]) or in panels, a string for each column.
+    Matrix product [M, K] x [K, N] of activations in panels, a string for each row, with weights that are dense
+    (`transpose_b`: [N, K]) or in panels, a string for each column. `of` is the element type of the activations.
+
     Iteration space: (panels of rows, N or panels of columns, K).
 
-    ```
+    ```mlir
     %2 = sparse.encoded_matmul %0, %1 transpose_b of f32
       by <direct, outputs = 4 by 4, inputs = 64 by 64, values_at = 36, entries = 256, fullest = 256, loads = 1>
       : (tensor<1x1x1060xui8>, tensor<16x64xf32>) -> tensor<4x16xf32>

@@ -20,14 +20,15 @@ from ..dataflow.types import Tensor, element_bytes, element_of, shape_of, tensor
 @irdl_op_definition
 class FillPanelsOp(TiledOp, ComputedOp):
     """
-    Panels [panels, parts, bytes] of an index [panels, parts, values_at], all that a panel has in front of its values,
-    and of values [panels, parts, entries]: panel[p, q] = index[p, q], then the bytes of values[p, q]. With an `order`
-    [panels, parts, entries] (i32), values are a list, and those of a panel are values[order[p, q]].
+    Panels of a constant index and of computed values: panel[p, q] = index[p, q], followed by the bytes of values[p, q].
 
-    So the connections of weights can be known, and stay, while a program computes the values.
+    `index` [panels, parts, values_at] holds the bytes before the values of each panel, and `values` is [panels, parts,
+    entries]. With an `order` [panels, parts, entries] (i32), `values` is a list, and the values of a panel are
+    values[order[p, q]].
+
     Iteration space: (panels, parts, bytes).
 
-    ```
+    ```mlir
     %2 = sparse.fill_panels %index, %values : (tensor<2x1x36xui8>, tensor<2x1x26xf32>) -> tensor<2x1x140xui8>
     %4 = sparse.fill_panels %index, %list order %order
         : (tensor<2x1x36xui8>, tensor<50xf32>, tensor<2x1x26xi32>) -> tensor<2x1x140xui8>

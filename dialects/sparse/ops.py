@@ -35,11 +35,14 @@ def _verify_type(actual: Attribute, expected: Attribute) -> None:
 @irdl_op_definition
 class EncodeOp(IRDLOperation, HasFolderInterface, HasCanonicalizationPatternsInterface):
     """
-    What counts of a tensor, and its index: elements of |x| <= threshold are left out (in groups: groups of such). Of
-    tensors that are computed, `nonzero` says which share of the elements is expected to count; of weights, `width` says
-    how many output neurons a panel of them should have.
+    Encodes a tensor: its elements of |x| > threshold (of a group, all of them if one is) and an index of their
+    positions.
 
-    ```
+    `nonzero` is an estimate, for planning, of which elements of a computed tensor are not zero: their share, and then
+    six numbers for each size of tile that `docs/rationale/sparse.md` explains. `width` is the number of output neurons
+    in a panel of weights.
+
+    ```mlir
     %1 = sparse.encode %0 : tensor<8x64xf32> -> tensor<8x64xf32, #sparse.index<stride, bits = 4>>
     %2 = sparse.encode %0 width 4 : tensor<8x64xf32> -> tensor<8x64xf32, #sparse.index<direct>>
     %4 = sparse.encode %3 nonzero [0.4] : tensor<1x8xf32> -> tensor<1x8xf32, #sparse.index<direct>>
@@ -100,9 +103,9 @@ class EncodeOp(IRDLOperation, HasFolderInterface, HasCanonicalizationPatternsInt
 @irdl_op_definition
 class DecodeOp(IRDLOperation, HasFolderInterface):
     """
-    The whole tensor, with +0 for what is not stored.
+    The dense tensor of an encoded one, with +0 for elements that are not stored.
 
-    ```
+    ```mlir
     %1 = sparse.decode %0 : tensor<8x64xf32, #sparse.index<direct>> -> tensor<8x64xf32>
     ```
     """
@@ -131,9 +134,10 @@ class DecodeOp(IRDLOperation, HasFolderInterface):
 @irdl_op_definition
 class ConnectionsOp(IRDLOperation):
     """
-    The connection data of an encoded tensor: its index alone, which says what is connected.
+    The connection data of an encoded tensor: its index without the values, which says what is connected. Fillers of a
+    stride index, stored zeros that bridge a long distance, connect nothing.
 
-    ```
+    ```mlir
     %1 = sparse.connections %0 : tensor<8x64xf32, #sparse.index<direct>> -> tensor<8x64xi1, #sparse.index<direct>>
     ```
     """
@@ -154,10 +158,11 @@ class ConnectionsOp(IRDLOperation):
 @irdl_op_definition
 class CombineOp(IRDLOperation, HasFolderInterface):
     """
-    The connections that both operands have (claims 7 to 10): an AND of direct strings where the result is direct, the
-    common prefix sums of stride strings where it is a stride index; an operand of the other kind is converted first.
+    The connections that both operands have. If the result has a direct index, this is the AND of two direct strings; if
+    it has a stride index, the common prefix sums of two stride strings. An operand with an index of the other kind is
+    converted first.
 
-    ```
+    ```mlir
     %2 = sparse.combine %0, %1 : tensor<5xi1, #sparse.index<stride, bits = 4>>, tensor<5xi1, #sparse.index<direct>>
       -> tensor<5xi1, #sparse.index<direct>>
     ```
@@ -192,10 +197,10 @@ class CombineOp(IRDLOperation, HasFolderInterface):
 @irdl_op_definition
 class CompactOp(IRDLOperation, HasFolderInterface):
     """
-    The connected elements of a tensor, whatever their values: with combined connection data what the operation unit
-    gets of one input, with that of the other input one-sided use (claim 17), with given data claim 21.
+    The elements of a tensor at the positions that connection data connects, whatever their values. The result is an
+    encoded tensor with these connections.
 
-    ```
+    ```mlir
     %2 = sparse.compact %0 by %1 : tensor<5xf32>, tensor<5xi1, #sparse.index<direct>>
       -> tensor<5xf32, #sparse.index<direct>>
     ```

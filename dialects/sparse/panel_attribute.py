@@ -20,25 +20,32 @@ from ...formats.sparse.panels import Panels, Work
 @irdl_attr_definition
 class PanelsAttr(ParametrizedAttribute):
     """
-    Encoded weights in panels (`formats.sparse.panels`): the index' format, output neurons of the weights and of a
-    panel, inputs of the weights and of a panel, and where the values of a panel begin.
+    How encoded weights are arranged in panels, each for some output neurons and some inputs
+    (`formats/sparse/panels.py`).
 
+    - `direct` or `stride`, `bits`, `group`: the index, as in `#sparse.index`.
+    - `outputs = N by W`: the weights have N output neurons, a panel W of them; `inputs = K by D`: they have K inputs, a
+      panel D of them.
+    - `values_at`: the offset of the values in a panel, in bytes.
+    - `sizes`: the number of bytes that each panel uses, if these differ much.
+    - `entries`, `fullest`, `loads`: the work that the index makes for a matrix unit, for estimates: stored elements,
+      those of the lane with the most, and loads of weights (with `sizes`, of each panel).
+
+    ```syntax
+    #sparse.panels< (`direct` | `stride` `,` `bits` `=` integer) (`,` `group` `=` integer)?
+      `,` `outputs` `=` integer `by` integer `,` `inputs` `=` integer `by` integer `,` `values_at` `=` integer
+      (`,` `sizes` `=` `[` integers `]`)? `,` `entries` `=` integer `,` `fullest` `=` integer
+      `,` `loads` `=` (integer | `[` integers `]`) >
     ```
+
+    ```mlir
     #sparse.panels<direct, outputs = 70 by 32, inputs = 300 by 300, values_at = 2632, entries = 960,
       fullest = 41, loads = 3>
     #sparse.panels<stride, bits = 5, group = 4, outputs = 8 by 8, inputs = 64 by 64, values_at = 40, entries = 51,
       fullest = 9, loads = 2>
-    ```
-
-    Where panels differ much, `sizes` says how many bytes each takes of its room, and `loads` how often each loads:
-
-    ```
     #sparse.panels<direct, outputs = 64 by 32, inputs = 300 by 300, values_at = 2432, sizes = [3392, 2560],
       entries = 272, fullest = 41, loads = [2, 1]>
     ```
-
-    `entries`, `fullest` and `loads` are the work that the indices make (`formats.sparse.panels.Work`); they only serve
-    estimates.
     """
 
     name = "sparse.panels"

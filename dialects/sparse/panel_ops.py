@@ -239,9 +239,11 @@ def _clipped(offset: int, size: int, unit: int, limit: int) -> tuple[int, int]:
 class PanelMatmulOp(PanelOp):
     """
     Matrix product [..., M, K] x weights in panels -> [..., M, N]; with `transpose_a` the first operand is [..., K, M].
+    The weights are bytes [panels, parts, bytes of a panel], as `by` describes them. `nonzero` is as in `sparse.encode`.
+
     Iteration space: (batch..., M, panels, parts).
 
-    ```
+    ```mlir
     %2 = sparse.panel_matmul %x, %w
       by <direct, outputs = 8 by 4, inputs = 64 by 64, values_at = 36, entries = 50, fullest = 17, loads = 6>
       : (tensor<1x64xf32>, tensor<2x1x140xui8>) -> tensor<1x8xf32>
@@ -306,11 +308,13 @@ class PanelMatmulOp(PanelOp):
 @irdl_op_definition
 class PanelConvOp(SlidingOp, PanelOp):
     """
-    Convolution of [N, C, S...] with weights in panels, each string over the kernel and the channels of a group;
-    otherwise as `dataflow.conv`. A panel lies in one group. Iteration space: (N, panels, spatial dimensions of the
-    result..., parts).
+    Convolution as `dataflow.conv` of [N, C, S...] with weights in panels, bytes [panels, parts, bytes of a panel] as
+    `by` describes them. A string runs over the kernel and the channels of a group; a panel belongs to one group.
+    `nonzero` is as in `sparse.encode`.
 
-    ```
+    Iteration space: (N, panels, spatial dimensions of the result..., parts).
+
+    ```mlir
     %2 = sparse.panel_conv %x, %w kernel [3] strides [1] dilations [1] pad [1] to [1] groups 1
       by <stride, bits = 3, outputs = 4 by 4, inputs = 9 by 9, values_at = 12, entries = 11, fullest = 5, loads = 1>
       : (tensor<1x3x8xf32>, tensor<1x1x56xui8>) -> tensor<1x4x8xf32>

@@ -29,10 +29,10 @@ from ..dataflow.types import shape_of, tensor_of, verify_tensor
 @irdl_op_definition
 class PruneGroupsOp(IRDLOperation, HasFolderInterface):
     """
-    Group pruning (claims 11, 16): the elements, in row-major order, make `groups` groups of neighbours, whose sizes
-    differ by one at most. A group with more than `limit` elements of |x| <= `threshold` becomes zero.
+    Group pruning: the elements, in row-major order, are divided into `groups` groups of neighbours, whose sizes differ
+    by at most one. A group with more than `limit` elements of |x| <= `threshold` becomes zero.
 
-    ```
+    ```mlir
     %1 = sparse.prune_groups %0 groups 4 threshold 1.000000e-01 limit 12 : tensor<4x16xf32>
     ```
     """

@@ -1,0 +1,64 @@
+"""What docstrings say: prose, examples and syntax of a definition, and the lines below its fields."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import textwrap
+from dataclasses import dataclass
+from functools import cache
+
+_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$\n?", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Description:
+    """The parts of a docstring."""
+
+    prose: str
+    """Markdown, with blocks that are neither examples nor syntax."""
+    examples: tuple[str, ...]
+    """The blocks of language `mlir`: operations, or attributes and types, a line each."""
+    syntax: str
+    """The block of language `syntax`, or nothing."""
+
+
+def describe(definition: type) -> Description:
+    """The parts of the docstring that stands at a class itself (none is inherited)."""
+    text = inspect.cleandoc(vars(definition).get("__doc__") or "") + "\n"
+    blocks = _BLOCK.findall(text)
+    examples = tuple(block for language, block in blocks if language == "mlir")
+    syntax = "".join(block for language, block in blocks if language == "syntax")
+
+    def kept(match: re.Match[str]) -> str:
+        return "" if match[1] in ("mlir", "syntax") else match[0]
+
+    return Description(re.sub(r"\n{3,}", "\n\n", _BLOCK.sub(kept, text)).strip(), examples, syntax)
+
+
+def field_documents(definition: type) -> dict[str, str]:
+    """For each field of a class and of those that it extends the string below it, in one line."""
+    found: dict[str, str] = {}
+    for one in reversed(definition.__mro__):
+        if one.__module__.partition(".")[0] == __name__.partition(".")[0]:
+            found |= _own_field_documents(one)
+    return found
+
+
+@cache
+def _own_field_documents(definition: type) -> dict[str, str]:
+    found: dict[str, str] = {}
+    try:
+        source = textwrap.dedent(inspect.getsource(definition))
+    except (OSError, TypeError):  # A class that was not written, but made of a table.
+        return found
+    (tree,) = (node for node in ast.parse(source).body if isinstance(node, ast.ClassDef))
+    for before, after in zip(tree.body, tree.body[1:], strict=False):
+        if not (isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)):
+            continue
+        targets = before.targets if isinstance(before, ast.Assign) else [getattr(before, "target", None)]
+        for target in targets:
+            if isinstance(target, ast.Name):
+                found[target.id] = " ".join(str(after.value.value).split())
+    return found

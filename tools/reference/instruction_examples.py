@@ -1,0 +1,74 @@
+"""An example of each instruction, made from its entry in the table: programs that hold one of each of a unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import StringIO
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.printer import Printer
+
+from ...dialects.coreasm.encoding import NO_DESC, Unit, pack_types
+from ...dialects.coreasm.instruction import Imm, Instruction
+from ...dialects.coreasm.isa import BY_MNEMONIC, INSTRUCTIONS
+from ...dialects.coreasm.ops import (
+    INSTRUCTION_OPS,
+    AccessAttr,
+    InstructionOp,
+    LoopOp,
+    UnpackedControllerOp,
+    UnpackedProgramOp,
+)
+from ...dialects.coreasm.text import Fields
+
+_IMM = {
+    Imm.REGISTER: 1,
+    Imm.REDUCED_DIMS: 1,
+    Imm.INDEX_DIMS: 1,
+    Imm.MATMUL_DIMS: 1 << 4 | 1 << 8 | 1 << 12,
+}
+"""The field `imm` where 0 is not a value that makes sense: one dimension each of m, k and n, one reduced..."""
+_HALTS = ("halt", "ctl.halt")
+
+
+def example_of(instruction: Instruction) -> InstructionOp:
+    """
+    An instruction with a value in each of its fields: operands lie one after the other in memory and have the first
+    access descriptor; what may be an immediate value is one where nothing else is possible.
+    """
+    source, destination = min(instruction.types, default=(0, 0))
+    addr, desc = [0, 0, 0, 0], [NO_DESC] * 4
+    for operand in instruction.operands:
+        if not operand.always_immediate:
+            addr[operand.slot], desc[operand.slot] = 0x40 * operand.slot, 0
+    for scalar in instruction.scalars:
+        addr[scalar.slot] = 1
+    if instruction.core_set:
+        desc[3] = 0
+    if instruction.byte_count:
+        desc = [64, 0, 0, 0]
+    fields = Fields(pack_types(source, destination), 0, 0, 0, _IMM.get(instruction.imm, 0), addr, desc)
+    if instruction.mnemonic == "loop":
+        return LoopOp(fields, body=[example_of(BY_MNEMONIC["nop"])])
+    return INSTRUCTION_OPS[instruction.mnemonic](fields)
+
+
+def program_of(unit: Unit) -> str:
+    """Text of a program that holds an example of each instruction of a unit."""
+    examples: list[Operation] = [
+        example_of(one) for one in INSTRUCTIONS if one.unit is unit and one.mnemonic not in _HALTS
+    ]
+    if unit is Unit.CTL:
+        program = UnpackedControllerOp([*examples, example_of(BY_MNEMONIC["ctl.halt"])])
+    else:
+        body = [*examples, example_of(BY_MNEMONIC["halt"])]
+        program = UnpackedProgramOp(unit.name.lower(), body, [AccessAttr([16], [4])])
+    text = StringIO()
+    Printer(text).print_op(ModuleOp([program]).body.block.first_op or program)
+    return f"{text.getvalue()}\n"
+
+
+def units() -> Iterator[Unit]:
+    """The units that have instructions."""
+    yield from (unit for unit in Unit if any(one.unit is unit for one in INSTRUCTIONS))
