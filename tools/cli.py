@@ -22,6 +22,13 @@ from .report.versions import versions
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
+EXIT_STATUSES = {
+    0: "done",
+    EXIT_FAILED: "the work failed",
+    EXIT_USAGE: "bad usage or input",
+    EXIT_INTERRUPTED: "interrupted",
+}
+"""What the statuses of all tools mean."""
 NO_MEMORY = "out of memory: the work needs more than this machine or its limit allows"
 
 
@@ -41,10 +48,8 @@ def run_tool(body: Callable[[], int | None]) -> int:
         # The reader of our output went away (`| head`): nothing is wrong; keep the interpreter's final flush quiet.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILED
-    except InputError as error:
-        return _complain_at(error, EXIT_USAGE)
     except MeshloomError as error:
-        return _complain_at(error, EXIT_FAILED)
+        return _complain_at(error, exit_status(type(error)))
     except FileNotFoundError as error:
         return _complain(f"{error.filename}: no such file", EXIT_USAGE)
     except OSError as error:
@@ -67,6 +72,11 @@ def run_tool(body: Callable[[], int | None]) -> int:
             return _complain_at(error, EXIT_USAGE, message)
         kind = f"{type(error).__name__}: {error}"
         return _complain(f"internal error: {kind} (set MESHLOOM_DEBUG=1 for the traceback)", EXIT_FAILED)
+
+
+def exit_status(error: type[MeshloomError]) -> int:
+    """The status with which a tool ends on an error of this class."""
+    return EXIT_USAGE if issubclass(error, InputError) else EXIT_FAILED
 
 
 @contextmanager
@@ -129,7 +139,7 @@ class VersionAction(argparse.Action):
 
 def epilog(examples: str) -> str:
     """What stands at the end of every help: `examples`, a command or a `# comment` a line, and the exit statuses."""
-    statuses = "0 done, 1 the work failed, 2 bad usage or input, 130 interrupted"
+    statuses = ", ".join(f"{status} {meaning}" for status, meaning in EXIT_STATUSES.items())
     return f"examples:\n  {examples.strip()}\n\nexit status: {statuses}"
 
 

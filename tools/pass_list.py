@@ -33,9 +33,9 @@ def list_passes(own: Iterable[str], known: Passes) -> Iterator[str]:
     width = max(map(len, names), default=0)
     for name in names:
         one = known[name]()
-        taken = " ".join(field.name.replace("_", "-") for field in _options(one))
-        options = f" {{{taken}}}" if taken else ""
-        yield from _wrapped(f"{name:{width}}  ", f"{summary(one)}{options}")
+        taken = " ".join(field.name.replace("_", "-") for field in options(one))
+        given = f" {{{taken}}}" if taken else ""
+        yield from _wrapped(f"{name:{width}}  ", f"{summary(one)}{given}")
     others = sorted(set(known) - set(names))
     if others:
         yield ""
@@ -65,15 +65,15 @@ def help_pass(name: str, known: Passes) -> str:
         hint = f"did you mean '{close[0]}'?" if close else "`meshloom-opt --list-passes` names all"
         raise InputError(f"--help-pass: there is no pass '{name}'; {hint}")
     one = known[name]()
-    lines = [name, "", textwrap.indent(_description(one), "  ")]
-    if options := _options(one):
+    lines = [name, "", textwrap.indent(description(one), "  ")]
+    if fields := options(one):
         lines += ["", "options:"]
-        lines += [f"  {_option(field)}" for field in options]
-    lines += ["", f"results: {_effect(one)}"]
+        lines += [f"  {option(field)}" for field in fields]
+    lines += ["", f"results: {effect(one)}"]
     return "\n".join(lines)
 
 
-def _effect(one: type[ModulePass]) -> str:
+def effect(one: type[ModulePass]) -> str:
     """What becomes of the results of a program, in words."""
     declared = inspect.getattr_static(one, "semantic_effect", EXACT)
     if not isinstance(declared, SemanticEffect):
@@ -89,11 +89,12 @@ def _effect(one: type[ModulePass]) -> str:
             return "inputs or results become others"
 
 
-def _options(one: type[ModulePass]) -> list[dataclasses.Field[object]]:
+def options(one: type[ModulePass]) -> list[dataclasses.Field[object]]:
+    """The fields of a pass that are options, in their order."""
     return [field for field in dataclasses.fields(one) if field.init]
 
 
-def _option(field: dataclasses.Field[object]) -> str:
+def option(field: dataclasses.Field[object]) -> str:
     """`name : type = default` as `-p` takes them; an option without a default that must be given says so."""
     kind = field.type if isinstance(field.type, str) else type_repr(field.type)
     kind = kind.removesuffix(" | None").replace("Number", "int | float")
@@ -109,12 +110,12 @@ def _option(field: dataclasses.Field[object]) -> str:
 
 def summary(one: object) -> str:
     """The first sentence of what a pass or a package says of itself, without its full stop."""
-    paragraph = _description(one).split("\n\n")[0]
+    paragraph = description(one).split("\n\n")[0]
     sentence = re.split(r"(?<=[a-z0-9`)\]])[.:](?:\s|$)", " ".join(paragraph.split()), maxsplit=1)[0]
     return sentence.rstrip(".:")
 
 
-def _description(one: object) -> str:
+def description(one: object) -> str:
     """A docstring of its own; dataclasses without one have their signature there."""
     text = vars(one).get("__doc__") or ""
     if text.startswith(f"{getattr(one, '__name__', '')}("):

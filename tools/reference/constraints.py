@@ -24,7 +24,6 @@ from xdsl.irdl.constraints import (
     MessageConstraint,
     RangeLengthConstraint,
     RangeVarConstraint,
-    SingleOf,
 )
 
 _BUILTIN = {
@@ -43,7 +42,7 @@ _BUILTIN = {
     builtin.StringAttr: "string",
     builtin.SymbolRefAttr: "symbol reference",
     builtin.TensorType: "tensor",
-    builtin.UnitAttr: "a word that is there or not",
+    builtin.UnitAttr: "flag",
 }
 
 
@@ -56,13 +55,13 @@ def in_words(constraint: AttrConstraint[Any] | RangeConstraint[Any]) -> str:
     match constraint:
         case SymbolNameConstraint():
             return "symbol name"
-        case RangeOf() | SingleOf():
+        case RangeOf():
             return in_words(cast("RangeOf[Attribute]", constraint).constr)
         case RangeLengthConstraint() | RangeVarConstraint():
             return in_words(cast("RangeVarConstraint[Attribute]", constraint).constraint)
         case VarConstraint():
             inner = in_words(cast("VarConstraint[Attribute]", constraint).constraint)
-            return f"{inner}, the same wherever `{constraint.name}` stands"
+            return f"`{constraint.name}`: {inner}"
         case MessageConstraint():
             return in_words(cast("MessageConstraint[Attribute]", constraint).constr)
         case AnyAttr():
@@ -77,7 +76,7 @@ def in_words(constraint: AttrConstraint[Any] | RangeConstraint[Any]) -> str:
         case AllOf():
             return _joined(constraint.attr_constrs, " and ")
         case ArrayOfConstraint():
-            return f"array of {in_words(cast('ArrayOfConstraint[Attribute]', constraint).elem_range_constraint)}"
+            return f"array of {in_words(constraint.elem_range_constraint)}"
         case BaseAttr():
             return name_of(cast("BaseAttr[Attribute]", constraint).attr)
         case ParamAttrConstraint():

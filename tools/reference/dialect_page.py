@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import cast
 
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, TypeAttribute
+from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import IRDLOperation, OpDef
-from xdsl.irdl.operations import OptionalDef, VariadicDef
+from xdsl.irdl.operations import AttrSizedSegments, OptionalDef, VariadicDef
 
 from ...dialects.coreasm.encoding import Unit
 from ...dialects.coreasm.isa import BY_MNEMONIC, INSTRUCTIONS
@@ -29,15 +29,23 @@ _HEAD = """\
 
 {purpose}
 
-[Why it is as it is](../rationale/{name}.md). A tensor has a static shape and one of the element types f32, f16, bf16, f64, i8,
-ui8, i16, ui16, i32, ui32, i64, ui64 and i1. What a table calls "any", and all that depends on several operands together, is
-checked by the verifier as the text says.
+[Why it is as it is](../rationale/{name}.md). A tensor has a static shape and one of the element types f32, f16, bf16,
+f64, i8, ui8, i16, ui16, i32, ui32, i64, ui64 and i1. Verifiers also check what the text says of an operation, such as
+the shapes of its operands. Where several rows of a table have the same `T`, they have the same type.
+"""
+_INSTRUCTIONS = """\
+## Instructions
+
+An operation for each entry of the table of instructions; [the instruction set](isa.md) says what their fields mean,
+which element types each takes, and what it costs. Operands are written as in the examples,
+`[address + register, descriptor]`, those in DRAM with `dram` before them. At the end may stand `wait(units)`,
+`signal(units)`, `param(field = number)` and `from "name"`.
 """
 
 
 def dialect_page(name: str) -> str:
     """The page of one of the project's dialects."""
-    dialect = cast("Dialect", MESHLOOM.all_dialects[name]())
+    dialect = MESHLOOM.all_dialects[name]()
     lines = [_HEAD.format(name=name, purpose=_purpose(name))]
     operations = [cast("type[IRDLOperation]", one) for one in dialect.operations]
     for one in operations:
@@ -76,8 +84,9 @@ def _operation(one: type[IRDLOperation]) -> Iterator[str]:
         yield "| --- | --- | --- | --- |"
         yield from rows
         yield ""
-    if traits := sorted({type(trait).__name__ for trait in definition.traits.traits}):
-        yield f"Traits: {', '.join(f'`{trait}`' for trait in traits)}.\n"
+    names = sorted({type(trait).__name__ for trait in definition.traits.traits})
+    if traits := [f"`{name}`" for name in names if not name.startswith("_")]:
+        yield f"Traits: {', '.join(traits)}.\n"
     yield from _examples(described.examples)
 
 
@@ -85,7 +94,7 @@ def _parts(one: type[IRDLOperation], definition: OpDef) -> Iterator[str]:
     """Rows: operands, results, properties, attributes and regions."""
     documents = field_documents(one)
     accessors = {(kind, ir): accessor for accessor, (ir, kind) in definition.accessor_names.items()}
-    segments = {option.attribute_name for option in definition.options if hasattr(option, "attribute_name")}
+    segments = {option.attribute_name for option in definition.options if isinstance(option, AttrSizedSegments)}
     for kind, parts in (("operand", definition.operands), ("result", definition.results)):
         for name, part in parts:
             yield _row(_counted(kind, part), name, in_words(part.constr), documents.get(name, ""))
@@ -115,13 +124,7 @@ def _examples(examples: tuple[str, ...]) -> Iterator[str]:
 
 
 def _instructions() -> Iterator[str]:
-    yield "## Instructions\n"
-    yield (
-        "An operation for each entry of the table of instructions; [the instruction set](isa.md) says what their fields "
-        "mean, which\nelement types each takes, and what it costs. Operands are written as in the examples, "
-        "`[address + register, descriptor]`, those in\nDRAM with `dram` before them. At the end may stand "
-        '`wait(units)`, `signal(units)`, `param(field = number)` and `from "name"`.\n'
-    )
+    yield _INSTRUCTIONS
     for unit in units():
         yield f"### Unit {unit.name}\n"
         yield from _instructions_of(unit)

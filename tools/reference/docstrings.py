@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-import textwrap
+import sys
 from dataclasses import dataclass
 from functools import cache
 
@@ -38,23 +38,25 @@ def describe(definition: type) -> Description:
 
 
 def field_documents(definition: type) -> dict[str, str]:
-    """For each field of a class and of those that it extends the string below it, in one line."""
+    """For each field of a class and of those that it extends in the package the string below it, in one line."""
     found: dict[str, str] = {}
     for one in reversed(definition.__mro__):
         if one.__module__.partition(".")[0] == __name__.partition(".")[0]:
-            found |= _own_field_documents(one)
+            found |= _documents_of_module(one.__module__).get(one.__qualname__, {})
     return found
 
 
 @cache
-def _own_field_documents(definition: type) -> dict[str, str]:
+def _documents_of_module(name: str) -> dict[str, dict[str, str]]:
+    """For each class at the top of a module the strings below its fields."""
+    tree = ast.parse(inspect.getsource(sys.modules[name]))
+    return {node.name: documents_in(node) for node in tree.body if isinstance(node, ast.ClassDef)}
+
+
+def documents_in(node: ast.ClassDef) -> dict[str, str]:
+    """The strings below the fields of a class, each in one line."""
     found: dict[str, str] = {}
-    try:
-        source = textwrap.dedent(inspect.getsource(definition))
-    except (OSError, TypeError):  # A class that was not written, but made of a table.
-        return found
-    (tree,) = (node for node in ast.parse(source).body if isinstance(node, ast.ClassDef))
-    for before, after in zip(tree.body, tree.body[1:], strict=False):
+    for before, after in zip(node.body, node.body[1:], strict=False):
         if not (isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)):
             continue
         targets = before.targets if isinstance(before, ast.Assign) else [getattr(before, "target", None)]
