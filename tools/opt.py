@@ -284,7 +284,7 @@ class MeshloomOpt(xDSLOptMain):
             print(self.checker.report(), file=sys.stderr)
 
     def _asked_lists(self) -> list[str]:
-        """What `--list-passes`, `--help-pass` and `--list-dialects` print."""
+        """What `--list-passes`, `--help-pass`, `--list-dialects` and `--export-irdl` print."""
         lines: list[str] = []
         if self.args.list_passes:
             lines += list_passes(MESHLOOM.all_passes, self.available_passes)
@@ -293,6 +293,10 @@ class MeshloomOpt(xDSLOptMain):
         if self.args.list_dialects:
             own = {name: make() for name, make in MESHLOOM.all_dialects.items()}
             lines += list_dialects(own, self.ctx.registered_dialect_names)
+        if self.args.export_irdl:
+            from .irdl.export import export_irdl
+
+            lines += export_irdl({name: make() for name, make in MESHLOOM.all_dialects.items()}).splitlines()
         return lines
 
     def _run_chunks(self) -> None:

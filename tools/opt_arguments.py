@@ -38,6 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     lists.add_argument("--list-passes", action="store_true", help="print all passes with their options and leave")
     lists.add_argument("--help-pass", metavar="PASS", help="print what a pass does and takes, and leave")
     lists.add_argument("--list-dialects", action="store_true", help="print all dialects and leave")
+    lists.add_argument(
+        "--export-irdl", action="store_true", help="print the dialects as IRDL, for `mlir-opt --irdl-file`, and leave"
+    )
     watch = parser.add_argument_group("what passes do")
     add_dump_options(watch)
     watch.add_argument(

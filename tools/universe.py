@@ -29,7 +29,11 @@ DIALECTS = {
 }
 """Dialect name -> `module:Object`, the module relative to the package."""
 
-TARGETS = {"interpret": "tools.interpret:InterpretTarget", "emulate": "tools.emulate:EmulateTarget"}
+TARGETS = {
+    "interpret": "tools.interpret:InterpretTarget",
+    "emulate": "tools.emulate:EmulateTarget",
+    "mlir-opt": "tools.irdl.generic_text:MlirOptTarget",
+}
 """Target name -> `module:Class`, the module relative to the package."""
 
 

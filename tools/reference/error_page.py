@@ -34,7 +34,8 @@ are defects: command lines print `internal error`, and with `MESHLOOM_DEBUG=1` t
 | --- | --- | --- | --- |
 """
 PARTS = (
-    "analysis", "chips", "dialects", "emulator", "formats", "frontend", "lowering", "mapping", "support", "tools", "transforms",
+    "analysis", "chips", "dialects", "emulator", "formats", "frontend", "lowering", "mapping", "support", "tools",
+    "transforms",
 )  # fmt: skip
 """The parts of the package."""
 _DEFINITION = re.compile(r"^class (\w+)\(([\w, ]+)\):", re.MULTILINE)

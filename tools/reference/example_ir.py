@@ -32,7 +32,7 @@ def complete(example: str) -> str:
     Raises ParseError for text that is not IR.
     """
     if example.startswith("#"):
-        named = (f"example{number} = {one.strip()}" for number, one in enumerate(_parts(example)))
+        named = (f"example.value{number} = {one.strip()}" for number, one in enumerate(_parts(example)))
         return "module attributes {\n" + textwrap.indent(",\n".join(named), "  ") + "\n} {}\n"
     if example.startswith("!"):
         return "func.func private @example(" + ", ".join(one.strip() for one in _parts(example)) + ")\n"
