@@ -29,7 +29,6 @@ from meshloom.dialects.dataflow.entry_function import find_main
 from meshloom.support.errors import MeshloomError
 from meshloom.tools.universe import MESHLOOM
 from numpy.typing import NDArray
-from random_networks import RandomNetwork
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
 from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, ModuleOp
@@ -37,6 +36,8 @@ from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
+
+from meshloom.testing import RandomNetwork
 
 FILECHECK = Path(__file__).resolve().parents[1] / "test" / "filecheck"
 OTHERS = 60

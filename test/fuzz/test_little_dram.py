@@ -12,7 +12,8 @@ from meshloom.emulator.functional.engine import run_functional
 from meshloom.lowering.driver.compile_module import Compilation, SubgraphOptions, compile_module
 from meshloom.lowering.options.subgraph_options import FUSIONS
 from meshloom.support.errors import ResourceError
-from random_networks import RandomNetwork
+
+from meshloom.testing import RandomNetwork
 
 SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 QUICK = (1, 3, 4, 11, 14, 16)

@@ -14,12 +14,13 @@ from meshloom.analysis.execution.check_semantics import SemanticsChecker
 from meshloom.support.errors import InputError
 from meshloom.tools.pass_pipeline import read_passes
 from meshloom.tools.universe import MESHLOOM, all_passes
-from random_networks import RandomNetwork
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+
+from meshloom.testing import RandomNetwork
 
 TILE = "dataflow-to-manycore,manycore-tile{chip=tiny}"
 PIPELINES = {

@@ -10,7 +10,8 @@ from meshloom.chips import load_chip
 from meshloom.dialects.dataflow.interpreter import interpret_function
 from meshloom.emulator.functional.engine import run_functional
 from meshloom.lowering.driver.compile_module import compile_module
-from random_networks import RandomNetwork
+
+from meshloom.testing import RandomNetwork
 
 QUICK = (*range(12), 220)
 """220: columns of a kernel that lie in the padding only, one at a time."""

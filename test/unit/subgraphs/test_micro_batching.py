@@ -15,8 +15,9 @@ from meshloom.frontend.onnx_import import import_onnx
 from meshloom.lowering.driver.compile_module import SubgraphOptions, compile_module
 from meshloom.tools.oracle import Oracle, compare
 from meshloom.transforms.dataflow_split_batch import DataflowSplitBatchPass
-from random_networks import RandomNetwork
 from xdsl.context import Context
+
+from meshloom.testing import RandomNetwork
 
 ONET = Path(__file__).parents[3] / "models" / "onet.onnx"
 

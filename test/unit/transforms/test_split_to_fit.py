@@ -40,10 +40,11 @@ from meshloom.dialects.dataflow.types import element_of, shape_of, tensor
 from meshloom.formats.weights import STORE
 from meshloom.support.errors import ResourceError
 from meshloom.transforms.dataflow_split_to_fit import split_to_fit
-from random_networks import RandomNetwork
 from xdsl.dialects.builtin import FunctionType, ModuleOp, f32, i1, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
+
+from meshloom.testing import RandomNetwork
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 

@@ -18,10 +18,11 @@ from meshloom.dialects.manycore import SubgraphOp
 from meshloom.transforms.dataflow_split_to_fit import split_to_fit
 from meshloom.transforms.manycore_inline_subgraphs import ManycoreInlineSubgraphsPass
 from meshloom.transforms.shared.outline import outline
-from random_networks import RandomNetwork
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.transforms.canonicalize import CanonicalizePass
+
+from meshloom.testing import RandomNetwork
 
 
 def context() -> Context:

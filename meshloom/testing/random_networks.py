@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, f32, i64
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+
 from meshloom.dialects.dataflow import (
     AbsOp,
     AddOp,
@@ -28,17 +33,22 @@ from meshloom.dialects.dataflow import (
     TransposeOp,
 )
 from meshloom.dialects.dataflow.types import shape_of, tensor
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, f32, i64
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, Region, SSAValue
 
 MAX_ELEMENTS = 20_000
 
 
-class RandomNetwork:
-    """Grows a network operation by operation; `module` is the result."""
+Maker = Callable[[np.random.Generator, SSAValue], Operation | None]
+"""Makes an operation with one result of a tensor of f32; None where it takes no tensor of this shape."""
 
-    def __init__(self, seed: int, operations: int) -> None:
+
+class RandomNetwork:
+    """
+    A network of so many operations, from a seed; `module` is the result, which is valid by construction.
+
+    `makers` make operations of one's own, as often among the others as each of the kinds of `dataflow`.
+    """
+
+    def __init__(self, seed: int, operations: int, makers: Sequence[Maker] = ()) -> None:
         self.rng = np.random.default_rng(seed)
         shape = (self._int(1, 2), self._int(1, 12), self._int(3, 20), self._int(3, 20))
         self.block = Block(arg_types=[tensor(f32, shape)])
@@ -46,7 +56,7 @@ class RandomNetwork:
         kinds: list[Callable[[SSAValue], Operation | None]] = [
             self._conv, self._conv, self._pool, self._elementwise, self._elementwise, self._binary, self._binary,
             self._matmul, self._concat, self._slice, self._pad, self._transpose, self._reshape, self._reduce,
-            self._gather,
+            self._gather, *(partial(maker, self.rng) for maker in makers),
         ]  # fmt: skip
         while len(self.values) <= operations:
             kind = kinds[self._int(0, len(kinds) - 1)]
