@@ -30,9 +30,11 @@ from meshloom.chips.load import ADDED as CHIPS
 from meshloom.chips.load import load_chip
 from meshloom.dialects import added
 from meshloom.dialects.coreasm import added_instructions
+from meshloom.dialects.coreasm.added_instructions import row_instruction as row_instruction
 from meshloom.dialects.coreasm.added_instructions import vector_instruction as vector_instruction
-from meshloom.dialects.coreasm.instruction import Instruction
+from meshloom.dialects.coreasm.instruction import Family, Instruction
 from meshloom.emulator.functional.semantics.elementwise import elementwise
+from meshloom.emulator.functional.semantics.rows import rows
 from meshloom.emulator.functional.semantics.table import SEMANTICS
 from meshloom.frontend.registry import onnx_op as onnx_op
 from meshloom.lowering.codegen.kernels.common import Kernel
@@ -59,6 +61,7 @@ __all__ = [
     "add_splitting_rule",
     "load_plugin",
     "onnx_op",
+    "row_instruction",
     "vector_instruction",
 ]
 
@@ -101,14 +104,16 @@ def add_kernel(operation: type[Operation], kernel: Kernel) -> None:
 
 def add_instruction(instruction: Instruction, function: Callable[..., NDArray[Any]]) -> None:
     """
-    Make an instruction of `vector_instruction` known to the assembler, to kernels and to the emulator. `function` takes
-    the sources, arrays of one shape, or of none where they are immediate values, in the type that arithmetic happens in
-    (f32 for narrower floats), and gives the result. Executables that hold the instruction name the plug-in.
+    Make an instruction known to the assembler, to kernels and to the emulator. `function` takes the sources, arrays in
+    the type that arithmetic happens in (f32 for narrower floats), and gives the result. Those of `vector_instruction`
+    have one shape, or none where they are immediate values; that of `row_instruction` is [..., n], for a result
+    [..., m]. Executables that hold the instruction name the plug-in.
 
     Raises InputError for a mnemonic or an opcode that is taken.
     """
     added_instructions.add(instruction, _plugin_of(function))
-    SEMANTICS[instruction.mnemonic] = elementwise(function, len(instruction.sources))
+    on_rows = instruction.family is Family.ROWS
+    SEMANTICS[instruction.mnemonic] = rows(function) if on_rows else elementwise(function, len(instruction.sources))
 
 
 def add_chip(file: str | Path) -> None:

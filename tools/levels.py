@@ -8,12 +8,13 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from ..dialects.dataflow.tiling import TilingInterface
 from ..dialects.locations import located
 from ..dialects.memory.stash import is_memory_op
 from ..support.errors import InputError
 
 COMPILED = ("builtin", "func", "dataflow", "sparse", "manycore")
-"""Dialects from whose operations compilation goes on."""
+"""Dialects from whose operations compilation goes on; so it does from operations of plug-ins that can be tiled."""
 BEYOND = ("memory", "coreasm")
 """Levels that compilation makes itself, from the plan of the one before."""
 
@@ -21,7 +22,7 @@ BEYOND = ("memory", "coreasm")
 def check_level(module: ModuleOp) -> None:
     """Raises InputError naming the first operation from which compilation cannot go on, and the last level it can."""
     for op in module.walk():
-        if (level := _level_of(op)) not in COMPILED and not _saves_memory(op):
+        if (level := _level_of(op)) not in COMPILED and not isinstance(op, TilingInterface) and not _saves_memory(op):
             what = f"is at level '{level}'" if level in BEYOND else f"belongs to dialect '{level}'"
             error = InputError(
                 f"operation '{op.name}' {what}: a module can be compiled from the levels 'dataflow' and 'manycore', "

@@ -1,5 +1,5 @@
 """
-Instructions that plug-ins add: elementwise ones of the vector unit, with opcodes of their own range.
+Instructions that plug-ins add: of the vector unit, elementwise or on rows, with opcodes of their own range.
 
 An executable that holds some names them in its notes, so that a reader without the plug-in can say what is missing.
 """
@@ -42,10 +42,7 @@ def vector_instruction(
 
     Raises InputError for a code outside of `CODES`, and for what makes no sense.
     """
-    if code not in CODES:
-        raise InputError(f"instruction '{mnemonic}': opcode {code:#x} is not of plug-ins: choose 0xe0 to 0xef")
-    if _MNEMONIC.fullmatch(mnemonic) is None:
-        raise InputError(f"instruction '{mnemonic}': a mnemonic consists of lower-case letters, digits and single dots")
+    _check_name(mnemonic, code)
     if not 1 <= sources <= 3 or factor < 1:
         raise InputError(f"instruction '{mnemonic}': it takes 1 to 3 sources and a factor of 1 or more")
     operands = (_D, *(Operand(slot, "DABC"[slot], immediate=True) for slot in range(1, sources + 1)))
@@ -55,8 +52,38 @@ def vector_instruction(
     )  # fmt: skip
 
 
+def row_instruction(
+    mnemonic: str, code: int, semantics: str, types: Iterable[tuple[TypeCode, TypeCode]], factor: int = 1
+) -> Instruction:
+    """
+    The entry of an instruction of the vector unit on rows: D[..., m] = f(A[..., n]), where n and m are the last
+    dimensions of the descriptors, which need not be equal, and the others are; both operands are in SRAM. `types` are
+    the pairs of an element type of A and one of D. It takes `factor` times as many cycles as an addition of A's size.
+
+    Raises InputError as `vector_instruction` does.
+    """
+    _check_name(mnemonic, code)
+    pairs = frozenset(types)
+    if not pairs or factor < 1:
+        raise InputError(f"instruction '{mnemonic}': it takes element types and a factor of 1 or more")
+    return Instruction(
+        mnemonic, code, Unit.VPU, Family.ROWS, Cost.VECTOR, (_D, Operand(1, "A")), semantics, types=pairs,
+        factor=factor, function=mnemonic,
+    )  # fmt: skip
+
+
+def _check_name(mnemonic: str, code: int) -> None:
+    if code not in CODES:
+        raise InputError(f"instruction '{mnemonic}': opcode {code:#x} is not of plug-ins: choose 0xe0 to 0xef")
+    if _MNEMONIC.fullmatch(mnemonic) is None:
+        raise InputError(f"instruction '{mnemonic}': a mnemonic consists of lower-case letters, digits and single dots")
+
+
 def add(instruction: Instruction, plugin: str) -> None:
-    """Make an instruction of `vector_instruction` known. Raises InputError where its mnemonic or opcode is taken."""
+    """
+    Make an instruction of `vector_instruction` or `row_instruction` known. Raises InputError where its mnemonic or
+    opcode is taken.
+    """
     if instruction.code in BY_CODE:
         other = BY_CODE[instruction.code].mnemonic
         raise InputError(

@@ -97,6 +97,7 @@ class Family(StrEnum):
     DOT = "dot"
     IOTA = "iota"
     CUMSUM = "cumsum"
+    ROWS = "rows"
     COPY = "copy"
     FILL = "fill"
     GATHER = "gather"

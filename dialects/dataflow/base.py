@@ -102,7 +102,7 @@ class DataflowOp(IRDLOperation, HasFolderInterface, HasCanonicalizationPatternsI
 
 
 class ComputedOp(DataflowOp, abc.ABC):
-    """An operation of another dialect on the tensors of this one, which brings its own reference semantics."""
+    """An operation on tensors, of this dialect or another one, that computes its result itself."""
 
     @abc.abstractmethod
     def compute(self, operands: Sequence[NDArray[Any]]) -> NDArray[Any]:

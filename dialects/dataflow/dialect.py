@@ -2,79 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from types import ModuleType
 from typing import cast
 
 from xdsl.dialect_interfaces.constant_materialization import ConstantMaterializationInterface
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute, Dialect, Operation
 
-from . import contraction, elementwise, movement, reduction
+from . import (
+    contraction,
+    elementwise,
+    movement,
+    partial_conv,
+    quantize,
+    reduction,
+    reshape,
+    scatter,
+    sources,
+)
 from .loop import LoopOp, YieldOp
-from .partial_conv import PartialConvOp
-from .quantize import QuantizeOp
-from .reshape import ReshapeOp
-from .scatter import ScatterModeAttr, ScatterOp
-from .sources import ConstantOp, Dense, WeightOp
+from .sources import ConstantOp, Dense
 
-OPERATIONS: list[type[Operation]] = [
-    ConstantOp,
-    WeightOp,
-    elementwise.NegOp,
-    elementwise.AbsOp,
-    elementwise.ExpOp,
-    elementwise.LogOp,
-    elementwise.SqrtOp,
-    elementwise.RsqrtOp,
-    elementwise.ReciprocalOp,
-    elementwise.TanhOp,
-    elementwise.SigmoidOp,
-    elementwise.ErfOp,
-    elementwise.FloorOp,
-    elementwise.CeilOp,
-    elementwise.RoundOp,
-    elementwise.SignOp,
-    elementwise.SinOp,
-    elementwise.CosOp,
-    elementwise.NotOp,
-    elementwise.IsNanOp,
-    elementwise.IsInfOp,
-    elementwise.ReluOp,
-    elementwise.CastOp,
-    elementwise.BitcastOp,
-    elementwise.AddOp,
-    elementwise.SubOp,
-    elementwise.MulOp,
-    elementwise.DivOp,
-    elementwise.PowOp,
-    elementwise.MaximumOp,
-    elementwise.MinimumOp,
-    elementwise.ModOp,
-    elementwise.FmodOp,
-    elementwise.AndOp,
-    elementwise.OrOp,
-    elementwise.XorOp,
-    elementwise.ShiftLeftOp,
-    elementwise.ShiftRightOp,
-    elementwise.CompareOp,
-    elementwise.SelectOp,
-    QuantizeOp,
-    contraction.MatmulOp,
-    contraction.ConvOp,
-    PartialConvOp,
-    reduction.ReduceOp,
-    reduction.ReduceWindowOp,
-    reduction.ArgReduceOp,
-    reduction.CumsumOp,
-    ReshapeOp,
-    movement.TransposeOp,
-    movement.SliceOp,
-    movement.ConcatOp,
-    movement.PadOp,
-    movement.BroadcastOp,
-    movement.GatherOp,
-    ScatterOp,
-    movement.IotaOp,
-]
+_MODULES = (
+    sources, elementwise, quantize, contraction, partial_conv, reduction, reshape, movement, scatter,
+)  # fmt: skip
+
+
+def _defined_in(module: ModuleType) -> Iterator[type[Operation]]:
+    """The operations that a module defines, in the order of its text; base classes have no name."""
+    for one in vars(module).values():
+        if isinstance(one, type) and issubclass(one, Operation) and one.__module__ == module.__name__:
+            if "name" in vars(one):
+                yield one
+
+
+OPERATIONS: list[type[Operation]] = [one for module in _MODULES for one in _defined_in(module)]
 """Those with one result, which `evaluate` computes."""
 
 
@@ -91,6 +54,6 @@ class ConstantMaterialization(ConstantMaterializationInterface):
 Dataflow = Dialect(
     "dataflow",
     [*OPERATIONS, LoopOp, YieldOp],
-    [elementwise.PredicateAttr, reduction.ReductionAttr, ScatterModeAttr],
+    [elementwise.PredicateAttr, reduction.ReductionAttr, scatter.ScatterModeAttr],
     [ConstantMaterialization()],
 )

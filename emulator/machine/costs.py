@@ -55,7 +55,7 @@ _MATMUL, _VECTOR, _COPY, _FILL, _ROWS = (
 )
 _SPARSE = _kinds(Cost.SPARSE_MATMUL)
 _DRAM, _PUT, _PUT_ENCODED = _kinds(Cost.DRAM), _kinds(Cost.PUT), _kinds(Cost.PUT_ENCODED)
-_FROM_A = _families(Family.REDUCE, Family.ARG_REDUCE, Family.DOT, Family.CUMSUM)
+_FROM_A = _families(Family.REDUCE, Family.ARG_REDUCE, Family.DOT, Family.CUMSUM, Family.ROWS)
 """Opcodes whose iteration points are those of A, not of D."""
 _DOT = _families(Family.DOT)
 _DENSE_SLOT: Ints = _families(Family.SCATTER).astype(np.int64)

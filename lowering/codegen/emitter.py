@@ -23,6 +23,7 @@ from .instruction_plans import (
     plan_fill,
     plan_gather,
     plan_reduction,
+    plan_rows,
     plan_scatter,
 )
 from .stream import IMMEDIATE, SRAM, UNUSED, split_address
@@ -113,6 +114,14 @@ class Emitter(BlockEmitter):
         key = ("scan", a.shape, out.strides, a.strides)
         prepared = self._planned(key, plan_reduction, SCAN, 1, out, a)
         self._issue(prepared, OPCODE["cumsum"], 0, a.dtype | out.dtype << 4, 0, [out, a])
+
+    def rows(self, name: str, out: View, a: View) -> None:
+        """D[..., m] = name(A[..., n]), an instruction on rows; the other dimensions of both are equal."""
+        if 0 in out.shape:
+            return
+        key = ("rows", a.shape, out.shape[-1], out.strides, a.strides)
+        prepared = self._planned(key, plan_rows, out, a)
+        self._issue(prepared, OPCODE[name], 0, a.dtype | out.dtype << 4, 0, [out, a])
 
     def dot(self, out: View, a: View, b: View, reduced: int, accumulate: bool = False) -> None:
         """D[kept...] = sum of A * B over their `reduced` trailing dimensions; A and B have equal shapes."""

@@ -25,6 +25,7 @@ REDUCTION = Layout(((0,), (0, 1)), reduced=frozenset({1}), required=frozenset({1
 ORDERED_REDUCTION = Layout(((0,), (0, 1)), ordered=frozenset({1}))
 SCAN = Layout(((0, 1), (0, 1)), ordered=frozenset({1}))
 DOT = Layout(((0,), (0, 1), (0, 1)), reduced=frozenset({1}), required=frozenset({1}))
+_ROWS = Layout(((0, 1), (0, 2)), ordered=frozenset({1, 2}))
 _GATHER = Layout(((0, 1), (2, 1), (0,)), ordered=frozenset({2}), required=frozenset({0}))
 _SCATTER = Layout(((2, 1), (0, 1), (0,)), ordered=frozenset({0, 2}), required=frozenset({0}))
 _ENCODED = Layout(((0, 2), (0, 1)), ordered=frozenset({1, 2}), required=frozenset({1}))
@@ -136,6 +137,13 @@ def plan_reduction(layout: Layout, reduced: int, out: View, *sources: View) -> P
     inner = (view.strides[kept:] for view in sources)
     dims = _dims(shape[:kept], 0, *outer) + _dims(shape[kept:], 1, out.strides[kept:] or (0,) * reduced, *inner)
     return prepare(plan_access(dims, layout))
+
+
+def plan_rows(out: View, a: View) -> Prepared:
+    """D[kept..., m] and A[kept..., n]: the last dimensions as a whole."""
+    dims = _dims(a.shape[:-1], 0, out.strides[:-1], a.strides[:-1])
+    dims += [Dim(out.shape[-1], 1, (out.strides[-1], 0)), Dim(a.shape[-1], 2, (0, a.strides[-1]))]
+    return prepare(plan_access(dims, _ROWS))
 
 
 def plan_gather(out: View, data: View, indices: View) -> Prepared:

@@ -15,13 +15,15 @@ from meshloom import plugins
 
 from . import operator as operator
 from .find_saturation import FindSaturationPass
-from .instructions import CLAMP, clamp, select_clamp
+from .instructions import BOUNDS, CLAMP, bounds, clamp, select_bounds, select_clamp
 from .methods import best_of_a_few, make_first_two, place_mirrored, serpentine
-from .operations import ClampOp, Saturate
+from .operations import BoundsOp, ClampOp, Saturate
 
 plugins.add_dialect(Saturate)
 plugins.add_instruction(CLAMP, clamp)
 plugins.add_kernel(ClampOp, select_clamp)
+plugins.add_instruction(BOUNDS, bounds)
+plugins.add_kernel(BoundsOp, select_bounds)
 plugins.add_pass(FindSaturationPass, before="dataflow-merge-constants")
 plugins.add_chip(Path(__file__).parent / "quick.toml")
 plugins.add_placement_method("mirrored", place_mirrored)

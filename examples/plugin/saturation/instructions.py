@@ -1,16 +1,17 @@
-"""An instruction that saturates, and the kernel that uses it."""
+"""An instruction that saturates, one that finds bounds, and the kernels that use them."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from meshloom.dialects.coreasm.encoding import TypeCode
 from meshloom.lowering.codegen.kernels.common import Tile
 from numpy.typing import NDArray
 
-from meshloom.plugins import vector_instruction
+from meshloom.plugins import row_instruction, vector_instruction
 
-from .operations import ClampOp
+from .operations import BoundsOp, ClampOp
 
 CLAMP = vector_instruction("clamp", 0xE0, 3, "D = the least of C and the greatest of A and B")
 """As fast as an addition, where a maximum and a minimum would take twice as long."""
@@ -25,3 +26,19 @@ def select_clamp(op: ClampOp, tile: Tile) -> None:
     """One instruction, its bounds immediate values."""
     (source,), (low, high) = tile.operands, op.bounds
     tile.emitter.ternary("clamp", tile.out, source, low, high)
+
+
+BOUNDS = row_instruction(
+    "bounds", 0xE1, "D = the least and the greatest of each row of A", [(TypeCode.F32, TypeCode.F32)]
+)
+"""One pass over each row, where two reductions would take two."""
+
+
+def bounds(rows: NDArray[Any]) -> NDArray[Any]:
+    """What the emulated unit computes."""
+    return np.stack([rows.min(axis=-1), rows.max(axis=-1)], axis=-1)
+
+
+def select_bounds(op: BoundsOp, tile: Tile) -> None:
+    """One instruction."""
+    tile.emitter.rows("bounds", tile.out, tile.views[0])
