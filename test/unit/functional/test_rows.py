@@ -46,7 +46,7 @@ def test_rows_of_another_number_and_results_of_another_length_are_faults() -> No
     [
         (("sorted", 0x10, "D = A", F32), "opcode 0x10 is not of plug-ins"),
         (("Sorted", 0xE3, "D = A", F32), "consists of lower-case letters"),
-        (("sorted", 0xE3, "D = A", []), "takes element types"),
+        (("sorted", 0xE3, "D = A", F32[:0]), "takes element types"),
         (("sorted", 0xE3, "D = A", F32, 0), "a factor of 1 or more"),
     ],
 )
