@@ -21,7 +21,8 @@ from meshloom.lowering.driver.compile_module import SubgraphOptions, compile_mod
 from meshloom.tools.oracle import Oracle, compare
 from meshloom.transforms.dataflow_cascade import run_in_stripes, weight_names
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
-from random_networks import RandomNetwork
+
+from meshloom.testing import RandomNetwork
 
 TINY = load_chip("tiny")
 
