@@ -194,7 +194,8 @@ class _Chooser:
         """
         result = self._key_value(end)
         size = shape_of(result)[axis]
-        stripe = Stripe(axis, size * (count // 2) // count, size * (count // 2 + 1) // count)
+        low = size * (count // 2) // count
+        stripe = Stripe(axis, low, min(size, low + -(-size // count)))
         # What stays of the result takes memory from the stripes.
         kept, written = (_bytes(result), 0) if self._stays(result) else (0, _bytes(result))
         needed = {result: stripe}
