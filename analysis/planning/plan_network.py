@@ -20,7 +20,7 @@ from ...chips import Chip
 from ...dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ...dialects.dataflow.types import shape_of
 from ...dialects.locations import at, located
-from ...dialects.manycore import Tiling
+from ...dialects.manycore import Grid, Tiling
 from ...support.errors import InputError, ResourceError
 from ...support.phases import phase
 from ..tasks.task_info import TaskInfo, value_bytes
@@ -163,7 +163,7 @@ def _plan_all(
     place: PlaceTiles,
     memo: PlanMemo,
     fixed: Mapping[int, Tiling],
-    grids: Mapping[int, tuple[int, ...]],
+    grids: Mapping[int, Grid],
 ) -> NetworkPlan:
     """As `plan_network`, with the tilings and the grids of some tasks given by number."""
     grids = dict(grids)
@@ -454,7 +454,7 @@ def _plan_next(
     stays: bool,
     read_as: set[tuple[int, ...]],
     memo: PlanMemo,
-    grid: tuple[int, ...] | None = None,
+    grid: Grid | None = None,
 ) -> TaskPlan | Shortage:
     """
     Plan a task in so many bytes of SRAM; its result goes to DRAM if it must not or cannot stay. `grid`: the only one

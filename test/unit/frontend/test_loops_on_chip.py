@@ -325,6 +325,15 @@ def test_channels_without_weights_before_and_after_a_loop() -> None:
     np.testing.assert_allclose(outputs["out"], run_reference(model, inputs)["out"], rtol=2e-5, atol=2e-5)
 
 
+@pytest.mark.parametrize(("kind", "direction"), [("LSTM", "forward"), ("GRU", "bidirectional"), ("RNN", "reverse")])
+@pytest.mark.parametrize("hidden", [23, 37])
+def test_sizes_without_divisors_are_cut_over_all_cores(kind: str, direction: str, hidden: int) -> None:
+    """23 elements lie on 12 of 16 cores, two on each but one: no core has fewer with more of them."""
+    model, inputs = layer(kind, direction, 24, hidden, 17)
+    _, (loop,) = with_repeats(model, inputs, "edge", 1)
+    assert min(len(op.tiling.data.cores) for op in loop.walk() if isinstance(op, ExecuteOp)) >= {23: 12, 37: 13}[hidden]
+
+
 @pytest.mark.parametrize("kind", ["LSTM", "GRU"])
 def test_sizes_that_are_no_powers_of_two_are_cut_evenly(kind: str) -> None:
     """A state of 100 elements lies on 10 of 16 cores or more, not on 4 of them."""
