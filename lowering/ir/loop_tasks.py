@@ -25,7 +25,10 @@ Outline = Callable[[tuple[TilingInterface, ...], str], TaskOp]
 
 
 def separate_values(block: Block) -> None:
-    """Insert copies, as operators, of the initial values and the results of the loops of a block."""
+    """
+    Insert copies, as operators, of the initial values and the results of the loops of a block; of what they stack,
+    where the block gives it back: what only tasks read may stay in the cores.
+    """
     for loop in [op for op in block.ops if isinstance(op, LoopOp)]:
         with at(loop):
             for position, value in enumerate(list(loop.initial)):
@@ -37,6 +40,15 @@ def separate_values(block: Block) -> None:
                     copy = _copy(value)
                     Rewriter.insert_op(copy, InsertPoint.after(loop))
                     value.replace_uses_with_if(copy.results[0], lambda use, copy=copy: use.operation is not copy)
+    last = block.last_op
+    for position, value in enumerate(() if last is None else list(last.operands)):
+        loop = _seen(value).owner
+        if isinstance(loop, LoopOp):
+            with at(loop):
+                copy = _copy(value)
+                copy.results[0].name_hint = value.name_hint
+                Rewriter.insert_op(copy, InsertPoint.before(last))
+                last.operands[position] = copy.results[0]
 
 
 def separate_results(loop: LoopOp, outline: Outline) -> None:
@@ -55,13 +67,20 @@ def separate_results(loop: LoopOp, outline: Outline) -> None:
         root = _seen(last.operands[position])
         if isinstance(root, BlockArgument) and root.block is loop.body.block and root.index != position:
             copied(position, "carried")  # before another task writes there
-    for position in range(count, len(last.operands)):
-        value = last.operands[position]
-        if not isinstance(value.owner, TaskOp) or not value.has_one_use():
-            copied(position, "stacked")
+    stacked = [
+        position
+        for position in range(count, len(last.operands))
+        if not isinstance(last.operands[position].owner, TaskOp) or not last.operands[position].has_one_use()
+    ]
+    late = [position for position in stacked if isinstance(_seen(last.operands[position]).owner, TaskOp)]
+    for position in stacked:
+        if position not in late:
+            copied(position, "stacked")  # before its memory is written again
     for position in range(count):
         if not _may_write(loop, position):
             copied(position, "carried")
+    for position in late:
+        copied(position, "stacked")
 
 
 def _copy(value: SSAValue) -> CastOp:
