@@ -116,6 +116,10 @@ class NetworkPlan:
         """Estimated cycles of a task in a loop, in isolation, in a step that finds its resident operands."""
         return self.plans[number].loading(()).cycles
 
+    def cycles_of_loop(self, span: LoopSpan) -> float:
+        """Estimated cycles of a step of a loop whose tasks run one after the other."""
+        return sum(self.cycles_of_step(number) for number in range(span.first, span.last + 1))
+
     @property
     def resident(self) -> dict[SSAValue, int]:
         """Resident values -> number of the task that computes them, or a part of them in each step of a loop."""
@@ -160,18 +164,12 @@ def network_plans(function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMem
     if not found:
         assert failure is not None
         raise failure
-    return sorted(found, key=lambda one: _cycles_of_loops(one, chip))[:MOST_LOOP_PLANS]
+    return sorted(found, key=_cycles_of_loops)[:MOST_LOOP_PLANS]
 
 
-def _cycles_of_loops(network: NetworkPlan, chip: Chip) -> float:
-    """Cycles of tasks in loops. A step that stores to DRAM waits for what the step before it has stored."""
-    total = 0.0
-    for span in network.loops:
-        numbers = range(span.first, span.last + 1)
-        step = sum(network.cycles_of_step(number) for number in numbers)
-        stores = any(not network.plans[number].resident for number in numbers)
-        total += span.steps * max(step, chip.dram_latency if stores else 0)
-    return total
+def _cycles_of_loops(network: NetworkPlan) -> float:
+    """Cycles of tasks in loops."""
+    return sum(network.cycles_of_loop(span) * span.steps for span in network.loops)
 
 
 def _plan_all(

@@ -51,6 +51,35 @@ def separate_values(block: Block) -> None:
                 last.operands[position] = copy.results[0]
 
 
+def store_in_steps(loop: LoopOp) -> bool:
+    """
+    Remove the tasks that `separate_values` made to copy what a loop stacks where nothing else reads it: it then lies in
+    DRAM. Returns whether there was one.
+    """
+    copies = [task for task in map(_only_copy, loop.stacked) if task is not None]
+    for task in copies:
+        task.results[0].replace_all_uses_with(task.operands[0])
+        Rewriter.erase_op(task)
+    return bool(copies)
+
+
+def _only_copy(value: SSAValue) -> TaskOp | None:
+    """The task that copies a value for the end of the block, if that is all that reads it, through reshapes or not."""
+    use = value.get_user_of_unique_use()
+    while isinstance(use, ReshapeOp):
+        use = use.result.get_user_of_unique_use()
+    if not isinstance(use, TaskOp) or not _is_returned(use.results[0]):
+        return None
+    body = list(use.body.block.ops)
+    same = isinstance(body[0], CastOp) and len(body) == 2 and use.operands[0].type == use.results[0].type
+    return use if same else None
+
+
+def _is_returned(value: SSAValue) -> bool:
+    """Whether only the end of a block reads a value."""
+    return all(one.operation.next_op is None for one in value.uses)
+
+
 def separate_results(loop: LoopOp, outline: Outline) -> None:
     """Let a task of its own compute each value that the body (in tasks) passes to the next step or stacks."""
     last = loop.body.block.last_op
@@ -100,7 +129,7 @@ def _may_write(loop: LoopOp, position: int) -> bool:
     writer = value.owner
     if not isinstance(writer, TaskOp) or writer.parent_op() is not loop:
         return False
-    if sum(one is value for one in loop.yielded) > 1:
+    if sum(one is value for one in loop.yielded[: len(loop.initial)]) > 1:
         return False
     for use in _uses(before):
         reader = use.operation
