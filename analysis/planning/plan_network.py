@@ -586,5 +586,5 @@ def _spread(root: SSAValue, plan: TaskPlan) -> Distribution | None:
     loop = root.owner
     if not isinstance(loop, LoopOp) or root not in loop.stacked:
         return plan.distribution
-    result = loop.yielded[list(loop.results).index(root)]
+    result = next(one for one, whole in zip(loop.yielded, loop.results, strict=True) if whole is root)
     return _held(result, plan.distribution).reshaped(_held_shape(result), shape_of(root))

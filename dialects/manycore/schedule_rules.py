@@ -156,8 +156,8 @@ def _verify_buffers(op: ExecuteOp, block: Block, writers: dict[SSAValue, Execute
             error = VerifyException(f"@{name} reads {value.type} as a whole, which no task of the launch writes")
             raise located(error, op)
         result = writer.ops[-1].results[0].type
-        written = tile_row(writer.target)
-        rows, of_writer = (1 if one is None else one.rows for one in (row, written))
+        row_written = tile_row(writer.target)
+        rows, of_writer = (1 if one is None else one.rows for one in (row, row_written))
         if prod(shape_of(argument)) * rows != prod(shape_of(writer.ops[-1].results[0])) * of_writer:
             error = VerifyException(f"@{name} reads @{writer.sym_name.data}'s result, {result}, as {argument.type}")
             raise located(error, op)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from xdsl.ir import Block, BlockArgument, SSAValue, Use
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue, Use
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.tasks.task_info import TaskInfo
@@ -40,8 +40,13 @@ def separate_values(block: Block) -> None:
                     copy = _copy(value)
                     Rewriter.insert_op(copy, InsertPoint.after(loop))
                     value.replace_uses_with_if(copy.results[0], lambda use, copy=copy: use.operation is not copy)
-    last = block.last_op
-    for position, value in enumerate(() if last is None else list(last.operands)):
+    if block.last_op is not None:
+        _copy_what_is_given_back(block.last_op)
+
+
+def _copy_what_is_given_back(last: Operation) -> None:
+    """Insert copies of what loops stack, as far as the last operation of a block reads it."""
+    for position, value in enumerate(list(last.operands)):
         loop = _seen(value).owner
         if isinstance(loop, LoopOp):
             with at(loop):
