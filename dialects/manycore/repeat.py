@@ -26,7 +26,8 @@ class RepeatOp(IRDLOperation):
     is how values are passed from step to step. Of a buffer in DRAM, a step sees a part. In the first step, it begins
     `from` bytes after the start of the buffer, and in each later step `by` bytes further on. Of a buffer in SRAM, which
     holds the tiles of a value, a step sees one row of each tile; `from` and `by` refer to the largest tile, which has
-    as many rows as there are parts of that size in the buffer.
+    as many rows as there are parts of that size in the buffer. Tasks of the loop read such a row where it lies, or
+    write it.
 
     ```syntax
     manycore.repeat $steps `times` (`(` (%part `=` %whole `from` $start `by` $advance `:` type `as` type),* `)`)?

@@ -19,11 +19,11 @@ SETUPTOOLS = TABLE["tool"]["setuptools"]
 
 
 def test_all_packages_are_listed() -> None:
-    found = {"meshloom"}
+    found: set[str] = set()
     for folder in SETUPTOOLS["package-dir"].values():
         for init in (ROOT / folder).rglob("__init__.py"):
-            if folder != "meshloom":
-                found.add(".".join(("meshloom", *init.parent.relative_to(ROOT).parts)))
+            parts = init.parent.relative_to(ROOT).parts
+            found.add(".".join(parts if folder == "meshloom" else ("meshloom", *parts)))
     assert sorted(SETUPTOOLS["packages"]) == sorted(found)
 
 
