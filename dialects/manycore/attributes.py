@@ -108,7 +108,7 @@ class TilingAttr(ParametrizedAttribute):
 
     Each dimension is divided into `grid` parts; `cores` names the core of each tile, in row-major order. The tile of a
     core is divided into `steps` parts in each dimension. These are computed one after the other, in loops over the
-    dimensions in `order`, the outermost first. Parts of a dimension differ by at most one element (or multiple) in size:
+    dimensions in `order`, the outermost first. Parts of a dimension differ in size by at most one element, or multiple:
 
     ```
     parallel for tile in row-major grid:              # on core cores[tile]
