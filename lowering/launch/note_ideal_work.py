@@ -15,7 +15,7 @@ from .program_notes import IDEAL, add_note, noted_ideal
 
 
 def note_ideal(module: ModuleOp) -> dict[str, int]:
-    """The work recorded in a module; if there is none, that of its `@main`, which is then recorded, layers beside it."""
+    """The work recorded in a module; if there is none, that of its `@main`, then recorded with its layers."""
     ideal = noted_ideal(module)
     if ideal is None:
         ideal = ideal_work(find_main(module))

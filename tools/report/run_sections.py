@@ -104,7 +104,10 @@ def limits(facts: RunFacts) -> Section | None:
     parts: list[Child] = [table(["on the critical path", "cycles", "share", "meaning"], shares)]
     if over:
         heading = "Operations that cost most over their own bound"
-        parts += [tag("h3", heading), table(["operation", "on the path", "bound", "set by", "with its tiles", "why"], over)]
+        parts += [
+            tag("h3", heading),
+            table(["operation", "on the path", "bound", "set by", "with its tiles", "why"], over),
+        ]
     note = (
         "The chain of instructions, messages and waits that ends with the last cycle. Its pieces lie end to end, so "
         "they add up to the run: only what is on it can make the run shorter."

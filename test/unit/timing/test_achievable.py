@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import TypeAlias
 
 import pytest
 from meshloom.chips import load_chip
@@ -21,6 +22,7 @@ from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.dialects.func import Func
 from xdsl.parser import Parser
 
+Product: TypeAlias = tuple[int, int, int, int]
 TINY = load_chip("tiny")
 """2 x 2 cores with arrays of 8 x 8, 8 lanes, 64 KiB; DRAM of 8 bytes a cycle with a latency of 100."""
 
@@ -38,7 +40,9 @@ func.func @main(%x: tensor<4x16xf32> {dataflow.name = "x"}) -> (tensor<4x24xf32>
 """
 
 
-def layer(product: tuple[int, int, int, int], loaded: int, ops: int = 0, stored: int = 0, held: int = 0) -> NetworkLayer:
+def layer(
+    product: tuple[int, int, int, int], loaded: int, ops: int = 0, stored: int = 0, held: int = 0
+) -> NetworkLayer:
     return NetworkLayer(product, 1, ops, loaded, stored, held)
 
 
@@ -52,8 +56,8 @@ def _module(text: str) -> ModuleOp:
 def test_a_product_is_cut_where_it_takes_least() -> None:
     """
     A block of 8 x 8 weights takes 22 cycles and one a row. 32 columns are 4 blocks, one a core: 100 + 22 - 1. One block
-    of columns leaves rows: 25 a core. 32 inputs cut over the cores: 1 + 22 - 1, and 8 sums of 4 parts, 3/4 of which each
-    core adds with 8 lanes.
+    of columns leaves rows: 25 a core. 32 inputs cut over the cores: 1 + 22 - 1, and 8 sums of 4 parts, of which each
+    core adds 3/4 with 8 lanes.
     """
     assert product_cycles(TINY, 1, (1, 100, 8, 32)) == 121
     assert product_cycles(TINY, 1, (1, 100, 8, 8)) == 25 + 22 - 1
