@@ -4,9 +4,9 @@ Cycles of programs that keep one thing busy, against closed forms: matrix units,
     python bench/closed_forms.py [--shapes N] [--seed N]
 
 One JSON line a case. `matrix`: products of random shapes on random arrays, an instruction each, against SCALE-Sim's
-form for weight-stationary arrays; `different` must be 0. `dram_ports`: all cores load at once through random ports, against
-the bytes of the busiest port at its rate, the latency, and the way (`below` and `above`: cycles outside of that);
-`host`: copies of random sizes in both
+form for weight-stationary arrays; `different` must be 0. `dram_ports`: all cores load at once through random ports,
+against the bytes of the busiest port at its rate, the latency, and the way (`below` and `above`: cycles outside of
+that); `host`: copies of random sizes in both
 directions, against latency and bytes at the link's rate.
 """
 
