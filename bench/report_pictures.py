@@ -28,7 +28,11 @@ def chart_of(page: str, section: str, number: int = 1) -> str:
     charts = re.findall(r"<svg\b(.*?)>(.*?)</svg>", found[1], re.DOTALL)
     if not 1 <= number <= len(charts):
         raise InputError(f"section '{section}' has {len(charts)} charts: expected a number of one of them")
-    head, shapes = charts[number - 1]
+    return as_file(*charts[number - 1])
+
+
+def as_file(head: str, shapes: str) -> str:
+    """A drawing as a file: the attributes of its `svg`, and what is in it."""
     ground = '<rect width="100%" height="100%" fill="var(--card)"/>'
     style = f"<style>{_style()}</style>"
     return _with_colours(f'<svg xmlns="http://www.w3.org/2000/svg"{head}>{style}{ground}{shapes}</svg>\n')

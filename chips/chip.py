@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
+from functools import cached_property
 
 RATES = {"f32": 1, "f16": 2, "bf16": 2, "i8": 4}
 """Multiply-accumulates and vector operations per cycle and lane, relative to f32, by element type."""
@@ -79,11 +80,15 @@ class Chip:
     source: str = ""
     """Where the numbers come from, for descriptions of published chips."""
 
+    def __hash__(self) -> int:
+        # Caches look up chips often; those that differ in other numbers only are told apart by comparison.
+        return hash((self.rows, self.cols, self.sram_bytes, self.link_bytes_per_cycle, self.dram_bytes_per_cycle))
+
     @property
     def cores(self) -> int:
         return self.rows * self.cols
 
-    @property
+    @cached_property
     def usable_cores(self) -> tuple[int, ...]:
         """Core numbers that may be given work, ascending."""
         broken = set(self.unusable_cores)

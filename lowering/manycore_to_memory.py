@@ -32,7 +32,6 @@ from .launch.note_ideal_work import note_ideal
 from .launch.program_notes import IDEAL, notes_of
 from .linker.device_program import DeviceProgram
 from .linker.write_program import write_program
-from .offload.lower_saved import lower_saved
 from .offload.saved_module import saves_memory
 from .options.effort import EffortOptions
 from .sequence.inline_subgraphs import Group, launches_of
@@ -67,6 +66,8 @@ class ManycoreToMemoryPass(EffortOptions, ModulePass):
             raise InputError(f"the module has no attribute {CHIP}: run manycore-tile{{chip=NAME}} before")
         for network in networks_of(op):
             if saves_memory(network):
+                from .offload.lower_saved import lower_saved
+
                 lower_saved(network, chip, cache_for(chip, self.read_effort()))
             else:
                 lower_module(network, chip)

@@ -239,11 +239,10 @@ def compile(
     from ..lowering.linker.read_program import is_program
     from ..lowering.memory_to_coreasm import select_instructions
     from ..lowering.multi_chip.assembled import assembled, is_assembled
-    from ..lowering.offload.compile_launches import Budget
     from ..lowering.options.effort import find_effort, with_order, with_placement
     from ..lowering.options.subgraph_options import SubgraphOptions
 
-    limit = Budget(budget) if isinstance(budget, int | float) else budget
+    limit = _limit(budget)
     wanted = SubgraphOptions() if subgraphs is None else subgraphs
     if effort != "default":
         wanted = replace(wanted, effort=find_effort(effort))
@@ -299,6 +298,14 @@ def _shapes(shapes: object) -> dict[str, tuple[int, ...]]:
         if any(size < 0 for size in found[name]):
             raise InputError(f"the shape of {name!r} is {shape!r}: a size is negative")
     return found
+
+
+def _limit(budget: float | Budget | None) -> Budget | None:
+    if not isinstance(budget, int | float):
+        return budget
+    from ..lowering.offload.compile_launches import Budget
+
+    return Budget(budget)
 
 
 def _check_arguments(progress: object, subgraphs: object, budget: object, chips: object) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..chips import Chip
     from ..lowering.driver.chips_compilation import ChipsCompilation
     from ..lowering.driver.compile_module import Compilation
+    from ..lowering.driver.compile_network import CompiledNetwork, CompileOptions
     from ..lowering.driver.compile_sparse import SparseNetwork
     from .report.sparse_layers import SparseLayer
     from .stages import Stages
@@ -41,6 +42,7 @@ EXAMPLES = """
   meshloom-compile large.onnx --chip edge --chips 4 -o large.mlx
   meshloom-compile pruned.onnx --chip edge -o net.mlx --sparse
   meshloom-compile pruned.onnx --chip edge -o net.mlx --sparse --calibrate image=photo.npy
+  meshloom-compile net.onnx --chip edge --shape image=1x3x64x64 -o net.mlx --try
   meshloom-compile step.mlir --chip tiny -o step.mlx --budget 0.5 --save swap,recompute
   meshloom-compile instructions.mlir -o net.mlx
   meshloom-compile net.onnx --chip edge -o net.mlx -p 'canonicalize,dataflow-to-manycore,manycore-tile{chip=edge}'
@@ -101,6 +103,12 @@ def _parser() -> argparse.ArgumentParser:
         "--print-ir-after-all", type=Path, metavar="DIR", help="write the module after each stage to a file in DIR"
     )
     parser.add_argument("--report", type=Path, metavar="OUT.html", help="write what the compiler did as a page")
+    parser.add_argument(
+        "--try",
+        dest="try_options",
+        action="store_true",
+        help="compile with other options that may help, too, and print the cycles that came out (takes longer)",
+    )
     add_memory_options(parser)
     add_subgraph_options(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
@@ -136,6 +144,7 @@ def _compile(options: argparse.Namespace) -> None:
     with Progress("meshloom-compile", options.quiet) as progress:
         progress("import")
         from ..lowering.driver.compile_network import CompileOptions, compile_network
+        from ..lowering.ir.below_operators import below_operators
         from ..lowering.linker.read_program import is_program
         from ..lowering.multi_chip.assembled import is_assembled
         from .levels import check_level
@@ -164,6 +173,13 @@ def _compile(options: argparse.Namespace) -> None:
             asked = replace(asked, sparse=False)
         elif options.calibrate:
             asked = replace(asked, calibration=calibration_of(module, options.calibrate))
+        above_tasks = below_operators(module) is None
+        before = module.clone() if options.try_options else None
+        if above_tasks and not options.quiet and not asked.sparse and not encoded:
+            from .tried_options import zeros_hint
+
+            if hint := zeros_hint(module):
+                progress.note(hint)
         try:
             compiled = compile_network(module, chip, asked, stages.note, log)
         finally:
@@ -178,10 +194,34 @@ def _compile(options: argparse.Namespace) -> None:
         stages.note("write")
         slower = sparse is not None and sparse.timed is not None and not sparse.taken
         _write(options, compilation, stages, layers, not slower)
+        tried = "" if before is None else _try(options, before, chip, asked, compiled, stages)
     if not options.quiet:
         print(_summary(options.output.name, compilation))
         if sparse is not None:
             _print_dense_weights(sparse)
+        if tried:
+            print(tried)
+
+
+def _try(
+    options: argparse.Namespace,
+    module: ModuleOp,
+    chip: Chip,
+    asked: CompileOptions,
+    compiled: CompiledNetwork,
+    stages: Stages,
+) -> str:
+    """What came out with other options; `module` is the network as it was before it was compiled."""
+    from .read_module import read_module
+    from .tried_options import emulated_cycles, larger_batch, tried_text, try_options
+
+    stages.note("try other options")
+    shapes = None if options.passes or options.calibrate else larger_batch(options.model, parse_shapes(options.shape))
+
+    def batch() -> ModuleOp:
+        return read_module(options.model, shapes or {}, lambda text: None, parse_values(options.value))
+
+    return tried_text(emulated_cycles(compiled), try_options(module, chip, asked, None if shapes is None else batch))
 
 
 def _print_dense_weights(sparse: SparseNetwork[Any]) -> None:

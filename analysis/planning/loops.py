@@ -89,7 +89,7 @@ def spans_of(tasks: Sequence[TaskInfo]) -> tuple[LoopSpan, ...]:
     found: dict[LoopOp, list[int]] = {}
     for number, info in enumerate(tasks):
         parent = info.op.parent_op()
-        if isinstance(parent, LoopOp):
+        if type(parent) is LoopOp:
             found.setdefault(parent, []).append(number)
     return tuple(LoopSpan(loop, numbers[0], numbers[-1]) for loop, numbers in found.items())
 
@@ -101,7 +101,7 @@ def memory_root(value: SSAValue) -> SSAValue:
     """
     while True:
         owner = value.owner
-        if isinstance(owner, ReshapeOp):
+        if type(owner) is ReshapeOp:
             value = owner.operands[0]
         elif (before := _carried_from(value)) is not None:
             value = before
@@ -111,16 +111,17 @@ def memory_root(value: SSAValue) -> SSAValue:
 
 def _carried_from(value: SSAValue) -> SSAValue | None:
     """The initial value of a carried value."""
-    if isinstance(value, BlockArgument):
+    # Classes are compared: `isinstance` of another class of the IR takes ten times as long, and values are many.
+    if type(value) is BlockArgument:
         loop = value.block.parent_op()
-        if isinstance(loop, LoopOp) and value.index < len(loop.initial):
+        if type(loop) is LoopOp and value.index < len(loop.initial):
             return loop.initial[value.index]
         return None
     assert isinstance(value, OpResult)
-    if isinstance(value.op, LoopOp):
+    if type(value.op) is LoopOp:
         return value.op.initial[value.index] if value.index < len(value.op.initial) else None
     loop = value.op.parent_op()
-    if isinstance(loop, LoopOp) and isinstance(value.op, TaskOp):
+    if type(loop) is LoopOp and type(value.op) is TaskOp:
         position = next(
             (position for position, one in enumerate(loop.yielded[: len(loop.initial)]) if one is value), None
         )

@@ -31,8 +31,10 @@ def lay_out_multi_buffered(network: NetworkPlan, chip: Chip, works: TaskWorks) -
     """
     if (written := specified_prefetch(network)) is not None:
         return _as_written(network, chip, *written)
-    best = lay_out_sram(network, chip, works)
-    if not network.policy.multi_buffered or network.loops:
+    policy = network.policy
+    key = "layout", policy.max_distance, policy.waiting
+    best = works.once(key, lambda: lay_out_sram(network, chip, works))
+    if not policy.multi_buffered or network.loops:
         return best
     cycles = sum(estimated_times(network, best, chip, works))
     waits = {

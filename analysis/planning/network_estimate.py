@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,8 @@ from .gather_schedule import gather_transfers
 from .interleaved import parts_interleave
 from .plan_network import NetworkPlan
 from .plan_task import TaskPlan
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,8 @@ class TaskWorks:
     """The work of the tasks of a network; the times of their exchanges are computed once."""
 
     def __init__(self, network: NetworkPlan) -> None:
+        self._network = network
+        self._known: dict[Hashable, Any] = {}
         tasks = list(zip(network.tasks, network.plans, strict=True))
         works = [exact_work(info, plan) for info, plan in tasks]
         self._interleave = np.array([parts_interleave(info, plan) for info, plan in tasks], np.bool_)
@@ -52,6 +57,20 @@ class TaskWorks:
             arrays, crossing, _starts([len(work.crossing) for work in works]),
             np.array(list(chain.from_iterable(sources)), np.int64), _starts([len(own) for own in sources]),
         )  # fmt: skip
+
+    def are_of(self, network: NetworkPlan) -> bool:
+        """Whether this is the work of a network: that of the same plans of the same tasks, whatever its prefetch."""
+        known = self._network
+        return len(known.plans) == len(network.plans) and all(
+            one is other
+            for one, other in zip((*known.tasks, *known.plans), (*network.tasks, *network.plans), strict=True)
+        )
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The result of `make`, cached: variants of a network that differ in prefetch share it where `key` is equal."""
+        if key not in self._known:
+            self._known[key] = make()
+        return cast("T", self._known[key])
 
     def beside(self, code: Code) -> Tasks:
         """The work with the staging buffers and prefetched constants of `code`."""
@@ -79,13 +98,16 @@ class NetworkRun:
     """Runs tasks on the clocks one after another, from the first of the network on. All times are in cycles."""
 
     def __init__(self, code: Code, chip: Chip, tasks: Tasks) -> None:
-        self._tasks, self._times = tasks, _times(code, chip, len(tasks.works))
-        self._rates = clock_rates(chip, credit_cycles(chip), 2.0, 0.0)
+        self._tasks, self._times = tasks, estimate_times(code, chip, len(tasks.works))
+        self._rates = estimate_rates(chip)
         count = len(tasks.works)
         spans = np.empty((count, MAX_SPANS, 3) if code.issued is not None else (1, 0, 3))
         constants, begins, ends = np.zeros((3, count))
         self._run = Run(np.zeros(CLOCKS), constants, begins, ends, spans, np.zeros(count, np.int64))
         self._known = 0
+        # For `advance`, shared by forks: a run reads nothing there of tasks before the one at hand, whose work is
+        # written just before.
+        self._advanced = tasks._replace(works=tasks.works.copy(), crossing_start=np.zeros_like(tasks.crossing_start))
         self.reached = 0.0
         """The end of all tasks so far."""
 
@@ -101,13 +123,15 @@ class NetworkRun:
         return run
 
     def advance(self, work: TaskWork) -> None:
-        """Run the next task with this `work`, and the prefetches for other tasks."""
-        number, tasks = self._known, self._tasks
+        """
+        Run the next task with this `work`, and the prefetches for other tasks, if instructions are not known
+        (`Code.issued`).
+        """
+        number, tasks = self._known, self._advanced
         own, crossing = task_arrays([work])
-        works, starts = tasks.works.copy(), np.zeros_like(tasks.crossing_start)
-        works[number], starts[number + 1 :] = own[0], len(crossing)
-        tasks = tasks._replace(works=works, crossing=crossing, crossing_start=starts)
-        run_tasks(self._run, number, number + 1, tasks, self._times, self._rates)
+        tasks.works[number] = own[0]
+        tasks.crossing_start[number], tasks.crossing_start[number + 1] = 0, len(crossing)
+        run_tasks(self._run, number, number + 1, tasks._replace(crossing=crossing), self._times, self._rates)
         self.reached = max(self.reached, float(self._run.ends[number]))
         self._known += 1
 
@@ -116,7 +140,13 @@ class NetworkRun:
         run_tasks(self._run, self._known, len(self._tasks.works), self._tasks, self._times, self._rates)
 
 
-def _times(code: Code, chip: Chip, count: int) -> Times:
+def estimate_rates(chip: Chip) -> NDArray[np.float64]:
+    """The `rates` of runs of whole networks (see `clock_kernels`)."""
+    return clock_rates(chip, credit_cycles(chip), 2.0, 0.0)
+
+
+def estimate_times(code: Code, chip: Chip, count: int) -> Times:
+    """`Times` of the loads of so many tasks."""
     during = np.arange(count)
     during[list(code.ahead)] = list(code.ahead.values())
     later = np.flatnonzero(during < np.arange(count))

@@ -6,7 +6,7 @@ import heapq
 import math
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache
 from itertools import permutations
 from typing import TypeVar, cast
 
@@ -14,6 +14,7 @@ from ...chips import Chip
 from ...chips.cycles import bound_by_weights
 from ...dialects.dataflow.tiling import Box
 from ...dialects.manycore import Grid, Tiling
+from ...support.records import lazy, quick_init
 from ..sparse.product_cycles import LOADING_WORK
 from ..tasks.slices import Tiles
 from ..tasks.task_info import TaskInfo, value_bytes
@@ -49,9 +50,10 @@ MAX_GRIDS = 8
 
 def aligned(size: int) -> int:
     """`size` rounded up to the alignment."""
-    return -(-size // ALIGNMENT) * ALIGNMENT
+    return (size + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
 
 
+@quick_init
 @dataclass(frozen=True)
 class Source:
     """The source of an operand: its distribution over the cores (None: DRAM), and whether it is a constant."""
@@ -62,6 +64,7 @@ class Source:
     """Whether it is a constant that is kept in the cores for later tasks."""
 
 
+@quick_init
 @dataclass(frozen=True)
 class TaskPlan:
     """A tiling with everything derived from it."""
@@ -93,17 +96,17 @@ class TaskPlan:
     fitting_steps: int = 1
     """Number of steps of the first plan that fitted; more steps are for speed."""
 
-    @cached_property
+    @lazy
     def work(self) -> TaskWork:
         """The work on its busiest core."""
         return self.count_work(self.sizes)
 
-    @cached_property
+    @lazy
     def cycles(self) -> float:
         """Estimated cycles in isolation."""
         return alone([self.work], self.chip)[0]
 
-    @cached_property
+    @lazy
     def price(self) -> float:
         """
         The criterion by which plans of a task are compared: the cycles, and for encoded weights a share of the mean
@@ -123,6 +126,18 @@ class TaskPlan:
         """Lower bound for all plans that differ in steps only."""
         return self.work.least
 
+    @lazy
+    def largest_constant(self) -> int:
+        """Bytes of the largest buffer for constants after which others follow: of what is kept there is no next one."""
+        return max(
+            [
+                size.buffer_bytes
+                for read, size in zip(self.reads, self.sizes, strict=True)
+                if read.constant and not read.keep
+            ],
+            default=0,
+        )
+
     def once(self, what: str, make: Callable[[], T]) -> T:
         """
         The result of `make` for this plan, cached: variants of a network share plans, and tasks with the same work.
@@ -131,11 +146,11 @@ class TaskPlan:
             self._known[what] = make()
         return cast("T", self._known[what])
 
-    @cached_property
+    @lazy
     def _known(self) -> dict[str, object]:
         return {}
 
-    @cached_property
+    @lazy
     def distribution(self) -> Distribution:
         """The distribution of the result's tiles over the cores."""
         tiles = self.tiling.tile_boxes(self.info.sizes)
@@ -341,7 +356,7 @@ def _refine(cut: Cut, tiling: Tiling, budget: SramBudget) -> TaskPlan | Shortage
 
     @cache
     def measured(steps: tuple[int, ...]) -> TaskPlan:
-        return cut.buffered(replace(tiling, steps=steps), budget)
+        return cut.buffered(Tiling(tiling.grid, tiling.cores, steps, tiling.order), budget)
 
     current = measured(tiling.steps)
     while not fits(current, chip, budget):
@@ -353,6 +368,8 @@ def _refine(cut: Cut, tiling: Tiling, budget: SramBudget) -> TaskPlan | Shortage
             return Shortage.of(single)
         # Go where most bytes are saved, and among equals where it costs least.
         smallest = _least_excess(finer, chip, budget)
+        if len(smallest) > 1:
+            estimate_together(smallest)
         current = min(smallest, key=lambda option: option.price) if len(smallest) > 1 else smallest[0]
     fitting_steps = current.tiling.step_count
 
@@ -374,6 +391,7 @@ def _refine(cut: Cut, tiling: Tiling, budget: SramBudget) -> TaskPlan | Shortage
         # often not on the way from here.
         far = map(measured, much_finer_steps(info, tile.sizes, current.tiling.steps))
         starts += [option for option in far if fits(option, chip, budget)]
+        estimate_together(starts)
     current = min(map(descended, starts), key=lambda plan: plan.price)
     return replace(_best_order(cut, current), fitting_steps=fitting_steps)
 
@@ -413,11 +431,7 @@ def fits(plan: TaskPlan, chip: Chip, budget: SramBudget) -> bool:
 
 def _constant_excess(plan: TaskPlan, chip: Chip) -> int:
     """Number of bytes by which the largest buffer for constants is too large."""
-    largest = 0
-    for read, size in zip(plan.reads, plan.sizes, strict=True):
-        if size.buffer_bytes > largest and read.constant and not read.keep:  # of what is kept there is no next one
-            largest = size.buffer_bytes
-    return max(0, largest - chip.sram_bytes // CONSTANT_SHARE)
+    return max(0, plan.largest_constant - chip.sram_bytes // CONSTANT_SHARE)
 
 
 def _default_order(info: TaskInfo) -> tuple[int, ...]:
@@ -441,6 +455,7 @@ def _best_order(cut: Cut, plan: TaskPlan) -> TaskPlan:
     return best
 
 
+@quick_init
 @dataclass(frozen=True)
 class Cut:
     """A task cut over cores: everything that does not depend on the cut of tiles into steps."""
@@ -459,14 +474,13 @@ class Cut:
 
     def buffered(self, tiling: Tiling, budget: SramBudget) -> TaskPlan:
         """The double-buffered plan; the constants of all steps are loaded together if that fits in `budget`."""
-        if tiling.step_count > 1:
-            step = self._largest_step(tiling)
-            sizes = self._sizes(tiling, step, keep_constants=True)
-            keeps = any(size.kept for size in sizes)
-            kept = self._plan(tiling, step, sizes, 2, keeps)
-            if not keeps or fits(kept, self.chip, budget):
-                return kept
-        return self.plan(tiling)
+        step, several = self._largest_step(tiling), tiling.step_count > 1
+        sizes = self._sizes(tiling, step, keep_constants=several)
+        keeps = several and any([size.kept for size in sizes])
+        plan = self._plan(tiling, step, sizes, 2, keeps)
+        if not keeps or fits(plan, self.chip, budget):
+            return plan
+        return self._plan(tiling, step, self._sizes(tiling, step, keep_constants=False), 2, False)
 
     def plan(self, tiling: Tiling, slots: int = 2, keep_constants: bool = False) -> TaskPlan:
         """The plan of a tiling with this grid and number of buffers."""
@@ -504,7 +518,7 @@ class Cut:
             working, lambda sizes: self._work(tiling, step, sizes, outputs), self.info, self.chip, self._matrix_work,
         )  # fmt: skip
 
-    @cached_property
+    @lazy
     def _result_bytes(self) -> tuple[int, int, tuple[int, ...]]:
         """Bytes of an element of the result, of its largest tile, and of an element of each temporary buffer."""
         info, buffers = self.info, self.info.buffers
@@ -512,12 +526,12 @@ class Cut:
         temporaries = tuple(buffers.item_bytes[number] for number in buffers.temporaries)
         return item, info.largest_result(self.tile) * item, temporaries
 
-    @cached_property
+    @lazy
     def _gathering(self) -> tuple[float, int]:
         """Cycles of exchanges, and of the vector unit for their preparation."""
         return sum(read.exchange_cycles for read in self.reads), sum(read.prepare_cycles for read in self.reads)
 
-    @cached_property
+    @lazy
     def _matrix_work(self) -> float:
         work = self.info.cost(0, Box.whole(self.info.sizes)).encoded
         if work is None:

@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import cached_property
 
 from ...chips import Chip
 from ...chips.cycles import RATE_BY_WIDTH, dram_traffic, vector_cycles
 from ...dialects.dataflow.tiling import Box
 from ...dialects.manycore import Tiling
+from ...support.records import lazy, quick_init
 from ..tasks.slices import Slices, Tiles
 from ..tasks.task_info import Read, TaskInfo
 from .storage import Distribution
@@ -40,6 +40,7 @@ class ReadKind(StrEnum):
     """The instruction itself reads rows of the value from DRAM."""
 
 
+@quick_init
 @dataclass(frozen=True)
 class ReadPlan:
     """The plan of one read of a task, for one grid."""
@@ -62,7 +63,7 @@ class ReadPlan:
     keep: bool = False
     """STREAM: whether the slices of all steps are kept in the cores for later tasks."""
 
-    @cached_property
+    @lazy
     def outer_axis(self) -> int | None:
         """
         GATHER: the outermost axis of the value along which a core's buffer extends: parts along it are contiguous, and
@@ -84,6 +85,7 @@ class ReadPlan:
         return replace(self, exchange_cycles=max(self.exchange_cycles, cycles))
 
 
+@quick_init
 @dataclass(frozen=True)
 class ReadSize:
     """The costs of a read for given steps."""
@@ -149,7 +151,7 @@ def plan_read(
     missing, absent = most_missing(source.arrays, needed)
     if not missing and not absent and not whole.is_padded:
         return ReadPlan(read, ReadKind.DIRECT, False, item_bytes, whole)
-    size = int(whole.gathered.prod(axis=1).max(initial=0)) * item_bytes
+    size = whole.largest_gathered * item_bytes
     missing *= item_bytes
     cycles = missing / chip.link_bytes_per_cycle
     kept = max(0, size - missing)

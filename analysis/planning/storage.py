@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import cached_property
 
 from ...dialects.dataflow.reshape import Group, dimension_groups
 from ...dialects.dataflow.tiling import Box
+from ...support.records import lazy, quick_init
 from .traffic import BoxArrays
 
 
+@quick_init
 @dataclass(frozen=True)
 class Distribution:
     """A value in the cores' memories: each core holds the dense row-major tile `boxes[core]`, all at one address."""
@@ -20,12 +21,12 @@ class Distribution:
     tile_bytes: int
     """Bytes of the largest tile."""
 
-    @cached_property
+    @lazy
     def arrays(self) -> BoxArrays:
         """The boxes as arrays."""
         return BoxArrays.of(self.boxes)
 
-    @cached_property
+    @lazy
     def key(self) -> Hashable:
         """
         A key that is equal for distributions of the same bytes over the same cores, and faster to compare than the

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...chips import Chip
 from ...dialects.dataflow.tiling import Box
+from ...support.records import lazy, quick_init
 from .traffic_kernel import busiest, missing
 
 LINK_EFFICIENCY = 0.85
@@ -39,6 +39,7 @@ class Traffic:
         return busiest / chip.link_bytes_per_cycle + self.messages * MESSAGE_CYCLES
 
 
+@quick_init
 @dataclass(frozen=True)
 class Overlaps:
     """All pairs of a holder and a reader whose boxes have positions in common, readers in order."""
@@ -61,6 +62,7 @@ class Overlaps:
         return Overlaps(self.holders[which], self.readers[which], self.low[which], self.high[which])
 
 
+@quick_init
 @dataclass(frozen=True)
 class BoxArrays:
     """Boxes of cores as arrays."""
@@ -72,7 +74,7 @@ class BoxArrays:
     high: NDArray[np.int64]
     """[boxes, rank] one past the last"""
 
-    @cached_property
+    @lazy
     def row_of(self) -> NDArray[np.int64]:
         """By core, its row; -1: it has no box. Cores after the last one with a box are left out."""
         rows = np.full(self.cores.max(initial=-1) + 1, -1)

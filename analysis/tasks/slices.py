@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import product
 from math import prod
 from typing import TypeAlias
@@ -15,13 +14,16 @@ from numpy.typing import NDArray
 
 from ...dialects.dataflow.tiling import Box, OperandSlice
 from ...dialects.manycore import Tiling
+from ...support.records import lazy, quick_init
 from .number_rows import number_rows
+from .slice_bounds import slice_bounds
 
 Extent: TypeAlias = tuple[int, int, int, int, int]
 """Of a slice along an axis: offset, size, positions of padding before and after, step."""
 EXTENT = 5
 
 
+@quick_init
 @dataclass(frozen=True)
 class Tiles:
     """Tiles of an iteration space that is cut evenly over cores: all that are not empty, or some of them."""
@@ -46,7 +48,7 @@ class Tiles:
                 tiles = replace(tiles, numbers=tiles.numbers[filled[tiles.position(dim)]])
         return tiles
 
-    @cached_property
+    @lazy
     def cores(self) -> NDArray[np.int64]:
         """[tiles]"""
         return np.array(self.tiling.cores, np.int64)[self.numbers]
@@ -63,14 +65,23 @@ class Tiles:
         numbers: list[int] = which.tolist()
         return {core: boxes[number] for core, number in zip(cores, numbers, strict=True)}
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether these are all tiles."""
+        return len(self.numbers) == len(self.tiling.cores)
+
+    def which(self, dims: Sequence[int]) -> NDArray[np.int64]:
+        """[tiles] if these are all: which of the ranges of `along` each has."""
+        found = np.zeros(len(self.numbers), np.int64)
+        for dim in dims:
+            found = found * self.tiling.grid[dim] + self.position(dim)
+        return found
+
     def along(self, dims: Sequence[int]) -> tuple[list[tuple[tuple[int, int], ...]], NDArray[np.int64]]:
         """(Ranges of tiles along some dimensions: (offset, size) by dimension; [tiles] which of them each has)."""
         grid, cut = self.tiling.grid, self.tiling.over_cores
-        if len(self.numbers) == len(self.tiling.cores):
-            which = np.zeros(len(self.numbers), np.int64)
-            for dim in dims:
-                which = which * grid[dim] + self.position(dim)
-            return list(product(*(cut.ranges(dim, self.sizes[dim]) for dim in dims))), which
+        if self.is_whole:
+            return list(product(*(cut.ranges(dim, self.sizes[dim]) for dim in dims))), self.which(dims)
         strides = [prod(grid[dim + 1 :]) for dim in dims]
         numbers: list[int] = self.numbers.tolist()
         ranges = [
@@ -89,6 +100,7 @@ def extents_of(sliced: OperandSlice) -> tuple[Extent, ...]:
     return tuple(zip(sliced.box.offsets, sliced.box.sizes, sliced.pad_low, sliced.pad_high, sliced.steps, strict=True))
 
 
+@quick_init
 @dataclass(frozen=True, eq=False)
 class Slices(Mapping[int, OperandSlice]):
     """Core -> what its tile reads."""
@@ -101,7 +113,7 @@ class Slices(Mapping[int, OperandSlice]):
     find_extents: Callable[[], NDArray[np.int64]] = field(repr=False)
     """Finds `extents`, for which few ask where tiles are sampled."""
 
-    @cached_property
+    @lazy
     def extents(self) -> NDArray[np.int64]:
         """[cores, axes, 5] as `Extent`"""
         return self.find_extents()
@@ -127,7 +139,7 @@ class Slices(Mapping[int, OperandSlice]):
     def items(self) -> ItemsView[int, OperandSlice]:
         return self._slices.items()
 
-    @cached_property
+    @lazy
     def _slices(self) -> dict[int, OperandSlice]:
         cores: list[int] = self.cores.tolist()
         columns: list[list[list[int]]] = self.extents.transpose(0, 2, 1).tolist()
@@ -142,14 +154,19 @@ class Slices(Mapping[int, OperandSlice]):
     @property
     def is_padded(self) -> bool:
         """Whether some core reads positions outside the value."""
-        return bool(self.extents[:, :, 2:4].any())
+        return self._measured[2]
+
+    @property
+    def largest_gathered(self) -> int:
+        """Elements of the largest buffer for what lies in the bounds, and for padding."""
+        return self._measured[3]
 
     @property
     def is_plain(self) -> bool:
         """Whether all are boxes of the value, without padding or steps."""
         return not self.is_padded and bool((self.extents[:, :, 4] == 1).all())
 
-    @cached_property
+    @lazy
     def groups(self) -> tuple[tuple[int, ...], ...]:
         """Cores that read the same."""
         group, count = number_rows(self.extents.reshape(len(self), self.like.box.rank * EXTENT))
@@ -159,7 +176,7 @@ class Slices(Mapping[int, OperandSlice]):
         ends = np.searchsorted(group[order], np.arange(1, count))
         return tuple(tuple(cores.tolist()) for cores in np.split(self.cores[order], ends))
 
-    @cached_property
+    @lazy
     def group_sizes(self) -> Counter[int]:
         """Number of groups by their number of cores; where tiles are sampled, as if slices all differed."""
         if not self.tiles.sampled:
@@ -168,12 +185,14 @@ class Slices(Mapping[int, OperandSlice]):
         parts = prod(tiling.grid[dim] for dim in self.dims)
         return Counter({len(tiling.cores) // parts: parts})
 
-    @cached_property
+    @property
     def bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """[cores, axes] the first position of the value that lies in a slice's bounds, and one past the last."""
-        offset, size, step = self.extents[:, :, 0], self.extents[:, :, 1], self.extents[:, :, 4]
-        reach = np.maximum(size - 1, 0) * step
-        return np.minimum(offset, offset + reach), np.maximum(offset, offset + reach) + (size > 0)
+        return self._measured[:2]
+
+    @lazy
+    def _measured(self) -> tuple[NDArray[np.int64], NDArray[np.int64], bool, int]:
+        return slice_bounds(self.extents)
 
     @property
     def origins(self) -> NDArray[np.int64]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from math import prod
 from typing import TypeAlias, TypeVar, cast
 
@@ -17,6 +16,7 @@ from ...dialects.dataflow.tiling import Box, DimKind, IterDim, OpCost, OperandSl
 from ...dialects.dataflow.types import element_bytes, element_of, shape_of
 from ...dialects.manycore import ExecuteOp, TaskOp
 from ...formats.sparse.nonzero import ALL_NONZERO, Nonzero
+from ...support.records import lazy
 from .slices import EXTENT, Extent, Slices, Tiles, extents_of
 
 T = TypeVar("T")
@@ -32,6 +32,13 @@ class Read:
     """Index of the task's operand."""
     uses: tuple[tuple[int, int], ...]
     """(number of the body's operation, operand index there); operation 0 is the root."""
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @lazy
+    def _hash(self) -> int:
+        return hash((self.operand, self.uses))
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,22 +75,22 @@ class TaskInfo:
         """Values that the task reads."""
         return tuple(self.op.operands)
 
-    @cached_property
+    @lazy
     def arguments(self) -> tuple[BlockArgument, ...]:
         """The operands as tensors inside the task."""
         return tuple(self.holder.body.block.args)
 
-    @cached_property
+    @lazy
     def argument_shapes(self) -> tuple[tuple[int, ...], ...]:
         """Of the operands inside the task."""
         return tuple(map(shape_of, self.arguments))
 
-    @cached_property
+    @lazy
     def argument_bytes(self) -> tuple[int, ...]:
         """Bytes of an element of each operand."""
         return tuple(map(value_bytes, self.arguments))
 
-    @cached_property
+    @lazy
     def result(self) -> SSAValue:
         """The value that the task computes."""
         return self.op.results[0]
@@ -117,26 +124,26 @@ class TaskInfo:
             found = self._known[key] = make()
         return cast("T", found)
 
-    @cached_property
+    @lazy
     def _known(self) -> dict[Hashable, object]:
         return {}
 
-    @cached_property
+    @lazy
     def space(self) -> tuple[IterDim, ...]:
         """The root's iteration space."""
         return self.root.iteration_space()
 
-    @cached_property
+    @lazy
     def sizes(self) -> tuple[int, ...]:
         """Sizes of the iteration space."""
         return tuple(dim.size for dim in self.space)
 
-    @cached_property
+    @lazy
     def reductions(self) -> tuple[int, ...]:
         """Dimensions that are reduced."""
         return tuple(dim for dim, info in enumerate(self.space) if info.kind is DimKind.REDUCTION)
 
-    @cached_property
+    @lazy
     def reads(self) -> tuple[Read, ...]:
         """All reads of values from outside, uses with the same slices merged; of tasks over buffers as these say it."""
         if isinstance(self.holder, ExecuteOp):
@@ -163,7 +170,7 @@ class TaskInfo:
             raise AssertionError("verified tasks have epilogues of the root's result shape")
         return op.operand_slice(index, box)
 
-    @cached_property
+    @lazy
     def _ranks(self) -> tuple[int, ...]:
         """Dimensions of each operation's iteration space."""
         return tuple(len(op.iteration_space()) for op in self.body)
@@ -183,7 +190,7 @@ class TaskInfo:
         number, index = read.uses[0]
         return self.body[number].filled(index)
 
-    @cached_property
+    @lazy
     def _largest(self) -> dict[tuple[int, int, tuple[int, ...]], tuple[int, ...]]:
         return {}
 
@@ -194,7 +201,7 @@ class TaskInfo:
             found = self._results[tile.sizes] = prod(self.root.largest_result(tile))
         return found
 
-    @cached_property
+    @lazy
     def _results(self) -> dict[tuple[int, ...], int]:
         return {}
 
@@ -206,7 +213,7 @@ class TaskInfo:
             self._costs[key] = self.body[number].cost(box)
         return self._costs[key]
 
-    @cached_property
+    @lazy
     def _costs(self) -> dict[tuple[int, tuple[int, ...]], OpCost]:
         return {}
 
@@ -214,7 +221,7 @@ class TaskInfo:
         """Bytes of memory that the root's instructions need for steps of these sizes beside all values."""
         return self.once(("scratch", step.sizes), lambda: self.root.scratch_bytes(step))
 
-    @cached_property
+    @lazy
     def root_in_turn(self) -> int | None:
         """
         The temporary buffer of the root, where its elements are of another size than the result's: products of integers
@@ -237,7 +244,7 @@ class TaskInfo:
             return len(self.holder.temporaries)
         return len(self.buffers.item_bytes)
 
-    @cached_property
+    @lazy
     def value_bytes(self) -> tuple[int, ...]:
         """Bytes of an element of each operation's result."""
         return tuple(value_bytes(op.results[0]) for op in self.body)
@@ -267,10 +274,17 @@ class TaskInfo:
         cut = tuple(dim for dim in self._slices[read][0] if tiles.tiling.grid[dim] > 1)
         like = self.read_slice(read, Box.whole(self.sizes))
 
-        def rows(dims: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-            ranges, which = tiles.along(dims)
+        def rows_of(ranges: Sequence[tuple[tuple[int, int], ...]], dims: tuple[int, ...]) -> NDArray[np.int64]:
             found = np.array([self._extents_at(read, dims, taken) for taken in ranges], np.int64)
-            return found.reshape(len(ranges), like.box.rank, EXTENT), which
+            return found.reshape(len(ranges), like.box.rank, EXTENT)
+
+        def rows(dims: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+            if not tiles.is_whole:
+                ranges, which = tiles.along(dims)
+                return rows_of(ranges, dims), which
+            # The same for all grids that are cut alike along these dimensions.
+            key = "rows", read.uses[0], dims, tuple([tiles.tiling.grid[dim] for dim in dims])
+            return self.once(key, lambda: rows_of(tiles.along(dims)[0], dims)), tiles.which(dims)
 
         def find_extents() -> NDArray[np.int64]:
             if tiles.sampled:
@@ -298,11 +312,11 @@ class TaskInfo:
             found = known[dims, ranges] = extents_of(sliced)
         return found
 
-    @cached_property
+    @lazy
     def _extents(self) -> dict[Read, dict[Ranges, tuple[Extent, ...]]]:
         return {read: {} for read in self.reads}
 
-    @cached_property
+    @lazy
     def _slices(self) -> dict[Read, tuple[tuple[int, ...], dict[tuple[int, ...], OperandSlice]]]:
         """Per read, the dimensions that its slice depends on, and the slices by offsets and sizes along these."""
         return {read: (tuple(sorted(dims)), {}) for read, dims in self._affecting.items()}
@@ -315,7 +329,7 @@ class TaskInfo:
         """Dimensions of the iteration space on which the slice of a read depends along an axis of the value."""
         return frozenset(dim for dim, axes in self._axes_moved[read].items() if axis in axes)
 
-    @cached_property
+    @lazy
     def _moving(self) -> dict[Read, list[frozenset[int]]]:
         """By axis of the value read, the dimensions on which the slice may depend along it."""
         found: dict[Read, list[frozenset[int]]] = {}
@@ -328,11 +342,11 @@ class TaskInfo:
             ]
         return found
 
-    @cached_property
+    @lazy
     def _affecting(self) -> dict[Read, frozenset[int]]:
         return {read: frozenset(dim for dim, axes in moved.items() if axes) for read, moved in self._axes_moved.items()}
 
-    @cached_property
+    @lazy
     def _axes_moved(self) -> dict[Read, dict[int, frozenset[int]]]:
         return {read: self._axes_moved_of(*read.uses[0]) for read in self.reads}
 
@@ -352,7 +366,7 @@ class TaskInfo:
             moved[dim] = frozenset(axes)
         return moved
 
-    @cached_property
+    @lazy
     def addends(self) -> tuple[tuple[int, int], ...]:
         """
         What the operations right after the root add to it: (number of the operation, operand index) of each addend.
@@ -371,7 +385,7 @@ class TaskInfo:
             found.append((number, outside[0]))
         return tuple(found)
 
-    @cached_property
+    @lazy
     def buffers(self) -> BodyBuffers:
         """Which of the body's values share memory; of tasks over buffers as these say it."""
         if isinstance(self.holder, ExecuteOp):

@@ -128,9 +128,20 @@ class OperandSlice:
     exact: bool = True
     """False: the box is the smallest one around what is read, and holds more (only `dataflow.reshape`)."""
 
-    def __post_init__(self) -> None:
-        if not self.steps:
-            object.__setattr__(self, "steps", (1,) * self.box.rank)
+    def __init__(
+        self,
+        box: Box,
+        pad_low: tuple[int, ...],
+        pad_high: tuple[int, ...],
+        pad_value: float = 0,
+        steps: tuple[int, ...] = (),
+        indexed: bool = False,
+        exact: bool = True,
+    ) -> None:
+        # As for `Box`: there are many.
+        known = self.__dict__
+        known["box"], known["pad_low"], known["pad_high"], known["pad_value"] = box, pad_low, pad_high, pad_value
+        known["steps"], known["indexed"], known["exact"] = steps or (1,) * box.rank, indexed, exact
 
     @staticmethod
     def of(box: Box, *, indexed: bool = False, exact: bool = True) -> OperandSlice:

@@ -30,7 +30,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...support.limits import size_problem
@@ -133,10 +133,15 @@ def tensor_of(value: SSAValue | Operation) -> Tensor:
 
     Raises VerifyException where the value is not a tensor: constructors and verifiers call this on what they are given.
     """
-    type = value.type if isinstance(value, SSAValue) else SSAValue.get(value).type
-    if not isinstance(type, TensorType):
-        raise VerifyException(f"operand of type {type}: expected a tensor")
-    return cast(Tensor, type)
+    # `isinstance` of a base class of the IR takes longer than all the rest.
+    known = type(value) in _VALUES or isinstance(value, SSAValue)
+    found = cast("SSAValue", value).type if known else SSAValue.get(value).type
+    if not isinstance(found, TensorType):
+        raise VerifyException(f"operand of type {found}: expected a tensor")
+    return cast(Tensor, found)
+
+
+_VALUES = (OpResult, BlockArgument)
 
 
 _SHAPES: dict[int, tuple[Tensor, Shape]] = {}

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from itertools import product
 from operator import itemgetter
 
+from ...support.records import lazy, quick_init
 from ..dataflow.tiling import Box, split_blocks, split_evenly
 
 
+@quick_init
 @dataclass(frozen=True)
 class Grid:
     """How an iteration space is cut over cores: into so many `parts` per dimension."""
@@ -81,7 +83,7 @@ class Tiling:
         position = sorted(range(len(self.order)), key=self.order.__getitem__)
         return map(itemgetter(*position), rows)
 
-    @property
+    @lazy
     def step_count(self) -> int:
         """Number of steps of every core."""
         return math.prod(self.steps)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias, cast
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...dialects.coreasm.isa import BY_MNEMONIC, MNEMONICS, Family
+from ...dialects.coreasm.isa import BY_MNEMONIC, DEPENDS_ON_DATA, MNEMONICS, Family, by_opcode
 from ..executable.executable import Executable, Program
+from ..executable.load import launch_code
+from ..machine.costs_sparse import MappedCost
 from ..machine.errors import Fault
-from ..machine.mapped_work import Recorder
+from ..machine.expand import Code
 from ..machine.memory import MAX_POINTS, Bytes, Geometry
 from .semantics.base import Decoded, Instruction, Step
 from .semantics.connections import combine_blocks, compact_block, connect
@@ -28,40 +31,93 @@ _MAPPED = {
     Family.COMBINE: combine_blocks,
     Family.COMPACT: compact_block,
 }
-_CORE_SETS = frozenset(name for name, entry in BY_MNEMONIC.items() if entry.core_set)
-"""Instructions whose last descriptor field names a core set."""
-_Columns: TypeAlias = tuple[int, int, int, list[int], list[int]]
-"""Operation code, types, imm, address fields and descriptor fields of one word."""
+_HAS_CORE_SET: NDArray[np.bool_] = by_opcode(lambda entry: entry.core_set, np.bool_)
+"""[256] whether the last descriptor field of an instruction names a core set."""
+
+
+@dataclass(frozen=True)
+class DecodedLaunch:
+    """What the cores run in a launch."""
+
+    code: Code
+    """All words, for the sequencer."""
+    steps: list[Steps]
+    """By core."""
+    depends: NDArray[np.bool_] | None
+    """Which words have a cost that depends on values; None if none does."""
 
 
 class Decoder:
-    """Turns words into steps, with a cache. `srams` are the memories that `put` writes to."""
+    """
+    Turns words into steps, with a cache: one run after the other may use it, each between `begin` and `end`.
 
-    def __init__(self, exe: Executable, srams: Sequence[Bytes]) -> None:
+    Steps know the memories of other cores, that `put` writes to, and where costs are recorded only through lists that
+    stay the same and are filled anew for each run.
+    """
+
+    def __init__(self, exe: Executable) -> None:
         self.core_sets = exe.core_sets
-        self.srams = srams
         self.chip = exe.chip
-        self.recorder = Recorder()
-        """Records the costs of instructions that depend on values."""
-        self._geometries: dict[int, list[Geometry]] = {}
-        self._decoded: dict[tuple[Any, ...], Decoded] = {}
+        self.pending: list[MappedCost] = []
+        """Costs of the instructions executed so far that depend on values (see `Recorder`)."""
+        self._srams: Sequence[Bytes] = ()
+        self._destinations: dict[int, list[Bytes]] = {}
+        """Core set -> the memories of its cores."""
+        self._geometries: dict[int, tuple[list[Geometry], list[int]]] = {}
+        self._numbers: dict[Geometry, int] = {}
+        """By geometry, a number for keys."""
+        self._known: dict[bytes, int] = {}
+        """By all that decoding depends on, the number of a word."""
+        self._examples: list[tuple[Program, NDArray[Any], int]] = []
+        """By that number: a program, words of it, and the index of one with this number."""
+        self.decoded: list[Decoded | None] = []
+        """By that number; None: not decoded yet."""
         self._steps: dict[int, Steps] = {}
+        self._launches: dict[int, DecodedLaunch] = {}
 
-    def descriptors(self, program: Program) -> list[Geometry]:
-        """The access descriptors of `program`."""
+    def begin(self, srams: Sequence[Bytes]) -> None:
+        """Begin a run with these memories of the cores."""
+        self._srams = srams
+        for core_set, memories in self._destinations.items():
+            memories[:] = self._memories(core_set)
+        self.pending.clear()
+
+    def end(self) -> None:
+        """End the run: its memories are held no longer."""
+        self._srams = ()
+        for memories in self._destinations.values():
+            memories.clear()
+        self.pending.clear()
+
+    def launch(self, exe: Executable, number: int) -> DecodedLaunch:
+        """What the cores run in a launch of `exe`, which must be what the decoder is for."""
+        found = self._launches.get(number)
+        if found is None:
+            launch = exe.launches[number]
+            words, code = launch_code(exe, launch)
+            programs = [exe.programs[int(program)] for program in launch.program_of_core]
+            steps = [self.steps(program, own) for program, own in zip(programs, words, strict=True)]
+            depends = DEPENDS_ON_DATA[np.concatenate([own["op"] for own in words])]
+            found = self._launches[number] = DecodedLaunch(code, steps, depends if depends.any() else None)
+        return found
+
+    def descriptors(self, program: Program) -> tuple[list[Geometry], list[int]]:
+        """The access descriptors of `program`, and for each a number that is the same for equal ones."""
         found = self._geometries.get(id(program))
         if found is None:
             sizes = cast("list[list[int]]", program.descs["size"].tolist())
             strides = cast("list[list[int]]", program.descs["stride"].tolist())
-            found = [Geometry(tuple(s), tuple(t)) for s, t in zip(sizes, strides, strict=True)]
-            self._geometries[id(program)] = found
+            table = [Geometry(tuple(s), tuple(t)) for s, t in zip(sizes, strides, strict=True)]
+            numbers = self._numbers
+            found = self._geometries[id(program)] = table, [numbers.setdefault(one, len(numbers)) for one in table]
         return found
 
     def steps(self, program: Program, words: NDArray[Any]) -> Steps:
         """What the words of one core run; `words` are those of `program` with the core's parameters patched in."""
         shared = self._steps.get(id(program))
         if shared is None:
-            shared = self._steps[id(program)] = Steps(self, program, program.words, [None] * len(program.words))
+            numbers = self._number(program, program.words, np.arange(len(program.words)))
+            shared = self._steps[id(program)] = Steps(self, program, numbers)
         if words is program.words:
             return shared
         at, field = program.params[:, 0], program.params[:, 1]
@@ -70,98 +126,111 @@ class Decoder:
         own[address] = program.words["desc"][at[address], field[address]] == _NONE
         if not np.any(own):
             return shared
-        return Steps(self, program, words, list(shared.known), shared, frozenset(cast("list[int]", at[own].tolist())))
+        # Words with parameters other than memory addresses.
+        changed = np.unique(at[own]).astype(np.int64)
+        numbers = list(shared.numbers)
+        for index, number in zip(changed.tolist(), self._number(program, words, changed), strict=True):
+            numbers[index] = number
+        return Steps(self, program, numbers)
 
-    def decode(self, ins: Instruction, core_set: int) -> Decoded:
-        """Decode `ins`, with a cache. Raises Fault if it is not valid."""
-        key = (ins, core_set)
-        known = self._decoded.get(key)
-        if known is None:
-            encoded = {operand.slot for operand in BY_MNEMONIC[ins.mnemonic].operands if operand.encoded}
-            for slot, geometry in enumerate(ins.operands):
-                if geometry is not None and (
-                    0 in geometry.shape or (geometry.points > MAX_POINTS and slot not in encoded)
-                ):
-                    raise Fault(f"an operand's sizes {geometry.shape} are not possible")
-            known = self._decode(ins, core_set)
-            self._decoded[key] = known
-        return known
+    def _number(self, program: Program, words: NDArray[Any], which: NDArray[np.int64]) -> list[int]:
+        """For some of the words of a core, a number that is the same for those that decode to the same."""
+        table, of_geometry = self.descriptors(program)
+        some = words[which]
+        op, desc = some["op"], some["desc"].astype(np.int64)
+        geometry = np.append(np.array(of_geometry, np.int64), 0)[np.minimum(desc, len(table))]
+        missing = desc >= len(table)
+        geometry[missing] = -2 - desc[missing]  # an error when it is decoded
+        geometry[desc == _NONE] = -1
+        core_set = _HAS_CORE_SET[op]
+        geometry[core_set, 3] = -1
+        # Of an operand in memory its geometry counts, of any other the value; addresses come with each execution.
+        rows = np.empty((len(some), 12), np.int64)
+        rows[:, 0], rows[:, 1], rows[:, 2] = op, some["dtype"], some["imm"]
+        rows[:, 3] = np.where(core_set, desc[:, 3], 0)
+        rows[:, 4:8], rows[:, 8:] = geometry, np.where(geometry == -1, some["addr"], 0)
+        content, size = rows.tobytes(), rows.itemsize * rows.shape[1]
+        known, examples, found = self._known, self._examples, list[int]()
+        indices: list[int] = which.tolist()
+        for position, index in enumerate(indices):
+            key = content[position * size : (position + 1) * size]
+            number = known.get(key)
+            if number is None:
+                number = known[key] = len(examples)
+                examples.append((program, words, index))
+                self.decoded.append(None)
+            found.append(number)
+        return found
+
+    def decode(self, number: int) -> Decoded:
+        """Decode the words with this number, once. Raises Fault if they are not valid."""
+        found = self.decoded[number]
+        if found is None:
+            program, words, index = self._examples[number]
+            word, (table, _) = words[index], self.descriptors(program)
+            op, dtype = int(word["op"]), int(word["dtype"])
+            raw, desc = cast("list[int]", word["addr"].tolist()), cast("list[int]", word["desc"].tolist())
+            operands: list[Geometry | None] = []
+            for slot, descriptor in enumerate(desc):
+                if descriptor == _NONE or (slot == 3 and _HAS_CORE_SET[op]):
+                    operands.append(None)
+                elif descriptor < len(table):
+                    operands.append(table[descriptor])
+                else:
+                    raise Fault(f"operand {slot} names access descriptor {descriptor}, the program has {len(table)}")
+            value = [0 if geometry is not None else own for geometry, own in zip(operands, raw, strict=True)]
+            first, second, third, fourth = operands
+            ins = Instruction(
+                MNEMONICS[op], dtype & 15, dtype >> 4, int(word["imm"]), (first, second, third, fourth),
+                (value[0], value[1], value[2], value[3]),
+            )  # fmt: skip
+            found = self.decoded[number] = self._decode(ins, desc[3])
+        return found
 
     def _decode(self, ins: Instruction, core_set: int) -> Decoded:
+        encoded = {operand.slot for operand in BY_MNEMONIC[ins.mnemonic].operands if operand.encoded}
+        for slot, geometry in enumerate(ins.operands):
+            if geometry is not None and (0 in geometry.shape or (geometry.points > MAX_POINTS and slot not in encoded)):
+                raise Fault(f"an operand's sizes {geometry.shape} are not possible")
         if BY_MNEMONIC[ins.mnemonic].family is Family.PUT:
             return self._put(ins, core_set)
         mapped = _MAPPED.get(BY_MNEMONIC[ins.mnemonic].family)
         if mapped is None:
             return decode(ins)
         check_pair(ins)
-        return mapped(ins, self.chip, self.recorder.pending.append)
+        return mapped(ins, self.chip, self.pending.append)
 
     def _put(self, ins: Instruction, core_set: int) -> Decoded:
         check_pair(ins)
         if core_set >= len(self.core_sets):
             raise Fault(f"core set {core_set} does not exist")
-        destinations = [self.srams[int(core)] for core in np.flatnonzero(self.core_sets[core_set])]
+        destinations = self._destinations.get(core_set)
+        if destinations is None:
+            destinations = self._destinations[core_set] = self._memories(core_set)
         if ins.mnemonic == "put":
             return put(ins, destinations)
-        return put_without_zeros(ins, destinations, self.chip, self.recorder.pending.append)
+        return put_without_zeros(ins, destinations, self.chip, self.pending.append)
+
+    def _memories(self, core_set: int) -> list[Bytes]:
+        return [self._srams[int(core)] for core in np.flatnonzero(self.core_sets[core_set])]
 
 
 class Steps:
-    """The decoded words of a core, filled at their first execution; cores share equal ones."""
+    """What the words of a core run; decoded at their first execution."""
 
-    def __init__(
-        self,
-        decoder: Decoder,
-        program: Program,
-        words: NDArray[Any],
-        known: list[Decoded | None],
-        shared: Steps | None = None,
-        own: frozenset[int] = frozenset(),
-    ) -> None:
-        self.decoder = decoder
-        self.program = program
-        self.known = known
-        self.run: list[Step | None] = [None if d is None else d.step for d in known]
-        self._shared = shared
-        self._own = own
-        """Words with parameters other than memory addresses."""
-        self._columns: tuple[list[Any], ...] | None = None
-        self._words = words
+    def __init__(self, decoder: Decoder, program: Program, numbers: list[int]) -> None:
+        """`numbers`: by word, that of what it decodes to."""
+        self.decoder, self.program, self.numbers = decoder, program, numbers
+        known = [None if decoded is None else decoded.step for decoded in decoder.decoded]
+        self.run: list[Step | None] = [known[number] for number in numbers]
+        """By word; None: not decoded yet."""
+
+    def known(self, index: int) -> Decoded | None:
+        """The decoded word `index`, if it is decoded."""
+        return self.decoder.decoded[self.numbers[index]]
 
     def decode(self, index: int) -> Decoded:
         """The decoded word `index`. Raises Fault if it is not valid."""
-        found = self.known[index]
-        if found is None:
-            if self._shared is not None and index not in self._own:
-                found = self._shared.decode(index)
-            else:
-                found = self.decoder.decode(*self.instruction(index))
-            self.known[index] = found
-            self.run[index] = found.step
+        found = self.decoder.decode(self.numbers[index])
+        self.run[index] = found.step
         return found
-
-    def instruction(self, index: int) -> tuple[Instruction, int]:
-        """Word `index` with its descriptors, and its core set (0xFFFF: none)."""
-        if self._columns is None:
-            w = self._words
-            self._columns = tuple(w[name].tolist() for name in ("op", "dtype", "imm", "addr", "desc"))
-        op, dtype, imm, raw, desc = cast("_Columns", tuple(column[index] for column in self._columns))
-        table = self.decoder.descriptors(self.program)
-        mnemonic = MNEMONICS[op]
-        operands: list[Geometry | None] = []
-        for slot in range(4):
-            number = desc[slot]
-            if number == _NONE or (slot == 3 and mnemonic in _CORE_SETS):
-                operands.append(None)
-            elif number < len(table):
-                operands.append(table[number])
-            else:
-                raise Fault(f"operand {slot} names access descriptor {number}, the program has {len(table)}")
-        # addresses of operands in memory come with each execution; only immediates belong to the instruction
-        value = [0 if geometry is not None else v for geometry, v in zip(operands, raw, strict=True)]
-        first, second, third, fourth = operands
-        ins = Instruction(
-            mnemonic, dtype & 15, dtype >> 4, imm, (first, second, third, fourth),
-            (value[0], value[1], value[2], value[3]),
-        )  # fmt: skip
-        return ins, desc[3]

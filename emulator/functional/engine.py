@@ -14,16 +14,16 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ...dialects.coreasm.isa import DEPENDS_ON_DATA, MNEMONICS
+from ...dialects.coreasm.isa import MNEMONICS
 from ..executable.executable import Executable, TensorInfo, source_name
 from ..executable.host import controller_steps, host_memory, read_outputs, tensor_values
-from ..executable.load import launch_code
 from ..machine.errors import EmulationError, Fault
 from ..machine.expand import DEADLOCK, FAULT, FAULTS, Code, Sequencer, Stream
-from ..machine.mapped_work import MappedWork
+from ..machine.mapped_work import MappedWork, Recorder
 from ..machine.memory import Array, Bytes, new_memory
 from .deadlock import explain_deadlock
 from .decode import Decoder, Steps
+from .kept_decoders import decoder_for
 from .one_blas_thread import one_thread
 from .semantics.base import Step
 
@@ -82,43 +82,42 @@ def run_functional(
     of a launch. Raises InputError for inputs that do not match and EmulationError for a program that violates the rules
     of the machine.
     """
-    engine = _Engine(exe, limit)
-    if check:
-        from .checks.checker import Checker
-
-        engine.checker = Checker(exe)
+    machine = _machine_for(exe)
     host = host_memory(exe, inputs)
-    with one_thread(), np.errstate(all="ignore"):
+    with decoder_for(exe, machine.srams) as decoder, one_thread(), np.errstate(all="ignore"):
+        engine = _Engine(exe, machine, decoder, limit)
+        if check:
+            from .checks.checker import Checker
+
+            engine.checker = Checker(exe)
         for step in controller_steps(exe):
-            step.run(host, engine.machine.dram, engine.launch)
+            step.run(host, machine.dram, engine.launch)
             if engine.checker is not None:
                 engine.checker.controller(step)
-    return FunctionalResult(
-        read_outputs(exe, host, engine.machine.dram),
-        engine.executed,
-        engine.machine,
-        exe,
-        engine.decoder.recorder.work(),
-    )
+        mapped = engine.recorder.work()
+    return FunctionalResult(read_outputs(exe, host, machine.dram), engine.executed, machine, exe, mapped)
+
+
+def _machine_for(exe: Executable) -> Machine:
+    """The memories of a chip with the weights of an executable. Raises EmulationError if they do not fit."""
+    chip = exe.chip
+    if exe.dram_bytes_used > chip.dram_bytes:
+        needs = f"the executable needs {exe.dram_bytes_used} bytes of DRAM"
+        raise EmulationError(f"{needs}, chip '{chip.name}' has {chip.dram_bytes}")
+    dram = new_memory(max(exe.dram_bytes_used, 1))
+    weights = np.frombuffer(exe.weights, np.uint8)
+    if exe.weights_address + len(weights) > len(dram) and len(weights):
+        raise EmulationError("the weights do not fit in the DRAM that the executable declares")
+    dram[exe.weights_address : exe.weights_address + len(weights)] = weights
+    return Machine([new_memory(chip.sram_bytes) for _ in range(chip.cores)], dram)
 
 
 class _Engine:
-    def __init__(self, exe: Executable, limit: int) -> None:
-        self.exe = exe
-        self.limit = limit
+    def __init__(self, exe: Executable, machine: Machine, decoder: Decoder, limit: int) -> None:
+        self.exe, self.machine, self.decoder, self.limit = exe, machine, decoder, limit
         self.checker: Any = None
-        chip = exe.chip
-        if exe.dram_bytes_used > chip.dram_bytes:
-            needs = f"the executable needs {exe.dram_bytes_used} bytes of DRAM"
-            raise EmulationError(f"{needs}, chip '{chip.name}' has {chip.dram_bytes}")
-        dram = new_memory(max(exe.dram_bytes_used, 1))
-        weights = np.frombuffer(exe.weights, np.uint8)
-        if exe.weights_address + len(weights) > len(dram) and len(weights):
-            raise EmulationError("the weights do not fit in the DRAM that the executable declares")
-        dram[exe.weights_address : exe.weights_address + len(weights)] = weights
-        self.machine = Machine([new_memory(chip.sram_bytes) for _ in range(chip.cores)], dram)
-        self.decoder = Decoder(exe, self.machine.srams)
-        self.executed = np.zeros(chip.cores, np.int64)
+        self.recorder = Recorder(decoder.pending)
+        self.executed = np.zeros(exe.chip.cores, np.int64)
         self.runs = 0
 
     def launch(self, number: int) -> None:
@@ -126,24 +125,20 @@ class _Engine:
         exe = self.exe
         if number >= len(exe.launches):
             raise EmulationError(f"the controller starts launch {number}, there are {len(exe.launches)}")
-        launch = exe.launches[number]
-        words, code = launch_code(exe, launch)
-        programs = [exe.programs[int(p)] for p in launch.program_of_core]
-        steps = [self.decoder.steps(program, w) for program, w in zip(programs, words, strict=True)]
+        decoded = self.decoder.launch(exe, number)
+        code, steps = decoded.code, decoded.steps
         sequencer = Sequencer(code, exe.chip.queue_depth, exe.chip.semaphores, self.limit)
         check = None if self.checker is None else self.checker.launch(number, code, steps, sequencer)
-        depends = DEPENDS_ON_DATA[np.concatenate([w["op"] for w in words])]
-        depends = depends if depends.any() else None
         for stream in sequencer.chunks():
             self.executed += np.bincount(stream.core, minlength=len(self.executed))
             if check is not None:
                 check(stream)
             self._run(stream, steps, code)
-            if depends is not None:
-                self._note(stream, depends, code)
+            if decoded.depends is not None:
+                self._note(stream, decoded.depends, code)
         self.runs += 1
         if sequencer.status == DEADLOCK:
-            raise EmulationError(explain_deadlock(exe, launch, sequencer))
+            raise EmulationError(explain_deadlock(exe, exe.launches[number], sequencer))
         if sequencer.status == FAULT:
             kind, core, word = (int(v) for v in sequencer.fault)
             raise self._located(FAULTS[kind], steps[core], core, word, code)
@@ -171,11 +166,11 @@ class _Engine:
         """Record where the executions of a chunk were whose cost depends on values."""
         flat = code.base[stream.core] + stream.word
         at = np.flatnonzero(depends[flat])
-        self.decoder.recorder.position(self.runs, stream.core[at], code.unit[flat[at]], stream.word[at])
+        self.recorder.position(self.runs, stream.core[at], code.unit[flat[at]], stream.word[at])
 
     def _out_of_range(self, steps: Steps, word: int, address: NDArray[np.int64]) -> str:
         """A description of the operand of a word that reaches outside its memory; empty if none does."""
-        found = steps.known[word]
+        found = steps.known(word)
         for access in () if found is None else found.accesses:
             low, high = access.geometry.extent(access.itemsize)
             low, high = low + int(address[access.slot]), high + int(address[access.slot])

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import mmap
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,8 +103,7 @@ def store(target: Array, code: int, values: Array) -> None:
         target[...] = values
 
 
-@dataclass(frozen=True, slots=True)
-class Geometry:
+class Geometry(NamedTuple):
     """Sizes (>= 1) and byte strides of an operand's dimensions, outermost first."""
 
     shape: tuple[int, ...]

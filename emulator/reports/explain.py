@@ -93,6 +93,7 @@ def explain_text(explanation: Explanation) -> str:
     if explanation.over_bound:
         lines.append("operations that cost most over their own bound:")
     for one in explanation.over_bound:
-        why = f"{one.task}: bound {one.bound:,.0f} ({one.set_by}); {one.why}"
+        tiles = f", {one.achievable:,.0f} with these tiles" if round(one.achievable) > round(one.bound) else ""
+        why = f"{one.task}: bound {one.bound:,.0f} ({one.set_by}){tiles}; {one.why}"
         lines.append(f"  {one.cycles:>12,}  {100 * one.cycles / total:5.1f}%  {why}")
     return "\n".join(lines)

@@ -17,6 +17,7 @@ from ..machine.costs import RATE
 from ..machine.mapped_work import MappedWork
 from ..timing.engine import TimingResult, depends_on_values
 from ..timing.tables import Tables, build_tables
+from .achievable import achievable_of
 from .busiest import busiest
 from .device_memory import device_memory
 from .energy import energy_picojoules
@@ -129,6 +130,7 @@ def collect(exe: Executable, timing: TimingResult, mapped: MappedWork | None = N
         "roofline": _roofline(bound, cycles, "executable" if ideal is None else "network"),
         "roofline_of_executable": _roofline(own, cycles, "executable"),
         "busiest": [asdict(one) for one in busiest(exe, timing)],
+        **_achievable(exe, cycles),
         **({} if ideal is None or not layers else _reference(chip, _at_rate(ideal, work), layers, timing.cycles)),
         "bytes": {
             "links": links,
@@ -209,6 +211,16 @@ def _units(names: list[str], timing: TimingResult, cycles: int, cores: int) -> d
 def _roofline(bound: Roofline, cycles: int, of: str) -> dict[str, Any]:
     ratio = cycles / bound.bound if bound.bound > 0 else None
     return {"of": of, "cycles": bound.bound, "unit": bound.binding, "ratio": ratio, "by_unit": bound.cycles}
+
+
+def _achievable(exe: Executable, cycles: int) -> dict[str, Any]:
+    """What the network could take layer after layer, and why that is more than the roofline."""
+    found = achievable_of(exe)
+    if found is None:
+        return {}
+    parts = {"peak": found.peak, "filling": found.filling, "loads": found.loads, "results": found.results}
+    ratio = cycles / found.cycles if found.cycles > 0 else None
+    return {"achievable": {"cycles": found.cycles, "ratio": ratio, "by_part": parts, "layers": len(found.of_layer)}}
 
 
 def _reference(chip: Chip, work: Work, layers: Sequence[RecurrentLayer], cycles: int) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from ..executable.executable import Executable
 from ..machine.costs import RATE
 from ..timing.engine import TimingResult
 from ..timing.kernel import KIND, LOAD, STORE
+from .busiest import COMPUTING
 from .critical_path import BUSY_LINKS, BUSY_PORT, COMPUTES, DRAM_RATE, HOPS, LATENCY, LINK_RATE, SEMAPHORE, Piece
 from .launch_trace import launch_traces
 
@@ -43,6 +44,11 @@ class TaskOverBound:
     DRAM traffic at that of all ports. Work of others at the same time may hide its own: then it takes less than this.
     """
     set_by: str
+    achievable: float
+    """
+    The same with its products and vector operations at the rate of the instructions that the program has for them, on
+    all cores: more where tiles do not fill arrays and lanes.
+    """
     why: str
 
 
@@ -89,6 +95,13 @@ def least_cycles(exe: Executable, work: TaskWork) -> tuple[float, str]:
     return by_unit[unit], unit
 
 
+def achievable_cycles(exe: Executable, work: TaskWork) -> float:
+    """Cycles of an operation if all cores had an equal share of its instructions, and of its DRAM traffic."""
+    cores = len(exe.chip.usable_cores)
+    busy = max(float(work.busy[:, unit].sum()) / cores for unit in COMPUTING)
+    return max(busy, least_cycles(exe, work)[0])
+
+
 def tasks_over_bound(
     exe: Executable, timing: TimingResult, path: Iterable[Piece], count: int = 5
 ) -> list[TaskOverBound]:
@@ -103,7 +116,8 @@ def tasks_over_bound(
         bound, unit = least_cycles(exe, work[task])
         cycles = sum(piece.cycles for piece in own)
         if cycles > bound:
-            found.append(TaskOverBound(task, cycles, bound, unit, _why(exe, work[task], own)))
+            achievable = achievable_cycles(exe, work[task])
+            found.append(TaskOverBound(task, cycles, bound, unit, achievable, _why(exe, work[task], own)))
     return sorted(found, key=lambda one: one.bound - one.cycles)[:count]
 
 

@@ -359,7 +359,7 @@ def _working_room(exe: Executable, room: int) -> list[NDArray[Any]]:
     lanes = cores * QUEUES
     links = np.zeros((cores * LINKS + chip.dram_ports, LINK_COLUMNS), np.int64)
     waiting = np.zeros((2, cores * LINKS * INPUTS), np.uint32)
-    leaving = [np.zeros(lanes, np.uint8), np.zeros(lanes, np.int64)]
+    leaving = [np.zeros(lanes, np.uint8), np.zeros(lanes, np.int64), np.zeros(lanes, np.int64)]
     queues = [np.zeros(length, np.uint32) for length in (cores * 64, semaphores, semaphores)]
     pool = [np.empty(room, np.int64), np.empty(room, np.uint32), np.array([0, 1, 0], np.int64)]
     return [np.full(lanes, -1, np.int32), *by_core, links, *waiting, *leaving, *queues, *pool, *new_wheel(room)]

@@ -150,7 +150,7 @@ def simulate(
     q_head: Array,
     # Room to work in. By lane and core; links and ports (columns as above), and by link and way in the packets that
     # wait; by lane, how many links its packet at the source has still to take but for one, and when it leaves the
-    # others; queues; pools; the events.
+    # others, and when its loads or stores so far are complete; queues; pools; the events.
     blocked_sem: Array,
     loop_depth: Array,
     loop_start: Array,
@@ -161,6 +161,7 @@ def simulate(
     w_tail: Array,
     to_leave: Array,
     left_at: Array,
+    complete: Array,
     q_tail: Array,
     s_head: Array,
     s_tail: Array,
@@ -370,6 +371,8 @@ def simulate(
             if given >= 0:
                 end = max(end, given)
                 if flags & LAST:
+                    given = max(given, complete[cu])
+                    complete[cu] = given
                     lanes[8 * cu + LAST_END] = max(lanes[8 * cu + LAST_END], given)
                 else:
                     given = -1

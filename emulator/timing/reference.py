@@ -14,8 +14,8 @@ Rules
   the port). A load's next packet leaves the DRAM port when the one before has left the port and will have left its
   first link a hop later (but never before it has begun on that link): the link has no gap between them, and nothing
   piles up in front of it. The unit is free when a next packet could be offered. put gives its tokens then; load and
-  store when the last byte has arrived, `dram_latency` later: consecutive loads overlap their latencies. signal and
-  ready send one flit and do not wait for it to leave.
+  store when the last byte has arrived, `dram_latency` later, but never before the unit's earlier ones: consecutive
+  loads overlap their latencies, and complete in order. signal and ready send one flit and do not wait for it to leave.
 - A packet that reaches a router takes every link that it needs there (several where a multicast forks), each by itself:
   at once where the link is free, for its bytes / link_bytes_per_cycle. A link that is taken is promised to the packet
   that comes next; those that come while it is promised wait behind the packets that came in by the same way. A router
@@ -124,6 +124,8 @@ class _Unit:
     """That the packet at its source has still to take."""
     gate: int = 0
     """When it has left those that it took, and the DRAM port."""
+    complete: int = 0
+    """When the last load or store is complete whose bytes have all arrived."""
 
 
 class _Machine:
@@ -437,7 +439,9 @@ class _Machine:
     def arrive(self, packet: _Packet, time: int) -> None:
         self.note_end(time)
         if packet.last:
-            self.at(time, lambda: self.complete(packet.owner))
+            unit = self.units[packet.owner.core][packet.owner.unit]
+            unit.complete = max(unit.complete, time)
+            self.at(unit.complete, lambda: self.complete(packet.owner))
 
     def take_port(self, packet: _Packet, moved: Any) -> tuple[int, int]:
         """Reserve its DRAM port for a packet that is there now: the cycles in which it begins, and has left it."""

@@ -112,6 +112,8 @@ class _SubgraphSearch:
     effort: Effort
     _mapping_fails: bool = False
     """Whether placing tiles for fewer bytes x hops is known not to save cycles."""
+    _laid_out: LaidOutSubgraph | None = None
+    """The variant that was tried last."""
     _seen: set[tuple[PrefetchPolicy, tuple[TaskOp, ...], tuple[Tiling, ...]]] = field(
         default_factory=set[tuple[PrefetchPolicy, tuple[TaskOp, ...], tuple[Tiling, ...]]]
     )
@@ -179,7 +181,7 @@ class _SubgraphSearch:
             return True
         self._seen.add(key)
         try:
-            laid_out = lay_out_subgraph(self.function, placed, self.chip)
+            laid_out = self._laid_out = lay_out_subgraph(self.function, placed, self.chip, self._laid_out)
         except MeshloomError as error:
             self.search.fail(plan.name, error)
             return False

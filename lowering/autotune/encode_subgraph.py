@@ -45,16 +45,18 @@ class EncodedSubgraph:
 
 
 @phase("lay out SRAM")
-def lay_out_subgraph(function: FuncOp, network: NetworkPlan, chip: Chip) -> LaidOutSubgraph:
+def lay_out_subgraph(
+    function: FuncOp, network: NetworkPlan, chip: Chip, known: LaidOutSubgraph | None = None
+) -> LaidOutSubgraph:
     """
-    Lay out the SRAM of a planned function, whose tasks are in the order of the plan.
+    Lay out the SRAM of a planned function, whose tasks are in the order of the plan. `known`: a variant of it.
 
     Raises ResourceError if it does not fit the chip.
     """
     dram = segment_dram(function, network, chip)
     inside = f"constants, inputs, results, and {dram.sizes[-1]:,} bytes in between"
     check_dram(sum(map(padded, dram.sizes)), chip, inside)
-    works = TaskWorks(network)
+    works = known.works if known is not None and known.works.are_of(network) else TaskWorks(network)
     sram = lay_out_multi_buffered(network, chip, works)
     return LaidOutSubgraph(network, dram, sram, works, sum(estimated_times(network, sram, chip, works)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,14 +78,14 @@ class Machine:
 
     def put(self, messages: Messages, core_sets: NDArray[np.int64], semaphore: int) -> None:
         """Every sender sends its messages, in order, each to a core set."""
-        used, first = np.unique(messages.form, return_index=True)
-        forms: list[int] = used[np.argsort(first)].tolist()
         senders = messages.transfers.senders
+        of_form: dict[int, list[int]] = {}
+        for message, form in enumerate(cast("list[int]", messages.form.tolist())):
+            of_form.setdefault(form, []).append(message)
         fields, effects = np.empty((len(messages), FIELDS), np.uint32), np.empty((len(messages), 4), np.int64)
-        for form in forms:  # descriptors are numbered in the order of first use
-            own = np.flatnonzero(messages.form == form)
-            emitter = self.emitters[int(senders[own[0]])]
-            fields[own], effects[own] = emitter.puts(
+        for form, chosen in of_form.items():  # descriptors are numbered in the order of first use
+            own = slice(None) if len(chosen) == len(messages) else np.array(chosen)
+            fields[own], effects[own] = self.emitters[int(senders[chosen[0]])].puts(
                 messages.forms[form], messages.targets[own], messages.sources[own], core_sets[own], semaphore
             )
         order = np.argsort(senders, kind="stable")

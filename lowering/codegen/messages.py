@@ -45,12 +45,17 @@ class Messages:
     @staticmethod
     def of(messages: Sequence[tuple[int, Sequence[int], View, View]]) -> Messages:
         """Messages as (sender, receivers, source, target)."""
+        forms: dict[Form, int] = {}
+        form = [
+            forms.setdefault(Form(source._replace(address=0), target._replace(address=0)), len(forms))
+            for *_, source, target in messages
+        ]
         return Messages(
             Transfers.of((sender, receivers, source.nbytes) for sender, receivers, source, _ in messages),
             np.array([source.address for *_, source, _ in messages], np.int64),
             np.array([target.address for *_, target in messages], np.int64),
-            np.arange(len(messages)),
-            tuple(Form(source._replace(address=0), target._replace(address=0)) for *_, source, target in messages),
+            np.array(form, np.int64),
+            tuple(forms),
         )
 
     @staticmethod

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from math import inf
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -31,7 +32,6 @@ from ..cache.compile_cache import CompileCache
 from ..cache.subgraph_text import SubgraphText, subgraph_text
 from ..ir.name_chip import name_chip
 from ..multi_chip.write_stages import write_stages
-from ..offload.compile_launches import Budget
 from ..offload.saved_module import saves_memory
 from ..options.compilation_log import CompilationLog, LogEntry
 from ..options.progress import Progress
@@ -46,6 +46,9 @@ from .compile_function import Compilation, compile_function
 from .compile_module import check_cut, simplify
 from .stage_modules import StageModule, stage_modules, units_of
 from .unit_costs import Units, unit_cycles
+
+if TYPE_CHECKING:
+    from ..offload.compile_launches import Budget
 
 ROUNDS = 5
 """Largest number of times that the network is cut and compiled."""

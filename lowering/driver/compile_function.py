@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -15,15 +16,15 @@ from ..linker.read_program import read_program
 from ..manycore_autotune import autotune
 from ..manycore_outline_to_fit import outline_to_fit
 from ..manycore_to_memory import lower_module
-from ..memory_insert_offload import insert_offload
-from ..offload.compile_launches import Budget, LaunchCompilation
-from ..offload.lower_saved import lower_saved
 from ..options.compilation_log import CompilationLog, LogEntry
 from ..options.progress import Level, Progress
 from ..options.subgraph_options import SubgraphOptions, parse_fusion
 from ..sequence.launch_sequence import constant_bytes_read, operator_count
 from ..subgraphs.fuse_subgraphs import fuse_subgraphs
 from ..subgraphs.subgraph import Subgraphs
+
+if TYPE_CHECKING:
+    from ..offload.compile_launches import Budget, LaunchCompilation
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,11 @@ def compile_function(
         return fuse_subgraphs(module, chip, parse_fusion(options.fuse), options.jobs, log, cache, progress) or found
 
     cut = in_subgraphs() if budget is not None and options.cuts_before_saving else None
-    saved = budget is not None and insert_offload(module, chip, options, budget, cache, progress)
+    saved = False
+    if budget is not None:
+        from ..memory_insert_offload import insert_offload
+
+        saved = insert_offload(module, chip, options, budget, cache, progress)
     if not saved:
         found = in_subgraphs() if cut is None else cut
         parts = tuple(_describe(number, found) for number in range(len(found.parts)))
@@ -111,6 +116,8 @@ def compile_function(
     if not saved:
         lower_module(module, chip)
     else:
+        from ..offload.lower_saved import lower_saved
+
         lowered = lower_saved(module, chip, cache)
         saving, codes = lowered.saving, [compiled.code for _, compiled in lowered.launches]
         parts = tuple(_launch(name, code, log) for (name, _), code in zip(lowered.launches, codes, strict=True))

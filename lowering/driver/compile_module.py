@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
 from ...chips import Chip
 from ...support.errors import InputError
 from ..cache.compile_cache import CompileCache
-from ..offload.compile_launches import Budget
 from ..offload.saved_module import saves_memory
 from ..options.compilation_log import CompilationLog
 from ..options.progress import Level, Progress
 from ..options.subgraph_options import SubgraphOptions
 from ..simplify import simplify
 from .compile_function import Compilation, compile_function
+
+if TYPE_CHECKING:
+    from ..offload.compile_launches import Budget
 
 
 def compile_module(
@@ -50,6 +53,8 @@ def compile_module(
     if budget is not None or saves_memory(module):
         if saves_memory(module):
             _check_launches(options)
+        from ..offload.compile_launches import Budget
+
         budget = budget or Budget()
     found = compile_function(module, chip, options, log, progress, cache, budget)
 

@@ -15,7 +15,6 @@ from ...emulator.timing.engine import run_timing
 from ...support.errors import InputError
 from ...support.garbage import rare_collections
 from ..cache.compile_cache import CompileCache
-from ..offload.compile_launches import Budget
 from ..options.effort import Effort
 from ..options.progress import Progress
 from ..options.subgraph_options import SubgraphOptions, check_fusion
@@ -23,6 +22,7 @@ from .compile_function import Compilation
 from .compile_module import compile_module
 
 if TYPE_CHECKING:
+    from ..offload.compile_launches import Budget
     from .chips_compilation import ChipsCompilation
     from .compile_sparse import SparseNetwork
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -12,13 +13,15 @@ from ...emulator.run_chip_pipeline import pipeline_schedule, time_chip_pipeline
 from ..cache.compile_cache import CompileCache
 from ..multi_chip.read_stages import read_stages
 from ..multi_chip.write_stages import write_stages
-from ..offload.compile_launches import Budget
 from ..options.compilation_log import CompilationLog
 from ..options.progress import Progress
 from ..options.subgraph_options import SubgraphOptions
 from .chips_compilation import ChipsCompilation, chips_compilation
 from .compile_function import Compilation
 from .compile_module import compile_module
+
+if TYPE_CHECKING:
+    from ..offload.compile_launches import Budget
 
 
 def compile_stages(

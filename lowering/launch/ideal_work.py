@@ -20,7 +20,7 @@ def ideal_work(function: FuncOp) -> dict[str, int]:
     for op in function.walk():
         if isinstance(op, TilingInterface):
             cost = op.cost(Box.whole(tuple(dim.size for dim in op.iteration_space())))
-            runs = _runs(op)
+            runs = runs_of(op)
             macs += runs * cost.macs if cost.matmul is not None else 0
             vpu_ops += runs * cost.vpu_ops if cost.matmul is None else 0
         elif len(op.results) == 1 and not op.operands and not isinstance(op, TaskOp):
@@ -28,7 +28,7 @@ def ideal_work(function: FuncOp) -> dict[str, int]:
     return {"macs": macs, "vpu_ops": vpu_ops, "dram_bytes": dram_bytes}
 
 
-def _runs(op: Operation) -> int:
+def runs_of(op: Operation) -> int:
     """How often an operation runs: the steps of the loops around it."""
     runs, around = 1, op.parent_op()
     while around is not None:

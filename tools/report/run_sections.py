@@ -91,13 +91,23 @@ def limits(facts: RunFacts) -> Section | None:
         if share.cycles >= LEAST_SHARE * total
     ]
     over = [
-        (name_cell(one.task, 40), f"{one.cycles:,}", f"{one.bound:,.0f}", one.set_by, one.why)
+        (
+            name_cell(one.task, 40),
+            f"{one.cycles:,}",
+            f"{one.bound:,.0f}",
+            one.set_by,
+            f"{one.achievable:,.0f}",
+            one.why,
+        )
         for one in explanation.over_bound
     ]
     parts: list[Child] = [table(["on the critical path", "cycles", "share", "meaning"], shares)]
     if over:
         heading = "Operations that cost most over their own bound"
-        parts += [tag("h3", heading), table(["operation", "on the path", "bound", "set by", "why"], over)]
+        parts += [
+            tag("h3", heading),
+            table(["operation", "on the path", "bound", "set by", "with its tiles", "why"], over),
+        ]
     note = (
         "The chain of instructions, messages and waits that ends with the last cycle. Its pieces lie end to end, so "
         "they add up to the run: only what is on it can make the run shorter."
@@ -123,6 +133,20 @@ def bounds(facts: RunFacts) -> Section:
             tag("h3", f"Work of the {what} ({entry['unit']} sets the bound: {entry['cycles']:,.0f} cycles)"),
             bar_chart(f"least cycles by unit, {what}", bars, mark=(cycles, f"run: {cycles:,} cycles")),
         ]
+    if "achievable" in facts.stats:
+        texts = {
+            "peak": "at the peak of the units", "filling": "arrays that shapes do not fill",
+            "loads": "loads that nothing hides", "results": "storing results",
+        }  # fmt: skip
+        entry = facts.stats["achievable"]
+        bars = [
+            Bar(texts[part], part_cycles, f"{part_cycles:,.0f} cycles", "heat")
+            for part, part_cycles in entry["by_part"].items()
+            if round(part_cycles)
+        ]
+        heading = f"Achievable, one layer after the other: {entry['cycles']:,.0f} cycles"
+        chart = bar_chart("parts of the achievable time", bars, mark=(cycles, f"run: {cycles:,} cycles"))
+        parts += [tag("h3", heading), chart]
     most = [
         Bar(
             one["name"],

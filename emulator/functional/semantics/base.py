@@ -5,8 +5,7 @@ Common base of the semantics of all instructions: decoded instructions, their op
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -34,8 +33,7 @@ Reader: TypeAlias = Callable[[Bytes, int], Array]
 """The elements of an operand at an address of a memory, in the type that arithmetic happens in."""
 
 
-@dataclass(frozen=True)
-class Instruction:
+class Instruction(NamedTuple):
     """One instruction word with its descriptors, without addresses."""
 
     mnemonic: str
@@ -57,8 +55,7 @@ class Instruction:
         return geometry
 
 
-@dataclass(frozen=True)
-class Access:
+class Access(NamedTuple):
     """Bytes that an instruction touches: operand `slot` in SRAM or DRAM."""
 
     slot: int
@@ -70,8 +67,7 @@ class Access:
     """For a write: whether the old contents are read as well (accumulation)."""
 
 
-@dataclass(frozen=True)
-class Decoded:
+class Decoded(NamedTuple):
     """A decoded instruction: how to run it, and its accesses at the effective addresses."""
 
     step: Step

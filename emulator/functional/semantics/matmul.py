@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,8 +17,7 @@ _EXACT_TERMS = {I8: 1024, U8: 256}
 """Products of 8-bit numbers that f32 sums exactly: their sum stays below 2^24."""
 
 
-@dataclass(frozen=True)
-class _Group:
+class _Group(NamedTuple):
     """Dimensions that belong together: sizes, and the byte strides of one operand."""
 
     shape: tuple[int, ...]

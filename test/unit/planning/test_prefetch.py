@@ -8,7 +8,8 @@ from meshloom.analysis.planning.network_estimate import Code, TaskWorks, network
 from meshloom.analysis.planning.placement import column_major
 from meshloom.analysis.planning.plan_network import NetworkPlan, plan_network
 from meshloom.analysis.planning.prefetch_candidates import PREFETCH_POLICIES, prefetch_starts
-from meshloom.analysis.planning.shift_prefetch import shift_prefetch
+from meshloom.analysis.planning.shift_prefetch import SHIFTS, shift_prefetch
+from meshloom.analysis.search import ACCEPT_RATIO
 from meshloom.chips import load_chip
 from meshloom.dialects.dataflow import Dataflow
 from meshloom.dialects.dataflow.entry_function import find_main
@@ -73,3 +74,25 @@ def test_loads_are_moved_where_the_estimate_is_less() -> None:
         # A task that loads for itself goes on to do so.
         assert set(moved) <= set(ahead)
     assert estimate(shift_prefetch(network, Code(late, (), {}), TINY, works)) < estimate(late)
+
+
+def test_moves_are_those_of_a_search_one_estimate_at_a_time() -> None:
+    """The same search with `network_estimate` for each trial."""
+    network = layers(128, 128, 8, 64, 8, 128, 128, 8, 16)
+    works = TaskWorks(network)
+
+    def ends(ahead: dict[int, int]) -> list[int]:
+        code = Code(ahead, (), {})
+        return network_estimate(code, TINY, works.beside(code))
+
+    for ahead in ({task: task - 1 for task in range(1, 8)}, prefetch_starts(network.plans, TINY)):
+        lost = [time - plan.cycles for time, plan in zip(ends(ahead), network.plans, strict=True)]
+        best, expected = sum(ends(ahead)), dict(ahead)
+        for task in sorted(ahead, key=lambda task: (-max(lost[ahead[task] : task + 1]), task)):
+            for start in (ahead[task] + shift for shift in SHIFTS):
+                if max(0, task - network.policy.max_distance) <= start <= task:
+                    moved = {**expected, task: start}
+                    moved = {one: first for one, first in moved.items() if first < one}
+                    if sum(ends(moved)) < best * ACCEPT_RATIO:
+                        best, expected = sum(ends(moved)), moved
+        assert shift_prefetch(network, Code(ahead, (), {}), TINY, works) == expected

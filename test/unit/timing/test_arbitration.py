@@ -10,7 +10,7 @@ from meshloom.chips import load_chip
 from meshloom.chips.chip import Chip
 from meshloom.emulator.executable.build import Assembly, at
 from meshloom.emulator.timing.engine import TimingResult, run_timing
-from meshloom.emulator.timing.random_programs import LOAD, RECV, SEND, random_program
+from meshloom.emulator.timing.random_programs import DAU, LOAD, RECV, SEND, STORE, random_program
 from meshloom.emulator.timing.reference import run_reference
 
 TINY = load_chip("tiny")
@@ -123,6 +123,22 @@ def test_prefetch_does_not_pile_up_ahead_of_a_message() -> None:
     result = both(asm)
     assert result.last[2, SEND] == 99
     assert result.last[0, RECV] == 67 + 2 + 32 + 1
+
+
+def test_stores_of_a_core_complete_in_order() -> None:
+    """
+    Core 2, whose router the port is at, stores 256 bytes, then 32, over links of a byte a cycle and a faster port.
+
+    The first begins at 1 and is written at 1 + 256 + 100. All of the second has left long before, and is written then,
+    too: a token that is given for it does not overtake the first one's.
+    """
+    asm = Assembly(replace(TINY, link_bytes_per_cycle=1, dram_bytes_per_cycle=1000))
+    asm.op(2, "store", at(0, (64,)), at(0, (64,)), signal=1 << DAU)
+    asm.op(2, "store", at(0, (8,)), at(0, (8,)), signal=1 << DAU)
+    asm.op(2, "fill", at(0, (1,)), 0.0, wait=1 << STORE)
+    result = both(asm)
+    assert result.last[2, STORE] == 357
+    assert result.first[2, DAU] == 357
 
 
 def test_port_time_is_counted_in_bytes() -> None:

@@ -1,0 +1,54 @@
+"""The layers of a network as they are counted before the compiler changes anything, and the note that records them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+
+NOTE = "layers"
+"""Key of the note in modules and executables, whose text is that of `layers_as_json`."""
+
+
+@dataclass(frozen=True)
+class NetworkLayer:
+    """A product of matrices with the vector operations that follow it; the first one may have no product."""
+
+    product: tuple[int, int, int, int]
+    """Batch, M, K, N; zeros where there is none."""
+    rate: int
+    """Elements that are multiplied at the cost of one f32."""
+    vector_ops: int
+    """Element operations of vector units in all runs, in f32-equivalents."""
+    loaded_bytes: int
+    """Bytes of the constants, and of the network's inputs, that it is the first to read."""
+    stored_bytes: int
+    """Bytes of those of its results that are outputs of the network."""
+    held_bytes: int
+    """Bytes of the values of its product, or of its largest operation, that are neither constants nor inputs."""
+    runs: int = 1
+    """How often the product is computed: the steps of the loops around it."""
+
+
+def layers_as_json(layers: Sequence[NetworkLayer]) -> str:
+    """Layers as a list of lists, in the order of the fields."""
+    return json.dumps([astuple(layer) for layer in layers], separators=(",", ":"))
+
+
+def layers_from_json(text: str) -> list[NetworkLayer]:
+    """What `layers_as_json` wrote. Raises ValueError for other text."""
+    try:
+        return [_layer(entry) for entry in json.loads(text)]
+    except (TypeError, RecursionError) as error:
+        raise ValueError(str(error)) from error
+
+
+def _layer(entry: Sequence[object]) -> NetworkLayer:
+    match entry:
+        case [
+            [int(b), int(m), int(k), int(n)],
+            int(rate), int(ops), int(loaded), int(stored), int(held), int(runs),
+        ] if min(b, m, k, n, ops, loaded, stored, held) >= 0 and min(rate, runs) >= 1:  # fmt: skip
+            return NetworkLayer((b, m, k, n), rate, ops, loaded, stored, held, runs)
+        case _:
+            raise ValueError(f"not a layer: {str(entry)[:80]}")

@@ -1,0 +1,121 @@
+"""The achievable time: the arithmetic in the open, and what the compiler notes for it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TypeAlias
+
+import pytest
+from meshloom.chips import load_chip
+from meshloom.dialects.dataflow import Dataflow
+from meshloom.dialects.dataflow.entry_function import find_main
+from meshloom.dialects.module_notes import notes_of
+from meshloom.emulator.executable.build import Assembly
+from meshloom.emulator.machine.errors import EmulationError
+from meshloom.emulator.reports.achievable import achievable, achievable_of, layer_cycles, layer_ends, product_cycles
+from meshloom.emulator.reports.network_layers import NOTE, NetworkLayer, layers_as_json, layers_from_json
+from meshloom.lowering.launch.layer_work import network_layers
+from meshloom.tools.api import compile
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.dialects.func import Func
+from xdsl.parser import Parser
+
+Product: TypeAlias = tuple[int, int, int, int]
+TINY = load_chip("tiny")
+"""2 x 2 cores with arrays of 8 x 8, 8 lanes, 64 KiB; DRAM of 8 bytes a cycle with a latency of 100."""
+
+NETWORK = """
+func.func @main(%x: tensor<4x16xf32> {dataflow.name = "x"}) -> (tensor<4x24xf32> {dataflow.name = "y"}) {
+  %w = dataflow.constant dense<0.5> : tensor<16x24xf32>
+  %v = dataflow.constant dense<0.25> : tensor<24x24xf16>
+  %0 = dataflow.matmul %x, %w : (tensor<4x16xf32>, tensor<16x24xf32>) -> tensor<4x24xf32>
+  %1 = dataflow.relu %0 : (tensor<4x24xf32>) -> tensor<4x24xf32>
+  %2 = dataflow.cast %1 : (tensor<4x24xf32>) -> tensor<4x24xf16>
+  %3 = dataflow.matmul %2, %v : (tensor<4x24xf16>, tensor<24x24xf16>) -> tensor<4x24xf16>
+  %4 = dataflow.cast %3 : (tensor<4x24xf16>) -> tensor<4x24xf32>
+  func.return %4 : tensor<4x24xf32>
+}
+"""
+
+
+def layer(
+    product: tuple[int, int, int, int], loaded: int, ops: int = 0, stored: int = 0, held: int = 0
+) -> NetworkLayer:
+    return NetworkLayer(product, 1, ops, loaded, stored, held)
+
+
+def _module(text: str) -> ModuleOp:
+    context = Context()
+    for dialect in (Builtin, Func, Dataflow):
+        context.load_dialect(dialect)
+    return Parser(context, text).parse_module()
+
+
+def test_a_product_is_cut_where_it_takes_least() -> None:
+    """
+    A block of 8 x 8 weights takes 22 cycles and one a row. 32 columns are 4 blocks, one a core: 100 + 22 - 1. One block
+    of columns leaves rows: 25 a core. 32 inputs cut over the cores: 1 + 22 - 1, and 8 sums of 4 parts, of which each
+    core adds 3/4 with 8 lanes.
+    """
+    assert product_cycles(TINY, 1, (1, 100, 8, 32)) == 121
+    assert product_cycles(TINY, 1, (1, 100, 8, 8)) == 25 + 22 - 1
+    assert product_cycles(TINY, 1, (1, 1, 32, 8)) == 22 + 8 * 3 / 4 / 8
+    assert product_cycles(TINY, 1, (4, 10, 8, 8)) == 10 + 22 - 1
+
+
+def test_a_layer_takes_the_units_that_are_quicker() -> None:
+    """A single row of 8 x 8 weights: 22 cycles on a matrix unit, 64 multiplications on 4 x 8 lanes take 2."""
+    assert layer_cycles(TINY, layer((1, 1, 8, 8), 0)) == 2
+    assert layer_cycles(TINY, layer((1, 100, 8, 8), 0, ops=640)) == 46
+    assert layer_cycles(TINY, layer((1, 100, 8, 8), 0, ops=6400)) == 200
+    assert layer_cycles(TINY, layer((1, 100, 8, 8), 0), filled=True) == 25
+
+
+def test_loads_go_ahead_as_far_as_there_is_room() -> None:
+    """
+    Three layers of 1,000 cycles with 1,600 bytes each, 200 cycles of DRAM, loaded until 300, 500, 700: all compute
+    without a pause. Loads of 20,000 cycles are what takes the time. Where there is room for the weights of one layer
+    only, those of the second come once the first is done, at 300, and those of the third after the second's.
+    """
+    layers = [layer((0, 0, 0, 0), 1600, ops=32_000)] * 3
+    computing = [layer_cycles(TINY, one) for one in layers]
+    assert computing == [1000, 1000, 1000]
+    assert layer_ends(TINY, layers, computing) == [1000, 2000, 3000]
+    large = [layer((0, 0, 0, 0), 160_000, ops=32_000)] * 3
+    assert layer_ends(TINY, large, computing) == [20_100, 40_100, 60_100]
+    assert layer_ends(replace(TINY, sram_bytes=500), layers, [100, 300, 100]) == [300, 600, 800]
+    found = achievable(TINY, [*layers, layer((1, 100, 8, 8), 0, stored=80)])
+    assert (found.cycles, found.peak, found.filling, found.loads, found.results) == (3156, 3025, 21, 0, 110)
+
+
+def test_layers_of_a_network() -> None:
+    """
+    Inputs (256 bytes) and first weights (1,536) go with the first product, whose result, 384 bytes, is held by those
+    that follow it, with that in f16 beside it; relu and both casts are 96 elements each, in f16 half as many.
+    """
+    first, second = network_layers(find_main(_module(NETWORK)))
+    assert first.product == (1, 4, 16, 24)
+    assert second.product == (1, 4, 24, 24)
+    assert (first.loaded_bytes, second.loaded_bytes) == (4 * 4 * 16 + 4 * 16 * 24, 2 * 24 * 24)
+    assert (first.stored_bytes, second.stored_bytes) == (0, 384)
+    assert (first.rate, second.rate) == (1, 2)
+    assert first.held_bytes == 384 * 2
+    assert layers_from_json(layers_as_json([first, second])) == [first, second]
+
+
+def test_executables_carry_their_layers() -> None:
+    module = _module(NETWORK)
+    exe = compile(module, "tiny").executable
+    assert layers_from_json(exe.notes[NOTE]) == network_layers(find_main(_module(NETWORK)))
+    assert achievable_of(exe) is not None
+    assert NOTE not in notes_of(_module(NETWORK))
+    assert achievable_of(Assembly(TINY).build()) is None
+
+
+@pytest.mark.parametrize("text", ["{", "1", "[[1]]", json.dumps([[[1, 2, 3, -4], 1, 0, 0, 0, 0, 1]])])
+def test_a_damaged_note_is_refused(text: str) -> None:
+    exe = replace(Assembly(TINY).build(), notes={NOTE: text})
+    with pytest.raises(EmulationError, match="note 'layers' of the executable is not a list of layers"):
+        achievable_of(exe)

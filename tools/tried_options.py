@@ -1,0 +1,137 @@
+"""`meshloom-compile --try`: compile with other options, too, and say which cycles came out; and the hint on zeros."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ..support.errors import MeshloomError
+
+if TYPE_CHECKING:
+    from ..chips import Chip
+    from ..lowering.driver.compile_network import CompiledNetwork, CompileOptions
+
+FRAMES = 8
+"""Frames in the batch that is tried."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """An option, and what the network takes with it."""
+
+    option: str
+    cycles: int | None
+    """Of a whole run, for all its frames; None where it does not compile."""
+    frames: int = 1
+    what: str = ""
+    """What the compiler did with the option, or why it does not compile."""
+
+
+def share_of_zeros(module: ModuleOp) -> float:
+    """Which share of the constant weights of all matrix products and convolutions is zero; 0 where there are none."""
+    import numpy as np
+
+    from ..transforms.shared.contraction_weights import numeric_values, weight_uses
+
+    sources = {use.source: None for use in weight_uses(module)}
+    zeros = elements = 0
+    for source in sources:
+        values = numeric_values(source)
+        elements += values.size
+        zeros += values.size - int(np.count_nonzero(values))
+    return zeros / elements if elements else 0.0
+
+
+def zeros_hint(module: ModuleOp) -> str:
+    """A line for networks whose weights are mostly zero; "" for others."""
+    share = share_of_zeros(module)
+    if share <= 0.5:
+        return ""
+    return f"{100 * share:.0f}% of the weights are zero: --sparse encodes them where that is faster"
+
+
+def try_options(
+    module: ModuleOp, chip: Chip, asked: CompileOptions, batch: Callable[[], ModuleOp] | None = None
+) -> list[Tried]:
+    """
+    Compile `module`, which is not changed, with each option that may help and was not asked for. `batch` gives the
+    network for `FRAMES` times as many frames.
+    """
+    from ..lowering.options.effort import find_effort
+
+    found: list[Tried] = []
+    if not asked.sparse and share_of_zeros(module):
+        found.append(_tried("--sparse", module.clone, chip, replace(asked, sparse=True)))
+    if asked.subgraphs.effort == find_effort("default"):
+        high = replace(asked, subgraphs=replace(asked.subgraphs, effort=find_effort("high")))
+        found.append(_tried("--effort high", module.clone, chip, high))
+    if batch is not None:
+        found.append(_tried(f"a batch of {FRAMES} times as many frames", batch, chip, asked, FRAMES))
+    return found
+
+
+def _tried(option: str, make: Callable[[], ModuleOp], chip: Chip, asked: CompileOptions, frames: int = 1) -> Tried:
+    from ..lowering.driver.compile_network import compile_network
+
+    try:
+        compiled = compile_network(make(), chip, asked)
+    except MeshloomError as error:
+        return Tried(option, None, frames, str(error).splitlines()[0])
+    return Tried(option, emulated_cycles(compiled), frames, _encoded(compiled))
+
+
+def emulated_cycles(compiled: CompiledNetwork) -> int:
+    """Cycles of a run; on several chips, between two inputs. Those of sparse work are the declared ones."""
+    from ..lowering.driver.compile_network import cycles_of
+    from ..lowering.options.effort import find_effort
+
+    return cycles_of(compiled.compilation, find_effort("default"))
+
+
+def _encoded(compiled: CompiledNetwork) -> str:
+    """Which weights are encoded, where that was asked for."""
+    if compiled.sparse is None:
+        return ""
+    if not compiled.sparse.taken:
+        return "all stays dense"
+    names = [plan.use.label for plan in compiled.sparse.plans if plan.is_sparse]
+    shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    return f"encodes {shown}" if names else "removes channels that are zero"
+
+
+def tried_text(cycles: int, tried: list[Tried]) -> str:
+    """What was tried, what helps most first; `cycles` are those of the network as it was compiled."""
+    if not tried:
+        return "--try: no other option may help this network"
+    lines = [f"compiled with other options, too ({cycles:,} cycles with those given):"]
+    for one in sorted(tried, key=lambda one: float("inf") if one.cycles is None else one.cycles / one.frames):
+        if one.cycles is None:
+            lines.append(f"  {one.option}: does not compile: {one.what}")
+            continue
+        change = 100 * (one.cycles / one.frames / max(cycles, 1) - 1)
+        each = f", {one.cycles / one.frames:,.0f} for each" if one.frames > 1 else ""
+        what = f"; {one.what}" if one.what else ""
+        lines.append(f"  {one.option}: {one.cycles:,} cycles{each} ({change:+.1f}%){what}")
+    return "\n".join(lines)
+
+
+def larger_batch(model: Path, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]] | None:
+    """
+    The shapes of the inputs of an ONNX model with `FRAMES` times as many frames; None where not all inputs have a
+    number of frames (a first dimension) that the model leaves open.
+    """
+    if model.suffix.lower() != ".onnx" or not shapes:
+        return None
+    import onnx
+
+    graph = onnx.ModelProto.FromString(model.read_bytes()).graph
+    constants = {tensor.name for tensor in graph.initializer}
+    for value in graph.input:
+        dims = value.type.tensor_type.shape.dim
+        if value.name not in constants and (value.name not in shapes or not dims or dims[0].HasField("dim_value")):
+            return None
+    return {name: (shape[0] * FRAMES, *shape[1:]) for name, shape in shapes.items() if shape}
