@@ -21,19 +21,12 @@ from ..executable.load import launch_code
 from ..machine.errors import EmulationError, Fault
 from ..machine.expand import DEADLOCK, FAULT, FAULTS, Code, Sequencer, Stream
 from ..machine.mapped_work import MappedWork
-from ..machine.memory import Array, Bytes, new_memory
+from ..machine.memory import Array, new_memory
 from .deadlock import explain_deadlock
 from .decode import Decoder, Steps
+from .observer import LaunchView, Machine, Observer
 from .one_blas_thread import one_thread
 from .semantics.base import Step
-
-
-@dataclass
-class Machine:
-    """The memories of a chip."""
-
-    srams: list[Bytes]
-    dram: Bytes
 
 
 @dataclass
@@ -73,16 +66,22 @@ def read_tensor(result: FunctionalResult, info: TensorInfo) -> Array:
 
 
 def run_functional(
-    exe: Executable, inputs: Mapping[str, Array], check: bool = False, limit: int = 1 << 40
+    exe: Executable,
+    inputs: Mapping[str, Array],
+    check: bool = False,
+    limit: int = 1 << 40,
+    observer: Observer | None = None,
 ) -> FunctionalResult:
     """
     Run `exe` on `inputs` (by name; shapes and types as in its table of tensors).
 
     `check` also detects reads of unwritten memory and races, at several times the cost. `limit` bounds the instructions
-    of a launch. Raises InputError for inputs that do not match and EmulationError for a program that violates the rules
-    of the machine.
+    of a launch; `observer` looks on.
+
+    Raises InputError for inputs that do not match and EmulationError for a program that violates the rules of the
+    machine.
     """
-    engine = _Engine(exe, limit)
+    engine = _Engine(exe, limit, observer)
     if check:
         from .checks.checker import Checker
 
@@ -103,8 +102,9 @@ def run_functional(
 
 
 class _Engine:
-    def __init__(self, exe: Executable, limit: int) -> None:
+    def __init__(self, exe: Executable, limit: int, observer: Observer | None) -> None:
         self.exe = exe
+        self.observer = observer
         self.limit = limit
         self.checker: Any = None
         chip = exe.chip
@@ -134,11 +134,16 @@ class _Engine:
         check = None if self.checker is None else self.checker.launch(number, code, steps, sequencer)
         depends = DEPENDS_ON_DATA[np.concatenate([w["op"] for w in words])]
         depends = depends if depends.any() else None
+        view = None if self.observer is None else LaunchView(number, code, steps, self.machine)
+        watch = None if self.observer is None or view is None else self.observer.launch(view)
         for stream in sequencer.chunks():
             self.executed += np.bincount(stream.core, minlength=len(self.executed))
             if check is not None:
                 check(stream)
-            self._run(stream, steps, code)
+            if watch is None:
+                self._run(stream, steps, code)
+            else:
+                watch(stream, lambda part: self._run(part, steps, code))
             if depends is not None:
                 self._note(stream, depends, code)
         self.runs += 1
