@@ -43,8 +43,9 @@ def link_steps(function: FuncOp, layout: DeviceLayout, notes: Mapping[str, str],
             names, digest = compiled.task_names, compiled.code.digest
             if digest not in lowered:
                 lowered[digest] = lower_launch(find_main(compiled.code.tiled.module), chip)
-            function, values = lowered[digest].function, compiled.values_named(lowered[digest].values)
-            launches.append(PlacedLaunch(step.name, function, names, segments, len(names), compiled.locations, values))
+            values = compiled.values_named(lowered[digest].values)
+            code = lowered[digest].function
+            launches.append(PlacedLaunch(step.name, code, names, segments, len(names), compiled.locations, values))
     resident = [
         Datum("dram", address, (steps.constants[number],)) for number, address in sorted(layout.constants.items())
     ]
