@@ -185,6 +185,8 @@ class _ModelImporter:
         self.functions = {(f.domain, f.name): f for f in model.functions}
         self._needed_values: set[SSAValue] = set()
         self._value_names: dict[str, SSAValue] = {}
+        self._inside: dict[str, list[Tensor]] = {}
+        """The tensors that nodes of the model's graphs make, by name; those of branches, and of bodies in each turn."""
 
     # ---- the module ----
 
@@ -232,7 +234,7 @@ class _ModelImporter:
                 res_attrs=_name_attrs(outputs),
             )
             module = ModuleOp([function])
-            note_tensors(module, _values_in(scope, block))
+            note_tensors(module, self._values_in(block))
             return module, results
 
     def _output(
@@ -313,6 +315,8 @@ class _ModelImporter:
                         result = _POISON
                     self._name(result, name)
                     scope.values[name] = result
+                    if scope.call is None:
+                        self._inside.setdefault(name, []).append(result)
 
     def _name(self, tensor: Tensor, name: str) -> None:
         """Let the IR's value be called as the ONNX value, for who reads it."""
@@ -325,6 +329,15 @@ class _ModelImporter:
     def _name_value(self, value: SSAValue, name: str) -> None:
         value.name_hint = unique = value_name_of(name, self._value_names)
         self._value_names[unique] = value
+
+    def _values_in(self, block: Block) -> dict[str, SSAValue]:
+        """The values of a block that are tensors of the model, by the names of those that are made once."""
+        found: dict[str, SSAValue] = {}
+        for name, tensors in self._inside.items():
+            value = tensors[0].value if len(tensors) == 1 else None
+            if isinstance(value, OpResult) and value.op.parent is block:
+                found[name] = value
+        return found
 
     @contextmanager
     def tentatively(self) -> Generator[None]:
@@ -420,16 +433,6 @@ class _ModelImporter:
 def _domain(node: onnx.NodeProto) -> str:
     """The domain of a node's operator, empty for ONNX's own."""
     return "" if node.domain == "ai.onnx" else node.domain
-
-
-def _values_in(scope: Scope, block: Block) -> dict[str, SSAValue]:
-    """The values of a block that are tensors of a graph, by the graph's names of them."""
-    found: dict[str, SSAValue] = {}
-    for name, tensor in scope.values.items():
-        value = None if tensor is None else tensor.value
-        if isinstance(value, OpResult) and value.op.parent is block:
-            found[name] = value
-    return found
 
 
 def _name_attrs(names: Iterable[str]) -> ArrayAttr[DictionaryAttr]:
