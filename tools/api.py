@@ -311,8 +311,8 @@ def compile(
     - `sparse`: encode weights that have zeros where that is faster; with `calibration`, values for the inputs, zeros of
       activations are left out, too (docs/sparse.md).
     - `effort`: how much is tried, fast (nothing is emulated), default or high.
-    - `order` of tasks: program, searched (taken where it is faster) or a method by which to search; the first variant of
-      a part that takes `stop_at` cycles or fewer is taken (docs/orders.md).
+    - `order` of tasks: program, searched (taken where it is faster) or a method by which to search; the first variant
+      of a part that takes `stop_at` cycles or fewer is taken (docs/orders.md).
     - `placement` of tiles: searched, or by a method of pass `manycore-place` alone (docs/mapping.md).
     - `passes`, the text of `-p` or objects, run before the compiler's own (docs/extend.md); with `sparse`, weights are
       encoded before those that make tasks or subgraphs.
