@@ -94,23 +94,22 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> None:
     _check_options(options)
+    if options.stop is not None:
+        with Progress("meshloom-run", options.quiet) as progress:
+            progress("compute")
+            stopped = break_at_task(*_load(options), options)
+        _say(options, stopped)
+        return
     with Progress("meshloom-run", options.quiet) as progress:
         progress("load")
         from .run_results import run
 
         target, inputs = _load(options)
-        if options.stop is not None:
-            progress("compute")
-            stopped = break_at_task(target, inputs, options)
-        else:
-            module = module_of(target, options.ir) if options.validate_tensors else None
-            check = None if options.check is None else _check(options)
-            results = run(target, inputs, options, progress)
-            progress("write")
-            _write(options, results)
-    if options.stop is not None:
-        _say(options, stopped)
-        return
+        module = module_of(target, options.ir) if options.validate_tensors else None
+        check = None if options.check is None else _check(options)
+        results = run(target, inputs, options, progress)
+        progress("write")
+        _write(options, results)
     _say(options, results.summary)
     if module is not None:
         with Progress("meshloom-run", options.quiet) as progress:
@@ -198,10 +197,11 @@ def _write(options: argparse.Namespace, results: Results) -> None:
     from .inside_options import chosen_tensors
     from .tensor_files import write_outputs
 
-    inside = None if options.save_tensors is None else chosen_tensors(results.tensors, options.tensor)
+    folder: Path | None = options.save_tensors
+    inside = {} if folder is None else chosen_tensors(results.tensors, options.tensor)
     with all_or_none():
-        if inside is not None:
-            write_outputs(options.save_tensors, inside)
+        if folder is not None:
+            write_outputs(folder, inside)
         if options.output is not None:
             write_outputs(options.output, results.outputs)
             write_encoded(options.output, results.outputs, results.encoded)

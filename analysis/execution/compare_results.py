@@ -114,8 +114,8 @@ def _first_difference(done: TaskDone, recorded: Recorded, recorder: ResultRecord
     count = 0
     for position, (_, expected, region) in enumerate(pairs):
         wrong = _wrong(_typed(region, expected), expected, element, allowed)
-        unwritten = (region.writer[: expected.nbytes].reshape(-1, max(1, expected.itemsize)) < 0).any(axis=1)
-        bad = np.flatnonzero(wrong.reshape(-1) | (unwritten if len(unwritten) == wrong.size else False))
+        writers = region.writer[: expected.nbytes].reshape(wrong.size, expected.itemsize)
+        bad = np.flatnonzero(wrong.reshape(-1) | (writers.min(axis=1, initial=0) < 0))
         if len(bad) and first is None:
             first = position, int(bad[0])
         count += len(bad)

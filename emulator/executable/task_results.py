@@ -116,12 +116,13 @@ def task_results(exe: Executable) -> list[TaskResult]:
 
 
 def _read(note: Any) -> Iterator[TaskResult]:
-    orders: list[tuple[int, ...]] = [tuple(_integers(order)) for order in note["orders"]]
+    lists = cast("list[object]", note["orders"])
+    orders: list[tuple[int, ...]] = [tuple(_integers(order)) for order in lists]
     for launch, task, dtype, shape, address, grid, order, repeated, tensors in note["results"]:
         named = {str(name): tuple(_integers(own)) for name, own in cast("dict[str, Any]", tensors).items()}
         yield TaskResult(
             int(launch), str(task), int(dtype), tuple(_integers(shape)), int(address),
-            None if grid is None else tuple(_integers(grid)), orders[order], named, bool(repeated),
+            None if grid is None else tuple(_integers(grid)), orders[int(order)], named, bool(repeated),
         )  # fmt: skip
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,7 +130,7 @@ class ResultRecorder:
         def watch(stream: Stream, execute: Execute) -> None:
             flat = view.code.base[stream.core] + stream.word
             done = 0
-            for at in cast("list[int]", np.flatnonzero(table[flat]).tolist()):
+            for at in np.flatnonzero(table[flat]).tolist():
                 execute(_part(stream, done, at + 1))
                 done = at + 1
                 core, word = int(stream.core[at]), int(stream.word[at])
@@ -180,7 +179,7 @@ def _writes(exe: Executable, view: LaunchView, one: Recorded) -> Iterator[tuple[
     for core, (base, length) in enumerate(zip(view.code.base.tolist(), view.code.length.tolist(), strict=True)):
         if one.place.grid is not None and core not in one.regions:
             continue
-        for word in cast("list[int]", np.flatnonzero(mine[base : base + length]).tolist()):
+        for word in np.flatnonzero(mine[base : base + length]).tolist():
             op = int(view.steps[core].program.words["op"][word])
             if view.code.kind[base + word] != 0 or BY_CODE[op].family is Family.PUT:
                 continue  # of the sequencer, or into other cores, which is never where a task's own tile lies

@@ -1,4 +1,4 @@
-"""The examples as mypy sees them: what users of the package write is typed for other checkers than the project's own."""
+"""The examples as mypy sees them: the API is typed for other checkers than the project's own."""
 
 from __future__ import annotations
 

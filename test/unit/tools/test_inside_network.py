@@ -198,8 +198,9 @@ def test_what_notebooks_show(built: Path) -> None:
     result = network.run({"x": np.zeros((8, 24), np.float32)})
     assert repr(result) == f"<RunResult: {result.cycles:,} cycles; y float32[4, 24]>"
     for shown, words in (
-        (network._repr_html_(), ("24", "matmul")),
-        (result._repr_html_(), ("0.04167", "host")),  # softmax of zeros: 1 / 24
+        (network._repr_html_(), ("24", "matmul")),  # pyright: ignore[reportPrivateUsage]
+        # Softmax of zeros: 1 / 24.
+        (result._repr_html_(), ("0.04167", "host")),  # pyright: ignore[reportPrivateUsage]
     ):
         text = "".join(ElementTree.fromstring(shown).itertext())
         assert f"{result.cycles:,}" in text
