@@ -8,6 +8,7 @@ from typing import Any
 
 from .executable.chip_pipeline import NETWORK, ChipPipeline, Feed, output_of
 from .functional.engine import run_functional
+from .functional.observer import Observer
 from .machine.mapped_work import MappedWork
 from .machine.memory import Array
 from .reports.stats import collect
@@ -23,21 +24,25 @@ class PipelineValues:
     """Work that depends on values, of each chip that has some."""
 
 
-def run_chip_pipeline(pipeline: ChipPipeline, inputs: Mapping[str, Array], check: bool = False) -> PipelineValues:
+def run_chip_pipeline(
+    pipeline: ChipPipeline, inputs: Mapping[str, Array], check: bool = False, observers: Sequence[Observer] = ()
+) -> PipelineValues:
     """
     Run the chips one after the other on `inputs` (by name) and give the network's outputs.
 
-    `check` also detects reads of unwritten memory and races. Raises as `run_functional` does.
+    `check` also detects reads of unwritten memory and races; `observers`, one for each chip, look on.
+    Raises as `run_functional` does.
     """
     given: list[dict[str, Array]] = []
     mapped: list[MappedWork | None] = []
-    for exe, feeds in zip(pipeline.chips, pipeline.feeds, strict=True):
+    watching = observers or [None] * len(pipeline.chips)
+    for exe, feeds, observer in zip(pipeline.chips, pipeline.feeds, watching, strict=True):
         mine: dict[str, Array] = {}
         for info in exe.inputs:
             feed = feeds[info.name]
             value = inputs[feed.name] if feed.chip == NETWORK else given[feed.chip][feed.name]
             mine[info.name] = value.reshape(info.shape)
-        result = run_functional(exe, mine, check=check)
+        result = run_functional(exe, mine, check=check, observer=observer)
         given.append(result.outputs)
         mapped.append(result.mapped if depends_on_values(exe) else None)
     return PipelineValues({name: given[chip][name] for name, chip in pipeline.outputs}, tuple(mapped))

@@ -103,7 +103,8 @@ def learn(step: meshloom.CompiledNetwork, state: Arrays, epochs: int, tell: bool
         order = rng.permutation(LEARN).reshape(-1, BATCH)
         losses: list[float] = []
         for batch in order:
-            outputs = step.run({"image": images[batch], "target": labels[batch]} | state).outputs
+            inputs: Arrays = {"image": images[batch], "target": labels[batch], **state}
+            outputs = step.run(inputs).outputs
             losses.append(float(outputs["loss"]))
             state = {name: outputs[f"new.{name}"] for name in state}
         if tell:

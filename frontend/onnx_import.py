@@ -19,10 +19,11 @@ import onnx
 from xdsl.builder import Builder as OpBuilder
 from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, DictionaryAttr, LocationAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ..dialects.locations import at, named
+from ..dialects.tensor_names import note_tensors, value_name_of
 from ..support.errors import InputError
 from ..support.warn import warn
 from . import registry
@@ -183,6 +184,9 @@ class _ModelImporter:
         self.refusals = Refusals()
         self.functions = {(f.domain, f.name): f for f in model.functions}
         self._needed_values: set[SSAValue] = set()
+        self._value_names: dict[str, SSAValue] = {}
+        self._inside: dict[str, list[Tensor]] = {}
+        """The tensors that nodes of the model's graphs make, by name; those of branches, and of bodies in each turn."""
 
     # ---- the module ----
 
@@ -229,7 +233,9 @@ class _ModelImporter:
                 arg_attrs=_name_attrs(self.inputs),
                 res_attrs=_name_attrs(outputs),
             )
-            return ModuleOp([function]), results
+            module = ModuleOp([function])
+            note_tensors(module, self._values_in(block))
+            return module, results
 
     def _output(
         self, name: str, tensor: Tensor | None, build: StringBuilder, outputs: dict[str, SSAValue]
@@ -268,7 +274,7 @@ class _ModelImporter:
             tensor.value = block.insert_arg(tensor_type(tensor.dtype, tensor.shape), len(block.args))
         except NodeError as error:
             raise InputError(f"{self.name}: input {name!r}: {error}") from error
-        tensor.value.name_hint = _hint(name)
+        self._name_value(tensor.value, name)
         tensor.value.location = named(name)
         self.inputs[name] = tensor.value
         return tensor
@@ -307,8 +313,31 @@ class _ModelImporter:
                     if result is None:
                         self._report(node, scope, f"output {position} is not supported")
                         result = _POISON
-                    _name(result, name)
+                    self._name(result, name)
                     scope.values[name] = result
+                    if scope.call is None:
+                        self._inside.setdefault(name, []).append(result)
+
+    def _name(self, tensor: Tensor, name: str) -> None:
+        """Let the IR's value be called as the ONNX value, for who reads it."""
+        if tensor is _POISON:
+            return
+        tensor.name = tensor.name or name
+        if tensor.value is not None and tensor.value.name_hint is None:
+            self._name_value(tensor.value, name)
+
+    def _name_value(self, value: SSAValue, name: str) -> None:
+        value.name_hint = unique = value_name_of(name, self._value_names)
+        self._value_names[unique] = value
+
+    def _values_in(self, block: Block) -> dict[str, SSAValue]:
+        """The values of a block that are tensors of the model, by the names of those that are made once."""
+        found: dict[str, SSAValue] = {}
+        for name, tensors in self._inside.items():
+            value = tensors[0].value if len(tensors) == 1 else None
+            if isinstance(value, OpResult) and value.op.parent is block:
+                found[name] = value
+        return found
 
     @contextmanager
     def tentatively(self) -> Generator[None]:
@@ -404,20 +433,6 @@ class _ModelImporter:
 def _domain(node: onnx.NodeProto) -> str:
     """The domain of a node's operator, empty for ONNX's own."""
     return "" if node.domain == "ai.onnx" else node.domain
-
-
-def _hint(name: str) -> str | None:
-    clean = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
-    return clean if SSAValue.is_valid_name(clean) else None
-
-
-def _name(tensor: Tensor, name: str) -> None:
-    """Let the IR's value be called as the ONNX value, for who reads it."""
-    if tensor is _POISON:
-        return
-    tensor.name = tensor.name or name
-    if tensor.value is not None and tensor.value.name_hint is None:
-        tensor.value.name_hint = _hint(name)
 
 
 def _name_attrs(names: Iterable[str]) -> ArrayAttr[DictionaryAttr]:

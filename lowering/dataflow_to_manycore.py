@@ -46,7 +46,7 @@ class DataflowToManycorePass(ModulePass):
 
 def lower_block(block: Block) -> None:
     """Replace the operations of a block, and those in the bodies of its loops, by tasks."""
-    names: dict[str, int] = {}
+    names: set[str] = set()
     loops = [op for op in loops_in(block) if not any(isinstance(one, TaskOp) for one in op.body.block.ops)]
     if loops:
         separate_values(block)
@@ -58,11 +58,14 @@ def lower_block(block: Block) -> None:
         separate_results(loop, lambda members, name: _outline(members, _unique(members, names, name)))
 
 
-def _unique(members: tuple[TilingInterface, ...], names: dict[str, int], name: str | None = None) -> str:
+def _unique(members: tuple[TilingInterface, ...], names: set[str], name: str | None = None) -> str:
     hint = name or members[0].results[0].name_hint or members[0].name.removeprefix("dataflow.")
-    count = names.get(hint, 0)
-    names[hint] = count + 1
-    return hint if count == 0 else f"{hint}.{count}"
+    unique, number = hint, 0
+    while unique in names:
+        number += 1
+        unique = f"{hint}.{number}"
+    names.add(unique)
+    return unique
 
 
 @keeps_location

@@ -100,7 +100,8 @@ def _program(function: FuncOp, groups: Sequence[Group], notes: dict[str, str], c
     labels = [(group.name, operator_count(tuple(group.operations))) for group in groups]
     tasks = [tuple(unique_names(one.tasks)) for one in launches]
     functions = [one.function for one in launches]
-    return link_network(sequence, functions, labels, tasks, notes, residency)
+    values = [one.values for one in launches]
+    return link_network(sequence, functions, labels, tasks, values, notes, residency)
 
 
 def _check_level(function: FuncOp) -> None:

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 from ..chips import Chip, chip_names, load_chip
+from ..dialects.coreasm.encoding import TYPES
 from ..support.arguments import check_argument, check_names
 from ..support.errors import InputError
 from ..support.plugins import load_plugins
+from .describe import described
 from .inputs import network_inputs
 
 if TYPE_CHECKING:
@@ -37,9 +39,16 @@ if TYPE_CHECKING:
     from .chips_api import CompiledPipeline
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunResult:
-    """What one run gave."""
+    """
+    What one run gave. Notebooks show it with figures and a timeline.
+
+        result = network.run({"input": array})
+        result.outputs["scores"], result.cycles      # an array, a number
+        result.tensors["relu1"]                      # a value inside the network
+        print(result.explain())                      # what the cycles consist of
+    """
 
     outputs: dict[str, NDArray[Any]]
     """By the names that the model gives them."""
@@ -53,11 +62,44 @@ class RunResult:
     """What was run; None of results that were put together by hand."""
     mapped: MappedWork | None = field(default=None, repr=False, compare=False)
     """Of sparse work: the cycles that the values made."""
+    inputs: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False, compare=False)
+    """What it was run on, as it lies in memory."""
 
     @property
     def cycles(self) -> int:
         """Cycles from the start of the cores to the last one's end."""
         return self.timing.cycles
+
+    @cached_property
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """
+        Values inside the network by the model's names of them, in the order in which they are computed: those that were
+        in memory as a whole, as they were when the task that makes them was done. Asked for first, it runs once more.
+
+        Raises InputError where it is not known what was run, or the executable does not say where its tensors are.
+        """
+        from ..emulator.functional.engine import run_functional
+        from ..emulator.functional.record_results import ResultRecorder
+
+        exe = self._known()
+        recorder = ResultRecorder(exe)
+        run_functional(exe, self.inputs, observer=recorder)
+        return recorder.tensors()
+
+    def __repr__(self) -> str:
+        outputs = ", ".join(described(name, value.dtype, value.shape) for name, value in self.outputs.items())
+        return f"<RunResult: {self.cycles:,} cycles; {outputs or 'no outputs'}>"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        from ..emulator.timing.engine import run_timing
+        from .report.notebook import result_card
+        from .report.run_report import run_facts
+        from .report.trace_sums import is_traceable
+
+        exe = self._known()
+        timing = run_timing(exe, trace=True, mapped=self.mapped) if is_traceable(exe) else self.timing
+        return result_card(run_facts(exe, timing, self.stats, self.mapped), self.outputs)
 
     def explain(self) -> Explanation:
         """
@@ -90,13 +132,46 @@ class RunResult:
         return run_timing(exe, trace=True, mapped=self.mapped)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CompiledNetwork:
-    """An executable that can be run in the emulator."""
+    """
+    An executable that can be run in the emulator. Notebooks show it with its tasks and its cycles.
+
+        network = meshloom.compile("model.onnx", chip="edge")
+        network.inputs                               # {"input": (1, 3, 224, 224)}
+        result = network.run({"input": array})
+        network.save("model.mlx")
+    """
 
     executable: Executable
     report: dict[str, Any] = field(default_factory=dict[str, Any])
     """What the compiler tells: stages and their seconds, memory, tilings."""
+
+    @property
+    def inputs(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the inputs by name."""
+        from ..emulator.executable.encoded_interface import HostInterface
+
+        return {one.name: tuple(one.shape) for one in HostInterface.of(self.executable).inputs}
+
+    def __repr__(self) -> str:
+        from ..emulator.executable.encoded_interface import HostInterface
+
+        exe = self.executable
+        inputs, outputs = (
+            ", ".join(described(one.name, TYPES[one.dtype].name, one.shape) for one in tensors)
+            for tensors in (HostInterface.of(exe).inputs, HostInterface.of(exe).outputs)
+        )
+        return f"<CompiledNetwork for {exe.chip.name}, {len(exe.source_names):,} tasks: {inputs} -> {outputs}>"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        from ..emulator.executable.task_results import NOTE, task_results
+        from .report.notebook import network_card
+        from .report.tasks import task_notes
+
+        exe = self.executable
+        return network_card(exe, self._stats, task_notes(exe), task_results(exe) if NOTE in exe.notes else [])
 
     @cached_property
     def timing(self) -> TimingResult:
@@ -134,10 +209,10 @@ class CompiledNetwork:
         functional = run_functional(self.executable, arrays, check=check)
         outputs, encoded = interface.read(functional.outputs)
         if not depends_on_values(self.executable):
-            return RunResult(outputs, self.timing, deepcopy(self._stats), encoded, self.executable)
+            return RunResult(outputs, self.timing, deepcopy(self._stats), encoded, self.executable, inputs=arrays)
         timing = run_timing(self.executable, mapped=functional.mapped)
         stats = collect(self.executable, timing, functional.mapped)
-        return RunResult(outputs, timing, stats, encoded, self.executable, functional.mapped)
+        return RunResult(outputs, timing, stats, encoded, self.executable, functional.mapped, arrays)
 
     def save(self, path: str | Path) -> None:
         """Write the executable (`.mlx`); the file is complete or not there."""
@@ -155,7 +230,7 @@ def compile(
     model: Model,
     chip: str | Chip = "edge",
     shapes: Mapping[str, Sequence[int]] | None = None,
-    progress: Callable[[str], None] = lambda stage: None,
+    progress: Callable[[str], None] | None = None,
     subgraphs: SubgraphOptions | None = None,
     budget: float | Budget | None = None,
     *,
@@ -167,6 +242,8 @@ def compile(
     stop_at: float | None = None,
     placement: str = "searched",
     passes: str | Sequence[ModulePass] = (),
+    pipeline: str | Sequence[ModulePass] | None = None,
+    plugins: Sequence[str] = (),
 ) -> CompiledNetwork: ...
 
 
@@ -175,7 +252,7 @@ def compile(
     model: Model,
     chip: str | Chip = "edge",
     shapes: Mapping[str, Sequence[int]] | None = None,
-    progress: Callable[[str], None] = lambda stage: None,
+    progress: Callable[[str], None] | None = None,
     subgraphs: SubgraphOptions | None = None,
     budget: float | Budget | None = None,
     *,
@@ -188,6 +265,8 @@ def compile(
     stop_at: float | None = None,
     placement: str = "searched",
     passes: str | Sequence[ModulePass] = (),
+    pipeline: str | Sequence[ModulePass] | None = None,
+    plugins: Sequence[str] = (),
 ) -> CompiledPipeline: ...
 
 
@@ -195,7 +274,7 @@ def compile(
     model: Model,
     chip: str | Chip = "edge",
     shapes: Mapping[str, Sequence[int]] | None = None,
-    progress: Callable[[str], None] = lambda stage: None,
+    progress: Callable[[str], None] | None = None,
     subgraphs: SubgraphOptions | None = None,
     budget: float | Budget | None = None,
     chips: int | None = None,
@@ -207,30 +286,58 @@ def compile(
     stop_at: float | None = None,
     placement: str = "searched",
     passes: str | Sequence[ModulePass] = (),
+    pipeline: str | Sequence[ModulePass] | None = None,
+    plugins: Sequence[str] = (),
 ) -> CompiledNetwork | CompiledPipeline:
     """
-    Compile an ONNX model (path, bytes or protobuf) or a `dataflow` module for a chip (name, TOML path or object).
+    Compile a network for a chip.
 
-    `shapes` gives the shapes of inputs with symbolic dimensions; a batch without a size is 1 otherwise, with a
-    MeshloomWarning. `values` fixes inputs to constants, which are no inputs then. `subgraphs` says how the network is
-    compiled in parts: by default, it is split where it does not fit. `budget` limits the device memory: bytes, or up to
-    1 a share of what the network needs, or a `Budget` that also says how memory may be saved; then tensors leave the
-    device's memory while nobody uses them (docs/memory-saving.md). `chips`: put it on up to so many such chips that
-    work side by side, each within the budget (docs/chips.md). `sparse` encodes weights that have zeros, layer by layer
-    where that is faster; with `calibration`, values for the inputs, zeros of activations are left out, too
-    (docs/sparse.md). `effort`: how much is tried, fast (nothing is emulated), default or high. `order` of tasks:
-    program, searched (taken where it is faster) or a method by which to search; the first variant of a part that takes
-    `stop_at` cycles or fewer is taken (docs/orders.md). `placement` of tiles: searched, or by a method of pass
-    `manycore-place` alone (docs/mapping.md). `passes` run first, given as the text of `-p` or as objects
-    (docs/extend.md); with `sparse`, weights are encoded before those that make tasks or subgraphs. A module at the
-    level of launches or of instructions, given or made by `passes`, is compiled from there on. Raises InputError for
-    arguments of a wrong type or that do not go together, and for models and chips that cannot be used, MeshloomError if
-    the network does not fit the chip or a pass fails.
+        network = meshloom.compile("model.onnx", chip="edge", shapes={"input": (1, 3, 224, 224)})
+
+    What is compiled, and for what:
+
+    - `model`: an ONNX model (path, bytes or protobuf), or a module at any level, which is compiled from there on.
+    - `chip`: a name, the path of a `.toml`, or a `Chip`.
+    - `shapes`: of inputs with symbolic dimensions; a batch without a size is 1 otherwise, with a MeshloomWarning.
+    - `values`: inputs that are fixed to constants, and are no inputs then.
+
+    How:
+
+    - `subgraphs`: how the network is compiled in parts; by default, it is split where it does not fit
+      (docs/capacity.md).
+    - `budget`: limits the device memory, in bytes, or up to 1 as a share of what the network needs, or a `Budget` that
+      also says how memory may be saved (docs/memory-saving.md).
+    - `chips`: put it on up to so many such chips that work side by side, each within the budget (docs/chips.md).
+    - `sparse`: encode weights that have zeros where that is faster; with `calibration`, values for the inputs, zeros of
+      activations are left out, too (docs/sparse.md).
+    - `effort`: how much is tried, fast (nothing is emulated), default or high.
+    - `order` of tasks: program, searched (taken where it is faster) or a method by which to search; the first variant
+      of a part that takes `stop_at` cycles or fewer is taken (docs/orders.md).
+    - `placement` of tiles: searched, or by a method of pass `manycore-place` alone (docs/mapping.md).
+    - `passes`, the text of `-p` or objects, run before the compiler's own (docs/extend.md); with `sparse`, weights are
+      encoded before those that make tasks or subgraphs.
+    - `pipeline`: all passes, in the place of the compiler's own, as `meshloom-compile --print-pipeline` prints them;
+      they end at the level of instructions, and say themselves what the options above do.
+    - `plugins`: files, folders of packages or modules that add passes, operators, chips or methods (docs/plugins.md).
+    - `progress`: is called with the name of each stage that begins.
+
+    Raises InputError for arguments of a wrong type or that do not go together, and for models and chips that cannot be
+    used, MeshloomError if the network does not fit the chip or a pass fails.
     """
-    load_plugins(())
+    check_argument("plugins", plugins, (list, tuple), "a list of files or names of modules")
+    load_plugins(plugins)
+    if pipeline is not None:
+        _check_alone(
+            subgraphs=subgraphs, budget=budget, chips=chips, sparse=sparse or None, calibration=calibration,
+            stop_at=stop_at, passes=passes or None, effort=None if effort == "default" else effort,
+            order=None if order == "searched" else order, placement=None if placement == "searched" else placement,
+        )  # fmt: skip
+        passes = pipeline
+    if progress is None:
+        progress = _silent
     target = _chip(chip)
     _check_arguments(progress, subgraphs, budget, chips)
-    pipeline = _pipeline(passes)
+    given = _pipeline(passes)
     module = _module(model, _shapes(shapes), check_names("values", values or {}, "a mapping to numbers"), progress)
     from ..lowering.driver.calibration import calibration_values
     from ..lowering.driver.chips_compilation import ChipsCompilation
@@ -255,8 +362,10 @@ def compile(
     def inputs(one: ModuleOp) -> dict[str, NDArray[Any]] | None:
         return None if calibration is None else calibration_values(one, calibration)
 
-    if pipeline is not None and _apply_passes(pipeline, module, chip, target, asked, inputs, progress):
+    if given is not None and _apply_passes(given, module, chip, target, asked, inputs, progress):
         asked = replace(asked, sparse=False)
+    if pipeline is not None:
+        return _made_by(module, target, is_assembled(module))
     if asked.sparse and (is_program(module) or is_assembled(module)):
         check_operators(module)
     if is_program(module):
@@ -278,6 +387,31 @@ def compile(
     if compilation.saving is not None:
         report["memory"] = saving_figures(compilation.saving)
     return CompiledNetwork(compilation.executable, report)
+
+
+def _silent(stage: str) -> None:
+    """Nobody is told."""
+
+
+def _check_alone(**options: object) -> None:
+    """Raises InputError for options of `compile` that are given beside a pipeline."""
+    for name, value in options.items():
+        if value is not None:
+            raise InputError(f"pipeline says all that is done: leave out {name}, or give passes to run first instead")
+
+
+def _made_by(module: ModuleOp, chip: Chip, at_end: bool) -> CompiledNetwork | CompiledPipeline:
+    """What a pipeline of all passes made. Raises InputError unless it is at the level of instructions, for the chip."""
+    from ..emulator.executable.executable import Executable
+    from ..lowering.multi_chip.assembled import assembled
+
+    if not at_end:
+        raise InputError("the pipeline does not end at the level of instructions: its last pass is memory-to-coreasm")
+    made = assembled(module)
+    one = made if isinstance(made, Executable) else made.chips[0]
+    if one.chip != chip:
+        raise InputError(f"the pipeline is for chip '{one.chip.name}', and chip is '{chip.name}': give the same")
+    return _of(made)
 
 
 def _chip(chip: object) -> Chip:

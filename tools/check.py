@@ -5,7 +5,7 @@ with a module in the interpreter.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from onnx import NodeProto
 
     from ..chips import Chip
+    from .first_difference import NetworkSearch
 
 Array = NDArray[Any]
 
@@ -42,6 +43,7 @@ class Check:
             from ..frontend.model_file import read_model
 
             self.values = fixed_inputs(str(model), read_model(model)[0].graph, values)
+        self._found: NetworkSearch | None = None
         self.oracle = Interpreted(model) if model.suffix.lower() == ".mlir" else Oracle(model)
 
     @property
@@ -56,27 +58,50 @@ class Check:
             raise InputError(f"{self.model} has an output '{missing[0]}' that the executable has not: another model?")
         return [compare(name, outputs[name], value) for name, value in expected.items()]
 
+    def tensors(self, inputs: Mapping[str, Array], found: Mapping[str, Array]) -> str:
+        """
+        A table of tensors inside the network, which were found in a run's memory, against ONNX Runtime's. Raises
+        InputError where the model cannot be used.
+        """
+        from .compare_tensors import compare_tensors, first_different, tensor_table
+
+        compared = compare_tensors(self._search(inputs), found)
+        first = first_different(compared)
+        return tensor_table(compared) + (f"\n{first}" if first else "")
+
+    def _search(self, inputs: Mapping[str, Array]) -> NetworkSearch:
+        import onnx
+
+        from .first_difference import NetworkSearch
+
+        if self._found is None:
+            model = onnx.load(str(self.model))  # pyright: ignore[reportUnknownMemberType]
+            wanted = {name: inputs[name] for name in self.oracle.inputs if name in inputs}
+            self._found = NetworkSearch(model, wanted, self.values)
+        return self._found
+
     def judge_differences(
-        self, inputs: Mapping[str, Array], outputs: Mapping[str, Array], comparisons: list[Comparison], chip: Chip
+        self,
+        inputs: Mapping[str, Array],
+        outputs: Mapping[str, Array],
+        comparisons: list[Comparison],
+        chip: Chip,
+        tensors: Callable[[], Mapping[str, Array]],
     ) -> Verdict:
         """
         Whether outputs that differ are right all the same, being quantised, and else where the network goes wrong.
 
         They are right where every operator by itself, fed with ONNX Runtime's operands, gives ONNX Runtime's result
         (quantising operators: within one step), the outputs are what these operators give one after the other, and
-        depend on quantising ones; integer outputs may differ by one.
+        depend on quantising ones; integer outputs may differ by one. `tensors`: what a run of the executable has in
+        memory inside the network.
         """
         if isinstance(self.oracle, Interpreted):
             return Verdict(False, "meshloom-opt --check-semantics finds the pass that changed a result")
-        import onnx
-
-        from .first_difference import NetworkSearch
+        from .compare_tensors import compare_tensors, first_different
 
         try:
-            model = onnx.load(str(self.model))  # pyright: ignore[reportUnknownMemberType]
-            search = NetworkSearch(
-                model, {name: inputs[name] for name in self.oracle.inputs if name in inputs}, self.values
-            )
+            search = self._search(inputs)
             if (wrong := search.first_wrong_operator()) is not None:
                 return Verdict(False, _sentence(*wrong))
             right = search.interpreted()
@@ -92,12 +117,13 @@ class Check:
                     return Verdict(True, "") if wrong is None else Verdict(False, _sentence(*wrong))
             if (wrong := search.first_wrong_on_chip(chip, right)) is not None:
                 return Verdict(False, _sentence(*wrong))
+            first = first_different(compare_tensors(search, tensors()))
         except (MeshloomError, ValueError) as error:
             return Verdict(False, f"the first differing tensor could not be found: {error}")
-        return Verdict(
-            False,
-            "compiled afresh, the model gives the right values: the executable stems from another model or is damaged",
+        reason = (
+            "compiled afresh, the model gives the right values: the executable stems from another model or is damaged"
         )
+        return Verdict(False, f"{reason}; {first}" if first else reason)
 
 
 @dataclass(frozen=True)

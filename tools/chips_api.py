@@ -9,7 +9,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..dialects.coreasm.encoding import TYPES
 from ..support.arguments import check_argument
+from .describe import described
 from .inputs import network_inputs
 
 if TYPE_CHECKING:
@@ -21,9 +23,9 @@ if TYPE_CHECKING:
     from ..formats.sparse.encode import Encoded
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PipelineResult:
-    """What one run gave."""
+    """What one run on several chips gave."""
 
     outputs: dict[str, NDArray[Any]]
     """By the names that the model gives them."""
@@ -33,6 +35,10 @@ class PipelineResult:
     """As `meshloom-run --stats` writes them."""
     encoded: dict[str, Encoded] = field(default_factory=dict[str, "Encoded"])
     """Outputs that the network gives encoded, as index and values; in `outputs` they are dense."""
+
+    def __repr__(self) -> str:
+        outputs = ", ".join(described(name, value.dtype, value.shape) for name, value in self.outputs.items())
+        return f"<PipelineResult: {self.cycles:,} cycles, one more every {self.interval:,}; {outputs or 'no outputs'}>"
 
     @property
     def cycles(self) -> int:
@@ -55,13 +61,23 @@ class StreamResult:
     """From the first input to the last output."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CompiledPipeline:
     """A network on several chips that can be run in the emulator."""
 
     pipeline: ChipPipeline
     report: dict[str, Any] = field(default_factory=dict[str, Any])
     """What the compiler tells: chips that are used, and why not more; the log."""
+
+    def __repr__(self) -> str:
+        from ..emulator.executable.encoded_interface import HostInterface
+
+        inputs, outputs = (
+            ", ".join(described(one.name, TYPES[one.dtype].name, one.shape) for one in tensors)
+            for tensors in (HostInterface.of(self.pipeline).inputs, HostInterface.of(self.pipeline).outputs)
+        )
+        chips = self.pipeline.chips
+        return f"<CompiledPipeline on {len(chips)} chips like {chips[0].chip.name}: {inputs} -> {outputs}>"
 
     @cached_property
     def timings(self) -> list[TimingResult]:

@@ -18,23 +18,31 @@ from .instruments import Instrument
 
 
 def add_dump_options(parser: argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]
-    """The options `--print-ir-*`."""
+    """The options `--print-ir-*`; as `--mlir-print-ir-*`, too, which is how `mlir-opt` spells them."""
     for when in ("before", "after"):
         parser.add_argument(
-            f"--print-ir-{when}",
+            *_spellings(f"print-ir-{when}"),
             action="append",
             default=[],
             metavar="PASS",
             help=f"print the IR {when} the passes of this name, to standard error (repeatable; several: a,b)",
         )
-    parser.add_argument("--print-ir-before-all", action="store_true", help="print the IR before every pass")
-    parser.add_argument("--print-ir-after-all", action="store_true", help="print the IR after every pass")
+    for when in ("before", "after"):
+        parser.add_argument(
+            *_spellings(f"print-ir-{when}-all"), action="store_true", help=f"print the IR {when} every pass"
+        )
     parser.add_argument(
-        "--print-ir-after-change",
+        *_spellings("print-ir-after-change"),
         action="store_true",
         help="print the IR after passes that changed it; with --print-ir-after: of the passes named there",
     )
-    parser.add_argument("--print-ir-after-failure", action="store_true", help="print the IR that a failed pass left")
+    parser.add_argument(
+        *_spellings("print-ir-after-failure"), action="store_true", help="print the IR that a failed pass left"
+    )
+
+
+def _spellings(name: str) -> tuple[str, str]:
+    return f"--{name}", f"--mlir-{name}"
 
 
 @dataclass(frozen=True)
@@ -52,7 +60,10 @@ class DumpOptions:
 
 def read_dump_options(options: argparse.Namespace, known: Mapping[str, object]) -> DumpOptions:
     """What the options of `add_dump_options` ask for. Raises InputError for a pass that is not among the `known`."""
-    before, after = _names(options.print_ir_before, known), _names(options.print_ir_after, known)
+    before, after = (
+        _names(f"--print-ir-{when}", given, known)
+        for when, given in (("before", options.print_ir_before), ("after", options.print_ir_after))
+    )
     return DumpOptions(
         None if options.print_ir_before_all else before,
         None if options.print_ir_after_all or (options.print_ir_after_change and not after) else after,
@@ -61,13 +72,13 @@ def read_dump_options(options: argparse.Namespace, known: Mapping[str, object]) 
     )
 
 
-def _names(given: Iterable[str], known: Mapping[str, object]) -> frozenset[str]:
+def _names(option: str, given: Iterable[str], known: Mapping[str, object]) -> frozenset[str]:
     names = frozenset(name for text in given for name in text.split(","))
     for name in sorted(names):
         if name not in known:
             close = get_close_matches(name, known, n=1)
             hint = f"did you mean '{close[0]}'?" if close else "`meshloom-opt --list-passes` names all"
-            raise InputError(f"--print-ir: there is no pass '{name}'; {hint}")
+            raise InputError(f"{option}: there is no pass '{name}'; {hint}")
     return names
 
 

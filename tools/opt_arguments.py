@@ -45,9 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_dump_options(watch)
     watch.add_argument(
         "--pass-statistics",
+        "--mlir-pass-statistics",
         action="store_true",
         help="print how many operations of each name every pass added and removed, to standard error",
     )
+    watch.add_argument("--mlir-timing", dest="time_passes", action="store_true", help="the same as --time-passes")
     watch.add_argument(
         "--check-semantics",
         action="store_true",

@@ -7,15 +7,21 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..support.errors import InputError, MeshloomError
 from ..support.files import all_or_none, write_atomically
+from .break_at_task import break_at_task
 from .cli import check_folders, make_parser, run_tool
+from .inside_options import add_inside_options, check_inside_options
 from .progress import Progress
+from .validate_tensors import check_results, module_of
 from .values import add_value_option, parse_values
 
 if TYPE_CHECKING:
+    from ..emulator.executable.chip_pipeline import ChipPipeline
+    from ..emulator.executable.executable import Executable
+    from .check import Check
     from .run_results import Results
 
 EXAMPLES = """
@@ -24,6 +30,10 @@ EXAMPLES = """
   meshloom-run net.mlx --random 0 --stats figures.json --trace trace.json
   meshloom-run net.mlx --random 0 --report run.html
   meshloom-run net.mlx --random 0 --explain --what-if
+  meshloom-run net.mlx --random 0 --check net.onnx --check-tensors
+  meshloom-run net.mlx --random 0 --save-tensors inside --tensor relu1
+  meshloom-run net.mlx --random 0 --validate=tensors --ir stages/03-memory.mlir
+  meshloom-run net.mlx --random 0 --break conv1 --dump memories --cores 0-3
 """
 
 
@@ -78,66 +88,120 @@ def _parser() -> argparse.ArgumentParser:
         "--validate", action="store_true", help="races and reads of unwritten memory are errors, too (slower)"
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
+    add_inside_options(parser)
     return parser
 
 
 def _run(options: argparse.Namespace) -> None:
+    _check_options(options)
+    if options.stop is not None:
+        with Progress("meshloom-run", options.quiet) as progress:
+            progress("compute")
+            stopped = break_at_task(*_load(options), options)
+        _say(options, stopped)
+        return
+    with Progress("meshloom-run", options.quiet) as progress:
+        progress("load")
+        from .run_results import run
+
+        target, inputs = _load(options)
+        module = module_of(target, options.ir) if options.validate_tensors else None
+        check = None if options.check is None else _check(options)
+        results = run(target, inputs, options, progress)
+        progress("write")
+        _write(options, results)
+    _say(options, results.summary)
+    if module is not None:
+        with Progress("meshloom-run", options.quiet) as progress:
+            progress("interpret")
+            right = check_results(module, inputs, results.recorders[0])
+        _say(options, right)
+    if check is not None:
+        _compare(check, target, inputs, results, options)
+
+
+def _check_options(options: argparse.Namespace) -> None:
+    """Raises InputError for options of a wrong value, or that do not go together."""
     if options.value and options.check is None:
         raise InputError("--value fixes an input of the model of --check: give both")
     if options.random is not None and options.random < 0:
         raise InputError(f"--random {options.random}: expected a seed of 0 or more")
     if options.output is not None and options.output.exists() and not options.output.is_dir():
         raise InputError(f"--output {options.output} is a file: give the name of a folder")
-    check_folders(options.stats, options.trace, options.report, inputs=[options.executable, options.check])
-    with Progress("meshloom-run", options.quiet) as progress:
-        progress("load")
-        from ..emulator.executable.chip_pipeline_file import read_any
-        from ..emulator.executable.encoded_interface import HostInterface
-        from ..emulator.executable.executable import Executable
-        from .check import Check, report
-        from .encoded_files import read_inputs
-        from .inputs import network_inputs
-        from .run_results import run_chips, run_one
-        from .tensor_files import random_inputs
+    check_inside_options(options)
+    check_folders(options.stats, options.trace, options.report, inputs=[options.executable, options.check, options.ir])
 
-        target = read_any(options.executable)
-        one = isinstance(target, Executable)
-        interface = HostInterface.of(target)
-        inputs = read_inputs(options.input, interface.encoded.inputs)
-        if options.random is not None:
-            inputs = random_inputs(interface.inputs, options.random) | inputs
-        inputs = network_inputs(interface, inputs)
-        check = None if options.check is None else Check(options.check, parse_values(options.value))
-        results = run_one(target, inputs, options, progress) if one else run_chips(target, inputs, options, progress)
-        progress("write")
-        _write(options, results)
-    if not options.quiet:
-        print(results.summary, flush=True)
-    if check is None:
-        return
+
+def _load(options: argparse.Namespace) -> tuple[Executable | ChipPipeline, dict[str, Any]]:
+    """The executable and its inputs. Raises InputError for what cannot be used."""
+    from ..emulator.executable.chip_pipeline_file import read_any
+    from ..emulator.executable.encoded_interface import HostInterface
+    from .encoded_files import read_inputs
+    from .inputs import network_inputs
+    from .tensor_files import random_inputs
+
+    target = read_any(options.executable)
+    interface = HostInterface.of(target)
+    inputs = read_inputs(options.input, interface.encoded.inputs)
+    if options.random is not None:
+        inputs = random_inputs(interface.inputs, options.random) | inputs
+    return target, network_inputs(interface, inputs)
+
+
+def _check(options: argparse.Namespace) -> Check:
+    from .check import Check
+
+    return Check(options.check, parse_values(options.value))
+
+
+def _compare(
+    check: Check,
+    target: Executable | ChipPipeline,
+    inputs: dict[str, Any],
+    results: Results,
+    options: argparse.Namespace,
+) -> None:
+    """Compare outputs, and what is inside. Raises MeshloomError where an output is wrong."""
+    from .check import report
+    from .run_results import recorded_tensors
+
     comparisons = check.compare(inputs, results.outputs)
     wrong = [c.name for c in comparisons if not c.equal]
-    if not options.quiet:
-        print(f"compared with {check.judge} on {check.model.name}:\n{report(comparisons)}", flush=True)
+    _say(options, f"compared with {check.judge} on {check.model.name}:\n{report(comparisons)}")
+    if options.check_tensors:
+        with Progress("meshloom-run", options.quiet) as progress:
+            progress("compare tensors")
+            inside = check.tensors(inputs, results.tensors)
+        _say(options, f"tensors inside the network, in order:\n{inside}")
     if not wrong:
-        if not options.quiet:
-            print(f"OK: all outputs equal {check.judge}'s")
+        _say(options, f"OK: all outputs equal {check.judge}'s")
         return
     with Progress("meshloom-run", options.quiet) as progress:
         progress("find the first tensor that differs")
-        verdict = check.judge_differences(inputs, results.outputs, comparisons, target.chip)
+        verdict = check.judge_differences(
+            inputs, results.outputs, comparisons, target.chip, lambda: recorded_tensors(target, inputs)
+        )
     if not verdict.within_a_step:
         raise MeshloomError(f"outputs differ from {check.judge}'s: {', '.join(wrong)}; {verdict.reason}")
+    _say(options, f"OK: within one quantisation step of {check.judge}'s: {', '.join(wrong)}; all others are equal")
+
+
+def _say(options: argparse.Namespace, text: str) -> None:
     if not options.quiet:
-        print(f"OK: within one quantisation step of {check.judge}'s: {', '.join(wrong)}; all others are equal")
+        print(text, flush=True)
 
 
 def _write(options: argparse.Namespace, results: Results) -> None:
     """All files that were asked for, or none."""
     from .encoded_files import write_encoded
+    from .inside_options import chosen_tensors
     from .tensor_files import write_outputs
 
+    folder: Path | None = options.save_tensors
+    inside = {} if folder is None else chosen_tensors(results.tensors, options.tensor)
     with all_or_none():
+        if folder is not None:
+            write_outputs(folder, inside)
         if options.output is not None:
             write_outputs(options.output, results.outputs)
             write_encoded(options.output, results.outputs, results.encoded)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from ..emulator.executable.chip_pipeline import ChipPipeline
     from ..emulator.executable.executable import Executable
+    from ..emulator.functional.record_results import ResultRecorder
     from ..emulator.machine.mapped_work import MappedWork
     from ..emulator.timing.engine import TimingResult
     from ..formats.sparse.encode import Encoded
@@ -32,6 +33,63 @@ class Results:
     """Outputs that the network gives encoded; in `outputs` they are dense."""
     files: dict[Path, bytes | str] = field(default_factory=dict[Path, "bytes | str"])
     """Traces and reports by the name of the file."""
+    recorders: tuple[ResultRecorder, ...] = ()
+    """What was recorded of the results of tasks, by chip."""
+
+    @property
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """The tensors inside the network that were recorded, by name."""
+        return {name: value for one in self.recorders for name, value in one.tensors().items()}
+
+
+def records(options: argparse.Namespace) -> bool:
+    """Whether the options ask for what is inside the network."""
+    return options.save_tensors is not None or options.check_tensors or options.validate_tensors
+
+
+def recorders_of(chips: Sequence[Executable], options: argparse.Namespace) -> tuple[ResultRecorder, ...]:
+    """What records the results of tasks, for each chip; nothing where no option asks for it."""
+    if not records(options):
+        return ()
+    from ..emulator.functional.record_results import ResultRecorder
+
+    return tuple(map(ResultRecorder, chips))
+
+
+def recorded_tensors(target: Executable | ChipPipeline, inputs: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """The tensors inside the network in a run, by name; none of executables that do not say where they are."""
+    from ..emulator.executable.encoded_interface import HostInterface
+    from ..emulator.executable.executable import Executable
+    from ..emulator.functional.engine import run_functional
+    from ..emulator.functional.record_results import ResultRecorder
+    from ..emulator.run_chip_pipeline import run_chip_pipeline
+    from ..support.errors import InputError
+
+    chips = [target] if isinstance(target, Executable) else target.chips
+    arrays = HostInterface.of(target).in_memory(inputs)
+    try:
+        recorders = [ResultRecorder(exe) for exe in chips]
+    except InputError:
+        return {}
+    if isinstance(target, Executable):
+        run_functional(target, arrays, observer=recorders[0])
+    else:
+        run_chip_pipeline(target, arrays, observers=recorders)
+    return {name: value for one in recorders for name, value in one.tensors().items()}
+
+
+def run(
+    target: Executable | ChipPipeline,
+    inputs: Mapping[str, Any],
+    options: argparse.Namespace,
+    progress: Callable[[str], None],
+) -> Results:
+    """Run on one chip or on several; `options` as `meshloom-run` takes them."""
+    from ..emulator.executable.executable import Executable
+
+    if isinstance(target, Executable):
+        return run_one(target, inputs, options, progress)
+    return run_chips(target, inputs, options, progress)
 
 
 def run_one(
@@ -44,12 +102,14 @@ def run_one(
 
     progress("compute")
     interface = HostInterface.of(exe)
-    functional = run_functional(exe, interface.in_memory(inputs), check=options.validate)
+    recorders = recorders_of([exe], options)
+    observer = recorders[0] if recorders else None
+    functional = run_functional(exe, interface.in_memory(inputs), check=options.validate, observer=observer)
     outputs, encoded = interface.read(functional.outputs)
     progress("time")
     timing = _timed(exe, options, functional.mapped)
     stats = collect(exe, timing, functional.mapped)
-    results = Results(outputs, stats, summary(options.executable.name, exe, stats), encoded)
+    results = Results(outputs, stats, summary(options.executable.name, exe, stats), encoded, recorders=recorders)
     _explain(results, exe, timing, functional.mapped, options, results.stats)
     _add_files(results, _Run(exe, timing, stats, functional.mapped), options, lambda path: path)
     return results
@@ -67,12 +127,14 @@ def run_chips(
 
     progress("compute")
     interface = HostInterface.of(pipeline)
-    values = run_chip_pipeline(pipeline, interface.in_memory(inputs), check=options.validate)
+    recorders = recorders_of(pipeline.chips, options)
+    values = run_chip_pipeline(pipeline, interface.in_memory(inputs), options.validate, recorders)
     outputs, encoded = interface.read(values.outputs)
     progress("time")
     timings = [_timed(exe, options, mapped) for exe, mapped in zip(pipeline.chips, values.mapped, strict=True)]
     stats = collect_chips(pipeline, timings, values.mapped)
-    results = Results(outputs, stats, run_summary(options.executable.name, pipeline, stats), encoded)
+    text = run_summary(options.executable.name, pipeline, stats)
+    results = Results(outputs, stats, text, encoded, recorders=recorders)
     for number, (exe, timing, mapped) in enumerate(zip(pipeline.chips, timings, values.mapped, strict=True)):
 
         def file(path: Path, number: int = number) -> Path:

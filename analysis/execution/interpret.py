@@ -19,7 +19,7 @@ from ...dialects.dataflow.constants import narrow_bf16, numpy_type, widen_bf16
 from ...dialects.dataflow.entry_function import argument_names, find_main, result_names
 from ...dialects.dataflow.interpreter import Watch, check_input, interpret_function
 from ...dialects.dataflow.types import ELEMENT_TYPES, tensor
-from ...dialects.manycore.execute_interpreter import ExecuteFunctions
+from ...dialects.manycore.execute_interpreter import ExecuteFunctions, OnResult
 from ...dialects.manycore.interpreter import ManycoreFunctions
 from ...dialects.manycore.stage_interpreter import StageFunctions
 from ...dialects.memory import BufferType
@@ -115,28 +115,33 @@ def _values(
     return np.asarray(values != 0 if storage.kind == "b" else values).astype(storage)
 
 
-def run_main(module: ModuleOp, inputs: Mapping[str, Array], watch: Watch | None = None) -> dict[str, Array]:
+def run_main(
+    module: ModuleOp, inputs: Mapping[str, Array], watch: Watch | None = None, on_result: OnResult | None = None
+) -> dict[str, Array]:
     """
     The results of `@main` by name, in storage form (encoded ones decoded); the inputs are left alone. `watch` is shown
-    each operation and its operands. A module at the level of instructions runs in the emulator.
+    each operation and its operands, `on_result` the result of each task of a launch. A module at the level of
+    instructions runs in the emulator.
 
     Raises MeshloomError for what the operations raise, xDSL's InterpretationError where one has no implementation.
     """
     interface = interface_of(module)
     if not interface:
-        return _run(module, inputs, watch)
+        return _run(module, inputs, watch, on_result)
     types = {name: type for name, type in _types_in_memory(module).items() if name in interface.inputs}
     shapes = {name: tuple(cast("TensorType[Attribute] | BufferType", type).get_shape()) for name, type in types.items()}
-    found = _run(module, interface.pack(inputs, shapes), watch)
+    found = _run(module, interface.pack(inputs, shapes), watch, on_result)
     return found | {name: as_array(value) for name, value in interface.unpack(found).items()}
 
 
-def _run(module: ModuleOp, inputs: Mapping[str, Any], watch: Watch | None = None) -> dict[str, Array]:
+def _run(
+    module: ModuleOp, inputs: Mapping[str, Any], watch: Watch | None = None, on_result: OnResult | None = None
+) -> dict[str, Array]:
     """As `run_main`, of values as they lie in memory."""
     if is_executable(module):
         return run_module(module, list(inputs.values()))
     functions = [
-        *(ManycoreFunctions(), ExecuteFunctions(), StageFunctions(_run_stage)),
+        *(ManycoreFunctions(), ExecuteFunctions(on_result), StageFunctions(_run_stage)),
         *(MemoryFunctions(), StashFunctions(), SparseFunctions()),
         *added.FUNCTIONS,
     ]

@@ -7,11 +7,11 @@ on the chip, and what is read before its transfer is an error.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from math import prod
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ from ..memory.ops import AllocOp, buffer_of
 from .execute import ComputeOp, ExecuteOp
 from .interpreter import combine_partials, materialise
 from .launch import LaunchOp
-from .repeat import RepeatOp, tile_row
+from .repeat import RepeatOp, part_whole, tile_row
 
 
 def _index(box: Box, origin: Sequence[int]) -> Any:
@@ -99,22 +99,44 @@ class CoreMemories:
         return whole
 
 
+@dataclass(frozen=True)
+class TaskDone:
+    """A task that has run: its result, in memory."""
+
+    launch: LaunchOp
+    task: ExecuteOp
+    last: bool
+    """It does not run again in this launch: it is in no loop, or this was the loop's last step."""
+    tiles: Mapping[int, Array]
+    """Core -> its tile of a result in SRAM, as it is in memory: what is written there is what others read."""
+    whole: Array | None
+    """Of a result in DRAM, all of it, as it is in memory; of a task in a loop, what its steps write parts of."""
+
+
+OnResult: TypeAlias = Callable[[TaskDone], None]
+
+
 @register_impls
 class ExecuteFunctions(InterpreterFunctions):
     """Launches, for xDSL's interpreter."""
 
+    def __init__(self, on_result: OnResult | None = None) -> None:
+        """`on_result` is shown the result of every task, each time that it has run."""
+        self.on_result = on_result
+
     @impl(LaunchOp)
     def run_launch(self, interpreter: Interpreter, op: LaunchOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Tasks and transfers as they stand."""
-        _Launch(op, interpreter).run()
+        _Launch(op, interpreter, self.on_result).run()
         return ("launched",)
 
 
 class _Launch:
     """State of a launch while it runs."""
 
-    def __init__(self, op: LaunchOp, interpreter: Interpreter) -> None:
-        self.op, self.interpreter = op, interpreter
+    def __init__(self, op: LaunchOp, interpreter: Interpreter, on_result: OnResult | None) -> None:
+        self.op, self.interpreter, self.on_result = op, interpreter, on_result
+        self.is_last_step = True
         self.memories = CoreMemories(_sram_used(op))
         self.tasks = {name: _Task(task, self) for name, task in op.tasks.items()}
 
@@ -130,7 +152,9 @@ class _Launch:
                 self.tasks[op.sym_name.data].run()
             elif isinstance(op, RepeatOp):
                 for step in range(op.step_count):
+                    self.is_last_step = step == op.step_count - 1
                     self._step(op, step)
+                self.is_last_step = True
             else:
                 results = self.interpreter.run_op(op, self.interpreter.get_values(op.operands))
                 self.interpreter.set_values(zip(op.results, results, strict=True))
@@ -241,6 +265,21 @@ class _Task:
             self.memories.stacked[row[0]] = (self.results, (row[1], *self.result_shape))
         elif self.resident:
             self.memories.held[op.target] = (self.results, self.result_shape)
+        if self.launch.on_result is not None:
+            self.launch.on_result(self._done())
+
+    def _done(self) -> TaskDone:
+        op, element = self.op, element_of(self.ops[-1].results[0])
+        target = part_whole(op.target)
+        tiles: dict[int, Array] = {}
+        whole = None
+        if not self.resident:
+            shape = self.result_shape if target is op.target else buffer_of(target).shape
+            whole = self.launch.in_dram(target, shape)
+        elif target is op.target:
+            boxes = {core: box for core, box in self.results.items() if box.volume}
+            tiles = {core: self.memories.view(core, target, element, box.sizes) for core, box in boxes.items()}
+        return TaskDone(self.launch.op, op, self.launch.is_last_step, tiles, whole)
 
     def _issue(self, block: Block, step: int) -> None:
         for op in block.ops:

@@ -20,20 +20,13 @@ from ..executable.host import controller_steps, host_memory, read_outputs, tenso
 from ..machine.errors import EmulationError, Fault
 from ..machine.expand import DEADLOCK, FAULT, FAULTS, Code, Sequencer, Stream
 from ..machine.mapped_work import MappedWork, Recorder
-from ..machine.memory import Array, Bytes, new_memory
+from ..machine.memory import Array, new_memory
 from .deadlock import explain_deadlock
 from .decode import Decoder, Steps
 from .kept_decoders import decoder_for
+from .observer import LaunchView, Machine, Observer
 from .one_blas_thread import one_thread
 from .semantics.base import Step
-
-
-@dataclass
-class Machine:
-    """The memories of a chip."""
-
-    srams: list[Bytes]
-    dram: Bytes
 
 
 @dataclass
@@ -73,19 +66,25 @@ def read_tensor(result: FunctionalResult, info: TensorInfo) -> Array:
 
 
 def run_functional(
-    exe: Executable, inputs: Mapping[str, Array], check: bool = False, limit: int = 1 << 40
+    exe: Executable,
+    inputs: Mapping[str, Array],
+    check: bool = False,
+    limit: int = 1 << 40,
+    observer: Observer | None = None,
 ) -> FunctionalResult:
     """
     Run `exe` on `inputs` (by name; shapes and types as in its table of tensors).
 
     `check` also detects reads of unwritten memory and races, at several times the cost. `limit` bounds the instructions
-    of a launch. Raises InputError for inputs that do not match and EmulationError for a program that violates the rules
-    of the machine.
+    of a launch; `observer` looks on.
+
+    Raises InputError for inputs that do not match and EmulationError for a program that violates the rules of the
+    machine.
     """
     machine = _machine_for(exe)
     host = host_memory(exe, inputs)
     with decoder_for(exe, machine.srams) as decoder, one_thread(), np.errstate(all="ignore"):
-        engine = _Engine(exe, machine, decoder, limit)
+        engine = _Engine(exe, machine, decoder, limit, observer)
         if check:
             from .checks.checker import Checker
 
@@ -113,8 +112,10 @@ def _machine_for(exe: Executable) -> Machine:
 
 
 class _Engine:
-    def __init__(self, exe: Executable, machine: Machine, decoder: Decoder, limit: int) -> None:
-        self.exe, self.machine, self.decoder, self.limit = exe, machine, decoder, limit
+    def __init__(
+        self, exe: Executable, machine: Machine, decoder: Decoder, limit: int, observer: Observer | None
+    ) -> None:
+        self.exe, self.machine, self.decoder, self.limit, self.observer = exe, machine, decoder, limit, observer
         self.checker: Any = None
         self.recorder = Recorder(decoder.pending)
         self.executed = np.zeros(exe.chip.cores, np.int64)
@@ -129,11 +130,16 @@ class _Engine:
         code, steps = decoded.code, decoded.steps
         sequencer = Sequencer(code, exe.chip.queue_depth, exe.chip.semaphores, self.limit)
         check = None if self.checker is None else self.checker.launch(number, code, steps, sequencer)
+        view = None if self.observer is None else LaunchView(number, code, steps, self.machine)
+        watch = None if self.observer is None or view is None else self.observer.launch(view)
         for stream in sequencer.chunks():
             self.executed += np.bincount(stream.core, minlength=len(self.executed))
             if check is not None:
                 check(stream)
-            self._run(stream, steps, code)
+            if watch is None:
+                self._run(stream, steps, code)
+            else:
+                watch(stream, lambda part: self._run(part, steps, code))
             if decoded.depends is not None:
                 self._note(stream, decoded.depends, code)
         self.runs += 1

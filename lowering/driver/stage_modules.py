@@ -14,6 +14,7 @@ from ...analysis.tasks.grouping import group_operations
 from ...dialects.dataflow.entry_function import argument_names, find_main, main_function, result_names
 from ...dialects.memory.attributes import Space
 from ...dialects.module_notes import add_note, notes_of
+from ...dialects.tensor_names import TENSORS
 from ...emulator.executable.chip_pipeline import NETWORK, Feed
 from ...formats.sparse.encoded_interface import ENCODED, EncodedInterface, read_interface
 from ..ir.residence_attribute import let_results_say
@@ -79,7 +80,8 @@ def stage_modules(function: FuncOp, stages: Sequence[Operators]) -> list[StageMo
             assert value not in home or home[value] < number, "stages stand in an order that can run"
     nowhere = [value for value in block.args if not any(value in entering for _, entering in read)]
     network = function.parent_op()
-    encoded = read_interface(notes_of(network).get(ENCODED)) if isinstance(network, ModuleOp) else None
+    notes = notes_of(network) if isinstance(network, ModuleOp) else {}
+    encoded, names_of_tensors = read_interface(notes.get(ENCODED)), notes.get(TENSORS)
     made: list[StageModule] = []
     for number, (held, entering) in enumerate(read):
         wanted = sorted((value for value in entering if isinstance(value, BlockArgument)), key=lambda one: one.index)
@@ -91,6 +93,8 @@ def stage_modules(function: FuncOp, stages: Sequence[Operators]) -> list[StageMo
         let_results_say(find_main(module), dict.fromkeys(given[number].keys() - {*outputs[number]}, Space.HOST))
         mine = {op: clones[op] for op in stages[number]}
         taken = dict(zip(names, feeds.values(), strict=True))
+        if names_of_tensors is not None:
+            add_note(module, TENSORS, names_of_tensors)
         if encoded:
             _note_encoded(module, encoded, taken, outputs[number])
         made.append(StageModule(module, taken, outputs[number], tuple(given[number]), mine))

@@ -15,6 +15,7 @@ from ...chips import Chip
 from ...dialects.locations import located
 from ...support.errors import InputError
 from .dram_segments import segment_dram
+from .result_values import Values, result_values
 from .schedule_launch import schedule_launch
 from .write_launch import launch_function
 
@@ -29,6 +30,8 @@ class LoweredLaunch:
     """Bytes of its DRAM segments: constants in order, arguments, results, and last the values internal to it."""
     tasks: tuple[str, ...]
     """Names of its tasks."""
+    values: tuple[Values, ...]
+    """By task, the values of the function that its result is."""
 
 
 def lower_launch(function: FuncOp, chip: Chip) -> LoweredLaunch:
@@ -45,4 +48,5 @@ def lower_launch(function: FuncOp, chip: Chip) -> LoweredLaunch:
     sram = lay_out_multi_buffered(network, chip, works)
     cycles = estimated_times(network, sram, chip, works)
     launch = launch_function(network, dram, sram, schedule_launch(network, dram, sram), cycles)
-    return LoweredLaunch(launch, dram.sizes, tuple(info.name for info in network.tasks))
+    names = tuple(info.name for info in network.tasks)
+    return LoweredLaunch(launch, dram.sizes, names, tuple(result_values(info.result) for info in network.tasks))

@@ -14,6 +14,7 @@ from xdsl.dialects.func import FuncOp
 
 from ...dialects.dataflow import ConstantOp, WeightOp
 from ...emulator.executable.executable import TensorInfo
+from ..launch.result_values import Values
 from .controller import Action
 
 
@@ -32,6 +33,8 @@ class PlacedLaunch:
     """Number of the network's operators that it executes."""
     locations: tuple[LocationAttr, ...] = ()
     """The network's locations, where those of the function are numbers (see `numbered_locations`)."""
+    values: tuple[Values, ...] = ()
+    """By task, the values of the network that its result is."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ from ...dialects.manycore import ExecuteOp, LaunchOp
 from ...dialects.memory import AllocOp, BufferType, CopyOp, FreeOp, GlobalOp, Space, ViewOp, WaitOp
 from ...dialects.memory.ops import buffer_of
 from ...emulator.executable.executable import Executable, Role, TensorInfo
+from ...emulator.executable.task_results import NOTE as RESULTS
+from ...emulator.executable.task_results import results_as_json
 from ...support.errors import InputError
 from ..ir.check_chip import check_chip
 from ..launch.check_transfers import check_transfers
@@ -37,6 +39,7 @@ from .controller import Action, Begin, Copy, Join, Start, Wait, controller_words
 from .executable_data import Data
 from .link_codes import link_codes
 from .relocate import LaunchCode
+from .result_notes import results_of
 from .select_launch import select_launch
 from .write_program import OPERATORS
 
@@ -236,6 +239,7 @@ class _Reader:
             "subgraphs": json.dumps(parts),
             **notes_of(self.module),
             "tasks": json.dumps(tasks, separators=(",", ":")),
+            RESULTS: results_as_json(list(results_of([launch.op for launch in launches]))),
         }
 
 

@@ -21,6 +21,7 @@ from ...dialects.manycore.repeat import part_whole
 from ...dialects.memory import AllocOp, BufferType, CopyOp, FreeOp, GlobalOp, Space, ViewOp, WaitOp
 from ...dialects.memory.ops import buffer_of
 from ...dialects.memory.values import held_bytes
+from ...dialects.tensor_names import TENSORS, name_result, noted_tensors
 from ...emulator.executable.executable import TensorInfo
 from ..ir.launch_names import rename_tasks, value_name
 from ..ir.name_chip import name_chip
@@ -124,6 +125,7 @@ class _Writer:
     def __init__(self, program: DeviceProgram) -> None:
         self.program = program
         self.block = Block()
+        self.tensors = noted_tensors(program.notes)
         self.dram = _Memory(Space.DRAM, self)
         self.host = _Memory(Space.HOST, self)
 
@@ -171,8 +173,9 @@ class _Writer:
         module = ModuleOp([main_function(self.block, [results[name] for name in names[1]], names)])
         _free_after_last_use(self.block)
         name_chip(module, chip)
-        if program.notes:
-            notes: dict[str, Attribute] = {key: StringAttr(text) for key, text in sorted(program.notes.items())}
+        carried = {key: text for key, text in program.notes.items() if key != TENSORS}  # tasks say it from here on
+        if carried:
+            notes: dict[str, Attribute] = {key: StringAttr(text) for key, text in sorted(carried.items())}
             module.attributes[NOTES] = DictionaryAttr(notes)
         return module
 
@@ -224,6 +227,8 @@ class _Writer:
             if isinstance(op, AllocOp) and (type := buffer_of(op.buffer)).space is Space.DRAM:
                 moved = _placed(type, Space.DRAM, (type.offset or 0) + base)
                 Rewriter.replace_value_with_new_type(op.buffer, moved)
+        for task, values in zip(clone.tasks.values(), placed.values, strict=False):
+            name_result(task, values, self.tensors)
         rename_tasks(clone, placed.tasks)
         restore_locations(clone, placed.locations)
         self.add(clone)

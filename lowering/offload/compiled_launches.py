@@ -22,7 +22,8 @@ from ..autotune.compile_pool import compile_anonymous
 from ..autotune.subgraph_cycles import subgraph_cycles
 from ..cache.compile_cache import CompileCache, Failure
 from ..cache.subgraph_code import SubgraphCode
-from ..cache.subgraph_text import subgraph_text
+from ..cache.subgraph_text import SubgraphText, subgraph_text
+from ..launch.result_values import Values
 from ..sequence.launch_sequence import SubgraphModule, module_of_subgraph
 
 ELEMENTS = {Format.F16: f16, Format.BF16: bf16}
@@ -41,6 +42,12 @@ class CompiledLaunch:
     """Cycles of the launch in isolation."""
     locations: tuple[LocationAttr, ...]
     """The network's locations, where those of the code are numbers (see `numbered_locations`)."""
+    text: SubgraphText
+    """With the network's names of the values that are numbered in the code."""
+
+    def values_named(self, values: tuple[Values, ...]) -> tuple[Values, ...]:
+        """Values of the code by the network's names of them."""
+        return tuple(tuple((self.text.named(name), type) for name, type in of_task) for of_task in values)
 
 
 @dataclass
@@ -115,7 +122,7 @@ class CompiledLaunches:
         if isinstance(code, Failure):
             raise code.error(f"launch '{name}' does not compile: {text.named(code.message)}")
         assert code is not None
-        return CompiledLaunch(code, text.task_names(code), part.constants, self._time(key, code), text.locations)
+        return CompiledLaunch(code, text.task_names(code), part.constants, self._time(key, code), text.locations, text)
 
     def _time(self, key: str, code: SubgraphCode) -> int:
         if key not in self._cycles:

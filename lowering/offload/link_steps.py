@@ -11,7 +11,7 @@ from ...dialects.dataflow.entry_function import argument_names, find_main, resul
 from ...dialects.dataflow.types import dtype_code, shape_of
 from ...emulator.executable.executable import Role, TensorInfo
 from ..launch.dram_segments import ALIGNMENT
-from ..launch.lower_launch import lower_launch
+from ..launch.lower_launch import LoweredLaunch, lower_launch
 from ..linker.controller import Action, Copy, stepwise_actions
 from ..linker.device_program import Datum, DeviceProgram, PlacedLaunch
 from .device_layout import DeviceLayout, ordered_waits
@@ -34,7 +34,7 @@ def link_steps(function: FuncOp, layout: DeviceLayout, notes: Mapping[str, str],
     steps = layout.steps
     host = _host_addresses(steps.slots)
     launches: list[PlacedLaunch] = []
-    lowered: dict[str, FuncOp] = {}
+    lowered: dict[str, LoweredLaunch] = {}
     """Functions with a launch by content: many launches may be equal."""
     for step, action in zip(steps.program.steps, steps.actions, strict=True):
         if isinstance(action, Run):
@@ -42,8 +42,10 @@ def link_steps(function: FuncOp, layout: DeviceLayout, notes: Mapping[str, str],
             segments = _segments(action, layout)
             names, digest = compiled.task_names, compiled.code.digest
             if digest not in lowered:
-                lowered[digest] = lower_launch(find_main(compiled.code.tiled.module), chip).function
-            launches.append(PlacedLaunch(step.name, lowered[digest], names, segments, len(names), compiled.locations))
+                lowered[digest] = lower_launch(find_main(compiled.code.tiled.module), chip)
+            values = compiled.values_named(lowered[digest].values)
+            code = lowered[digest].function
+            launches.append(PlacedLaunch(step.name, code, names, segments, len(names), compiled.locations, values))
     resident = [
         Datum("dram", address, (steps.constants[number],)) for number, address in sorted(layout.constants.items())
     ]

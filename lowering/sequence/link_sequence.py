@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from xdsl.dialects.func import FuncOp
 
 from ..launch.dram_segments import padded
+from ..launch.result_values import Values
 from ..linker.constants import constant_bytes
 from ..linker.controller import boundary_actions
 from ..linker.device_program import Datum, DeviceProgram, PlacedLaunch
@@ -33,17 +34,20 @@ def link_network(
     functions: Sequence[FuncOp],
     labels: Sequence[tuple[str, int]],
     names: Sequence[tuple[str, ...]],
+    values: Sequence[tuple[Values, ...]],
     notes: Mapping[str, str],
     residency: Residency,
 ) -> DeviceProgram:
     """
     The program of a sequence of subgraphs. `functions`: the launch of each (see `PlacedLaunch`); `labels`: its name and
-    number of operators; `names`: of its tasks.
+    number of operators; `names`: of its tasks; `values`: of the network, that the results of its tasks are.
     """
     host = HostLayout(sequence, residency)
     launches = tuple(
-        PlacedLaunch(name, function, tasks, _segments(number, sequence, residency), operators)
-        for number, (function, (name, operators), tasks) in enumerate(zip(functions, labels, names, strict=True))
+        PlacedLaunch(name, function, tasks, _segments(number, sequence, residency), operators, values=results)
+        for number, (function, (name, operators), tasks, results) in enumerate(
+            zip(functions, labels, names, values, strict=True)
+        )
     )
     resident = [
         Datum("dram", address, (sequence.constants[stay.number],))

@@ -33,6 +33,7 @@ LONG = {
         "all-five",
         "capacity",
         "chips",
+        "debugging",
         "extend",
         "mapping",
         "memory-planning",

@@ -52,7 +52,7 @@ def page(title: str, subtitle: str, figures: Sequence[Figure], sections: Sequenc
         tag(
             "main",
             tag("header", tag("h1", title), tag("p", subtitle), class_="title"),
-            tag("div", [_figure(figure) for figure in figures], class_="figures"),
+            figure_boxes(figures),
             tag("nav", links),
             [_section(section) for section in sections],
         ),
@@ -65,6 +65,11 @@ def page(title: str, subtitle: str, figures: Sequence[Figure], sections: Sequenc
         tag("style", Markup(STYLE)),
     )
     return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
+
+
+def figure_boxes(figures: Iterable[Figure]) -> Markup:
+    """Figures side by side."""
+    return tag("div", [_figure(figure) for figure in figures], class_="figures")
 
 
 def _figure(figure: Figure) -> Markup:

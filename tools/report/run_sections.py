@@ -12,7 +12,7 @@ from ...emulator.reports.explain import LEAST_SHARE, explain
 from .bars import Bar, bar_chart, stacked_bar
 from .chip_facts import chip_section
 from .device_memory import device_memory_section
-from .html import Child, join, meter, name_cell, table, tag
+from .html import Child, Markup, join, meter, name_cell, table, tag
 from .lanes import Lane, Span, lane_chart
 from .mesh import Mesh, core_map, link_map, scale_legend
 from .page import Section, SectionMaker
@@ -195,18 +195,16 @@ def timeline(facts: RunFacts) -> Section | None:
     if timing.trace is None:
         note = "This run has too many instructions for a trace: no timeline and no figures by task."
         return Section("Timeline", "", note)
-    total, cores = timing.total_cycles, len(facts.exe.chip.usable_cores)
+    total = timing.total_cycles
     bin_cycles = total / BINS or 1.0
-    chip = lanes_over_time(timing, timing.trace, BINS) / (bin_cycles * max(cores, 1))
     busiest = max(range(facts.exe.chip.cores), key=lambda core: int(timing.busy[core].sum()))
     one = lanes_over_time(timing, timing.trace, BINS, busiest) / bin_cycles
     spans = _spans(facts)
     run = max(timing.cycles, 1)
-    all_cores = _lanes(facts.units, chip, timing.busy.sum(axis=0) / (run * max(cores, 1)))
     single = _lanes(facts.units, one, timing.busy[busiest] / run)
     parts: list[Child] = [
         tag("h3", "All cores: share of them at work"),
-        lane_chart("busy share of all cores by unit over time", [*all_cores, *_host(facts)], total, spans),
+        chip_lanes(facts, BINS),
     ]
     if single:
         parts += [
@@ -219,6 +217,16 @@ def timeline(facts: RunFacts) -> Section | None:
         f"when each task ran; figures on the right: shares of the run, first launch to last."
     )
     return Section("Timeline", join(parts), note)
+
+
+def chip_lanes(facts: RunFacts, bins: int) -> Markup:
+    """All cores over time, by unit, and the host's copies; of a run with a trace."""
+    timing = facts.timing
+    assert timing.trace is not None
+    total, cores = timing.total_cycles, max(len(facts.exe.chip.usable_cores), 1)
+    shares = lanes_over_time(timing, timing.trace, bins) / ((total / bins or 1.0) * cores)
+    lanes = _lanes(facts.units, shares, timing.busy.sum(axis=0) / (max(timing.cycles, 1) * cores))
+    return lane_chart("busy share of all cores by unit over time", [*lanes, *_host(facts)], total, _spans(facts))
 
 
 def _lanes(units: Sequence[int], shares: NDArray[Any], whole: NDArray[Any]) -> list[Lane]:

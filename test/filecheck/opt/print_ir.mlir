@@ -5,6 +5,8 @@
 // RUN: not meshloom-opt %s -p manycore-tile --print-ir-after-failure 2>&1 >/dev/null | filecheck %s --check-prefix=FAILURE
 // RUN: not meshloom-opt %s -p cse --print-ir-after=csee 2>&1 | filecheck %s --check-prefix=UNKNOWN
 // RUN: meshloom-opt %s -p cse,canonicalize --pass-statistics 2>&1 >/dev/null | filecheck %s --check-prefix=STATISTICS
+// RUN: meshloom-opt %s -p cse,canonicalize --mlir-print-ir-after=cse,canonicalize 2>&1 >/dev/null | filecheck %s --check-prefix=AFTER
+// RUN: meshloom-opt %s -p cse --mlir-timing 2>&1 >/dev/null | filecheck %s --check-prefix=TIME
 // RUN: meshloom-opt %s -p cse --time-passes 2>&1 >/dev/null | filecheck %s --check-prefix=TIME
 
 func.func @main(%x: tensor<4xf32> {dataflow.name = "x"}) -> (tensor<4xf32> {dataflow.name = "y"}) {
@@ -34,7 +36,7 @@ func.func @main(%x: tensor<4xf32> {dataflow.name = "x"}) -> (tensor<4xf32> {data
 // FAILURE:     "dataflow.relu"
 // FAILURE:     error: {{.*}}no chip is given
 
-// UNKNOWN:     error: --print-ir: there is no pass 'csee'; did you mean 'cse'?
+// UNKNOWN:     error: --print-ir-after: there is no pass 'csee'; did you mean 'cse'?
 
 // The operation that nothing needs and the second of two equal ones go.
 // STATISTICS:      cse: 7 -> 5 operations

@@ -1,0 +1,90 @@
+"""
+Which defects of a compiled program each way of checking finds, as JSON lines: addresses, strides and orders of
+instructions that are changed, as by an edit of its listing.
+
+`found` is the first of these that notices a defect: `run` (an error without checks), `validate` (races, unwritten
+memory), `tensors` (the result of a task differs from the interpreter's), `missed` (none, and outputs are other bytes),
+`harmless` (outputs are the same bytes). Last comes a line with the counts.
+
+    meshloom-compile models/rnet.onnx --chip tiny --shape input_2=1x24x24x3 -o rnet.mlx --print-ir-after-all stages
+    python bench/injected_faults.py rnet.mlx stages/03-memory.mlir --faults 300 --seed 1
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from meshloom.analysis.execution.compare_results import differing_results
+from meshloom.emulator.executable.encoded_interface import HostInterface
+from meshloom.emulator.executable.executable import Executable, read_executable
+from meshloom.emulator.functional.engine import run_functional
+from meshloom.emulator.functional.record_results import ResultRecorder
+from meshloom.emulator.machine.memory import Array
+from meshloom.support.errors import MeshloomError
+from meshloom.tools.oracle import compare
+from meshloom.tools.tensor_files import random_inputs
+from meshloom.tools.validate_tensors import module_of
+from mutate_binary import Mutator
+from xdsl.dialects.builtin import ModuleOp
+
+KINDS = 3
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Print a line for each defect, and one with the counts."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("executable", type=Path)
+    parser.add_argument("module", type=Path, help="the module at the memory level that it was made of")
+    parser.add_argument("--faults", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(args)
+    exe = read_executable(options.executable)
+    module = module_of(exe, options.module)
+    inputs = HostInterface.of(exe).in_memory(random_inputs(HostInterface.of(exe).inputs, options.seed))
+    trial = Trial(exe, module, inputs)
+    mutator = Mutator(exe, options.seed)
+    counts: Counter[str] = Counter()
+    for number in range(options.faults):
+        fault = mutator.next(number % KINDS)
+        found, words = trial.found(fault.executable)
+        counts[found] += 1
+        place = {"program": exe.programs[fault.program].name, "words": fault.words}
+        print(json.dumps({"kind": fault.kind, **place, "what": fault.what, "found": found, "by": words}), flush=True)
+    print(json.dumps({"faults": options.faults, **dict(sorted(counts.items()))}))
+    return 0
+
+
+class Trial:
+    """Runs defective programs of one module on the same inputs."""
+
+    def __init__(self, exe: Executable, module: ModuleOp, inputs: dict[str, Array]) -> None:
+        self.module, self.inputs = module, inputs
+        self.right = run_functional(exe, inputs).outputs
+
+    def found(self, exe: Executable) -> tuple[str, str]:
+        """What notices a defect, and its words."""
+        try:
+            outputs = run_functional(exe, self.inputs).outputs
+        except MeshloomError as error:
+            return "run", str(error)
+        try:
+            run_functional(exe, self.inputs, check=True)
+        except MeshloomError as error:
+            return "validate", str(error)
+        recorder = ResultRecorder(exe)
+        run_functional(exe, self.inputs, observer=recorder)
+        if differences := differing_results(self.module, self.inputs, recorder):
+            return "tensors", str(differences[0])
+        if all(value.tobytes() == outputs[name].tobytes() for name, value in self.right.items()):
+            return "harmless", ""
+        far = max(compare(name, outputs[name], value).difference for name, value in self.right.items())
+        return "missed", f"outputs differ by {far:.3g}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,146 @@
+"""
+Where the results of tasks lie in an executable's memory, and which tensors of the network they are: the note that the
+compiler leaves for who looks at memory while a program runs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, cast
+
+from ...dialects.coreasm.encoding import TYPES
+from ...support.errors import InputError
+from .executable import Executable
+
+NOTE = "results"
+"""Key of the note among those of an executable: JSON, see `results_as_json`."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """What one core holds of a result: a box, dense and row-major."""
+
+    offsets: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def index(self) -> tuple[slice, ...]:
+        """Its place in the whole."""
+        return tuple(slice(low, low + size) for low, size in zip(self.offsets, self.sizes, strict=True))
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """The result of one task of a launch, in DRAM as a whole, or in SRAM in tiles."""
+
+    launch: int
+    task: str
+    dtype: int
+    """Type code."""
+    shape: tuple[int, ...]
+    address: int
+    """In DRAM, or in the SRAM of each core that has a tile."""
+    grid: tuple[int, ...] | None = None
+    """By dimension, into how many parts the result is cut as evenly as can be; None: it is in DRAM."""
+    cores: tuple[int, ...] = ()
+    """Of the tiles, in row-major order of the grid."""
+    tensors: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, "tuple[int, ...]"])
+    """Names of the tensors of the network that the result is, with their shapes."""
+    repeated: bool = False
+    """The task runs several times, in a loop: the last time counts, but in DRAM, where each has its part."""
+
+    @property
+    def element_bytes(self) -> int:
+        """Bytes of an element."""
+        return TYPES[self.dtype].bytes
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the whole result."""
+        return math.prod(self.shape) * self.element_bytes
+
+    def tiles(self) -> dict[int, Tile]:
+        """Core -> what it holds, for results in SRAM; cores whose part is empty are left out."""
+        if self.grid is None:
+            return {}
+        parts = [
+            [(at * size // count, (at + 1) * size // count) for at in range(count)]
+            for size, count in zip(self.shape, self.grid, strict=True)
+        ]
+        found: dict[int, Tile] = {}
+        for core, ranges in zip(self.cores, product(*parts), strict=True):
+            sizes = tuple(high - low for low, high in ranges)
+            if math.prod(sizes):
+                found[core] = Tile(tuple(low for low, _ in ranges), sizes)
+        return found
+
+
+def results_as_json(results: Sequence[TaskResult]) -> str:
+    """
+    The note, short: `orders`, lists of cores that several tasks share, and `results`, by task [launch, name, type code,
+    shape, address, grid or null, number of the list of cores, repeated, tensors].
+    """
+    orders: dict[tuple[int, ...], int] = {}
+    entries: list[object] = []
+    for one in results:
+        order = orders.setdefault(one.cores, len(orders))
+        entries.append(
+            [
+                one.launch, one.task, one.dtype, one.shape, one.address, one.grid, order, int(one.repeated),
+                dict(one.tensors),
+            ]
+        )  # fmt: skip
+    note = {"orders": list(orders), "results": entries}
+    return json.dumps(note, ensure_ascii=False, separators=(",", ":"))
+
+
+def task_results(exe: Executable) -> list[TaskResult]:
+    """
+    The results of the tasks of an executable, in the order of the launches and of the tasks in each.
+
+    Raises InputError where the executable does not say where they are, or says what cannot be.
+    """
+    if NOTE not in exe.notes:
+        raise InputError("the executable does not say where tensors are in its memory: compile the network again")
+    try:
+        found = list(_read(json.loads(exe.notes[NOTE])))
+        if all(_is_possible(one, exe) for one in found):
+            return found
+    except (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError):
+        pass
+    raise InputError(f"note '{NOTE}' of the executable, where tensors are in its memory, is damaged")
+
+
+def _read(note: Any) -> Iterator[TaskResult]:
+    lists = cast("list[object]", note["orders"])
+    orders: list[tuple[int, ...]] = [tuple(_integers(order)) for order in lists]
+    for launch, task, dtype, shape, address, grid, order, repeated, tensors in note["results"]:
+        named = {str(name): tuple(_integers(own)) for name, own in cast("dict[str, Any]", tensors).items()}
+        yield TaskResult(
+            int(launch), str(task), int(dtype), tuple(_integers(shape)), int(address),
+            None if grid is None else tuple(_integers(grid)), orders[int(order)], named, bool(repeated),
+        )  # fmt: skip
+
+
+def _integers(values: Any) -> list[int]:
+    return [int(value) for value in values]
+
+
+def _is_possible(one: TaskResult, exe: Executable) -> bool:
+    """Whether a result lies in memory, with a tile on each of its cores."""
+    if not 0 <= one.launch < len(exe.launches) or one.dtype not in range(len(TYPES)) or min(one.shape, default=0) < 0:
+        return False
+    if any(math.prod(shape) != math.prod(one.shape) or min(shape, default=0) < 0 for shape in one.tensors.values()):
+        return False
+    if one.grid is None:
+        return 0 <= one.address and one.address + one.nbytes <= exe.dram_bytes_used
+    if len(one.grid) != len(one.shape) or min(one.grid, default=1) < 1 or math.prod(one.grid) != len(one.cores):
+        return False
+    if len(set(one.cores)) != len(one.cores) or not all(0 <= core < exe.chip.cores for core in one.cores):
+        return False
+    largest = max((math.prod(tile.sizes) for tile in one.tiles().values()), default=0) * one.element_bytes
+    return 0 <= one.address and one.address + largest <= exe.chip.sram_bytes

@@ -1,0 +1,36 @@
+"""Which values of a function of tasks the result of a task is: what they are called, for the memory that holds it."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
+
+from ...dialects.dataflow import LoopOp, ReshapeOp
+from ...dialects.dataflow.loop import YieldOp
+from ...dialects.dataflow.types import tensor_of
+
+Values: TypeAlias = tuple[tuple[str, TensorType[Attribute]], ...]
+"""Names and types of values with the same bytes."""
+
+
+def result_values(result: SSAValue) -> Values:
+    """
+    The values that have the bytes of a task's result: itself, reshapes of it, and of the last step of a loop what the
+    loop gives, or stacks. Those without a name are left out.
+    """
+    found: list[SSAValue] = []
+    waiting = [result]
+    while waiting:
+        value = waiting.pop()
+        found.append(value)
+        for use in value.uses:
+            match use.operation:
+                case ReshapeOp():
+                    waiting.append(use.operation.results[0])
+                case YieldOp() if isinstance(loop := use.operation.parent_op(), LoopOp):
+                    waiting.append(loop.results[use.index])
+                case _:
+                    pass
+    return tuple((value.name_hint, tensor_of(value)) for value in found if value.name_hint)

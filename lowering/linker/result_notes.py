@@ -1,0 +1,75 @@
+"""Where the results of the tasks of a program lie, for the executable: as the `memory` level says it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from ...dialects.dataflow.tiling import Box, split_evenly
+from ...dialects.dataflow.types import DTYPE_CODES, tensor_of
+from ...dialects.manycore import ExecuteOp, LaunchOp, RepeatOp
+from ...dialects.manycore.repeat import part_whole
+from ...dialects.memory import Space
+from ...dialects.memory.ops import buffer_of
+from ...dialects.tensor_names import named_tensors
+from ...emulator.executable.task_results import TaskResult
+from ..launch.read_launch import address_of
+
+
+def results_of(launches: Sequence[LaunchOp]) -> Iterator[TaskResult]:
+    """
+    The places of the results of tasks, launch by launch. Left out are results that cores hold in part each, to be
+    added up, and those of which a step of a loop writes a row into the tiles.
+    """
+    for number, launch in enumerate(launches):
+        for task in launch.tasks.values():
+            if (found := _result(number, task)) is not None:
+                yield found
+
+
+def _result(launch: int, task: ExecuteOp) -> TaskResult | None:
+    target = part_whole(task.target)
+    whole, is_part = buffer_of(target), target is not task.target
+    result = tensor_of(task.ops[-1].results[0])
+    shape: tuple[int, ...] = whole.shape if is_part else result.get_shape()
+    grid: tuple[int, ...] | None = None
+    cores: tuple[int, ...] = ()
+    if whole.space is Space.SRAM:
+        tiles = None if is_part else _tiles(task, shape)
+        if tiles is None:
+            return None
+        grid, cores = tiles
+    tensors = {
+        name: tuple(type.get_shape())
+        for name, type in named_tensors(task).items()
+        if type.element_type == result.element_type and math.prod(type.get_shape()) == math.prod(shape)
+    }
+    return TaskResult(
+        launch, task.sym_name.data, DTYPE_CODES[result.element_type], tuple(shape), address_of(target), grid, cores,
+        tensors, isinstance(task.parent_op(), RepeatOp),
+    )  # fmt: skip
+
+
+def _tiles(task: ExecuteOp, shape: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The parts of a result by dimension, and the cores that hold them; None where they make no such grid."""
+    root = task.ops[0]
+    tiles = task.tiling.data.tile_boxes([one.size for one in root.iteration_space()])
+    boxes = {core: root.result_box(tile) for core, tile in tiles.items() if tile.volume}
+    core_of = {(box.offsets, box.sizes): core for core, box in boxes.items()}
+    if len(core_of) != len(boxes) or any(box.rank != len(shape) for box in boxes.values()):
+        return None
+    parts = [_parts(list(boxes.values()), dim) for dim in range(len(shape))]
+    grid = tuple(max(1, len(ranges)) for ranges in parts)
+    if not boxes:
+        return grid, (task.tiling.cores[0],)
+    if any(ranges != split_evenly(size, count) for ranges, size, count in zip(parts, shape, grid, strict=True)):
+        return None
+    wanted = [tuple(zip(*ranges, strict=True)) or ((), ()) for ranges in product(*parts)]
+    if len(wanted) != len(core_of) or any(box not in core_of for box in wanted):
+        return None
+    return grid, tuple(core_of[offsets, sizes] for offsets, sizes in wanted)
+
+
+def _parts(boxes: Sequence[Box], dim: int) -> list[tuple[int, int]]:
+    return sorted({(box.offsets[dim], box.sizes[dim]) for box in boxes})

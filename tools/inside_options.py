@@ -1,0 +1,109 @@
+"""The options of `meshloom-run` that look inside a run: tensors of the network, results of tasks, memory."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..support.errors import InputError
+
+if TYPE_CHECKING:
+    from ..emulator.executable.chip_pipeline import ChipPipeline
+    from ..emulator.executable.executable import Executable
+
+_ONLY_BREAK = ("output", "stats", "trace", "report", "explain", "what_if", "check", "save_tensors", "validate_tensors")
+"""Options for runs to the end."""
+
+
+def add_inside_options(parser: argparse.ArgumentParser) -> None:
+    """Add them."""
+    group = parser.add_argument_group("inside the network")
+    group.add_argument(
+        "--save-tensors",
+        type=Path,
+        metavar="DIR",
+        help="write the tensors inside the network to DIR/NAME.npy, as they lie in memory when they are computed",
+    )
+    group.add_argument(
+        "--tensor", action="append", default=[], metavar="NAME", help="save this one only (may be repeated)"
+    )
+    group.add_argument(
+        "--check-tensors",
+        action="store_true",
+        help="with --check MODEL.onnx: also compare the tensors inside the network, and print them in order",
+    )
+    group.add_argument(
+        "--validate=tensors",
+        dest="validate_tensors",
+        action="store_true",
+        help="compare the result of each task with the interpreter of its IR (--ir); exit 1 if one differs",
+    )
+    group.add_argument(
+        "--ir", type=Path, metavar="MODULE.mlir", help="the module at the memory level that the executable was made of"
+    )
+    group.add_argument(
+        "--break", dest="stop", metavar="TASK", help="stop once a task has done its work, and print its result"
+    )
+    group.add_argument(
+        "--dump", type=Path, metavar="DIR", help="with --break: write the memories to DIR/coreN.bin and DIR/dram.bin"
+    )
+    group.add_argument(
+        "--cores", metavar="0,4-7", help="with --break: of these cores (default: those that hold the task's result)"
+    )
+
+
+def check_inside_options(options: argparse.Namespace) -> None:
+    """Raises InputError for options that do not go together."""
+    if options.tensor and options.save_tensors is None:
+        raise InputError("--tensor names what --save-tensors DIR writes: give both")
+    if options.check_tensors and (options.check is None or options.check.suffix.lower() == ".mlir"):
+        raise InputError("--check-tensors compares with ONNX Runtime: give --check MODEL.onnx, too")
+    if options.validate_tensors != (options.ir is not None):
+        raise InputError(
+            "--validate=tensors compares with the interpreter of --ir MODULE.mlir: give both (meshloom-compile "
+            "--print-ir-after-all DIR writes it, DIR/..-memory.mlir)"
+        )
+    if options.stop is None and (options.dump is not None or options.cores is not None):
+        raise InputError("--dump and --cores say what --break TASK shows: give that, too")
+    if options.stop is not None and (given := [name for name in _ONLY_BREAK if getattr(options, name)]):
+        name = given[0].replace("_", "-").replace("validate-tensors", "validate=tensors")
+        raise InputError(f"--{name} is for runs to the end: leave out --break, or --{name}")
+    for folder in (options.save_tensors, options.dump):
+        if folder is not None and folder.exists() and not folder.is_dir():
+            raise InputError(f"{folder} is a file: give the name of a folder")
+
+
+def chosen_cores(text: str, cores: int) -> list[int]:
+    """The cores that `0,4-7` means on a chip with so many. Raises InputError."""
+    found: list[int] = []
+    for part in text.split(","):
+        low, dash, high = part.strip().partition("-")
+        try:
+            first, last = int(low), int(high if dash else low)
+        except ValueError as error:
+            raise InputError(f"--cores {text!r}: expected numbers of cores such as 0,4-7") from error
+        if not 0 <= first <= last < cores:
+            raise InputError(f"--cores {text!r}: the chip has the cores 0 to {cores - 1}")
+        found += range(first, last + 1)
+    return sorted(set(found))
+
+
+def chosen_tensors(found: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The tensors of these names, or all. Raises InputError for a name that there is not."""
+    for name in names:
+        if name not in found:
+            raise InputError(
+                f"--tensor {name}: no such tensor is in memory as a whole; there are {', '.join(found) or 'none'}"
+            )
+    return {name: value for name, value in found.items() if not names or name in names}
+
+
+def only_chip(target: Executable | ChipPipeline, option: str) -> Executable:
+    """The executable of one chip. Raises InputError for one of several, for which an option is not."""
+    from ..emulator.executable.executable import Executable
+
+    if not isinstance(target, Executable):
+        raise InputError(f"{option} is for executables of one chip, and this is one of {len(target.chips)}")
+    return target
