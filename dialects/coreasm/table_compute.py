@@ -37,6 +37,8 @@ _COND = Operand(1, "A", type=TypeOf.BOOL, immediate=True)
 
 _FLOAT, _INT, _NUMBER, _ALL = same(FLOATS), same(INTS), same(NUMBERS), same(ALL_TYPES)
 _SHORTS = to((TypeCode.I16, TypeCode.U16), TypeCode.I32)
+_FROM_PAIRS = to((TypeCode.I8, TypeCode.U8), *FLOATS, TypeCode.I8)
+"""Of bytes that hold two integers of 4 bits each."""
 _INT_BOOL = same((*INTS, TypeCode.BOOL))
 _SLOW = 4
 """Cycles per element of functions that iterate or look up."""
@@ -82,12 +84,16 @@ _UNARY: tuple[tuple[str, int, TypePairs, int, str], ...] = (
     ("isnan", 0x32, to(FLOATS, TypeCode.BOOL), 1, "whether A is NaN"),
     ("isinf", 0x33, to(FLOATS, TypeCode.BOOL), 1, "whether A is infinite, of either sign"),
     ("relu", 0x34, _NUMBER, 1, "max(A, 0); NaN stays NaN"),
+    ("low4", 0x35, _FROM_PAIRS, 1, "the integer in the low 4 bits of A"),
+    ("high4", 0x36, _FROM_PAIRS, 1, "the integer in the high 4 bits of A"),
 )
+_PAIRS_DOC = "Of u8 it has no sign, of i8 its highest bit is one."
 _MOV_DOC = (
     "The cast between types: float to integer truncates, anything to bool is whether it differs from 0,"
     " integers wrap around in types of fewer bits. A float that the integer type cannot hold gives an unspecified"
     " value."
 )
+_UNARY_DOC = {"mov": _MOV_DOC, "low4": _PAIRS_DOC, "high4": _PAIRS_DOC}
 
 _BINARY: tuple[tuple[str, int, TypePairs, int, str], ...] = (
     ("add", 0x40, _NUMBER, 1, "A + B"),
@@ -148,7 +154,7 @@ COMPUTE: tuple[Instruction, ...] = (
     *(
         Instruction(
             name, code, Unit.VPU, Family.UNARY, Cost.VECTOR, (_D, _A_IMM), f"D = {text}", types=types, factor=factor,
-            function=name, doc=_MOV_DOC if name == "mov" else "",
+            function=name, doc=_UNARY_DOC.get(name, ""),
         )
         for name, code, types, factor, text in _UNARY
     ),

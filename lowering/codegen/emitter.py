@@ -148,6 +148,7 @@ class Emitter(BlockEmitter):
         groups: tuple[int, int, int, int],
         accumulate: bool = False,
         nonzero: Nonzero = ALL_NONZERO,
+        widening: int = 0,
     ) -> None:
         """
         D[b, m, n] = (or, accumulating, +=) sum over k of A[b, m, k] * B[b, k, n]; `groups`: dimensions of batch, m, k
@@ -155,7 +156,8 @@ class Emitter(BlockEmitter):
 
         Runs on the unit and with the roles that the chip's costs favour; element types that the matrix unit does not
         take run on the vector unit. An operand that does not depend on a batch dimension has stride 0 there. `nonzero`
-        is the expected share of elements of A that are not zero; the others may be skipped.
+        is the expected share of elements of A that are not zero; the others may be skipped. `widening`: cycles that the
+        vector unit takes for the next operand meanwhile.
         """
         if 0 in out.shape:
             return
@@ -164,8 +166,8 @@ class Emitter(BlockEmitter):
                 self.fill(out, 0)
             return
         types = (a.dtype, b.dtype, out.dtype)
-        key = ("mm", groups, types, nonzero, out.shape, out.strides, a.shape, a.strides, b.strides)
-        prepared = self._planned(key, plan_contraction, self.chip, out, a, b, groups, nonzero)
+        key = ("mm", groups, types, nonzero, widening, out.shape, out.strides, a.shape, a.strides, b.strides)
+        prepared = self._planned(key, plan_contraction, self.chip, out, a, b, groups, nonzero, widening)
         if prepared.vector:
             self._dot(prepared, out, a, b, accumulate)
             return

@@ -164,12 +164,14 @@ def plan_contraction(
     b: View,
     groups: tuple[int, int, int, int],
     nonzero: Nonzero = ALL_NONZERO,
+    widening: int = 0,
 ) -> Prepared:
     """D[b, m, n] = sum over k of A[b, m, k] * B[b, k, n], by the cheapest of four ways.
 
     These are the matrix unit with A streamed and B held, the other way round, the first of these without the zeros of A
     (a share of about `nonzero` is left), and (where the matrix unit does not take the types, or is slower) the vector
-    unit. Batch dimensions along which an operand does not move belong to m or n.
+    unit. Batch dimensions along which an operand does not move belong to m or n. `widening`: cycles that the vector unit
+    takes for the next operand meanwhile.
     """
     dims = _contraction_dims(out, a, b, groups)
     dot = plan_access(
@@ -205,7 +207,7 @@ def plan_contraction(
         skipping = plan_access(dims, _MATMUL, without_zeros)
         if skipping.cost < best.cost and (a.dtype or out.dtype or skipping.cost < dot.cost):
             return prepare(skipping)._replace(skipping=without_zeros(skipping.extents))
-    if a.dtype == 0 and out.dtype == 0 and dot.cost < best.cost:
+    if a.dtype == 0 and out.dtype == 0 and dot.cost + widening < max(best.cost, widening):
         return prepare(dot)._replace(vector=True)
     return prepare(best)._replace(swapped=is_swapped)
 
