@@ -1,4 +1,4 @@
-"""Integers of 4 bits, two a byte: the one of even number along an axis in the low bits, the next one in the high bits."""
+"""Integers of 4 bits, two a byte: those of even number along an axis in the low bits, the others in the high bits."""
 
 from __future__ import annotations
 

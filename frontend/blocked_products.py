@@ -45,8 +45,8 @@ def blocks_of(parameter: Array, axis: int) -> int:
 
 def blocked_matmul(b: Builder, x: Tensor, weights: BlockedWeights) -> Tensor | None:
     """
-    x [..., K] times the weights. None where x is no f32 that is computed, where weights are few or no integers, or where
-    there would be more products of blocks than weights.
+    x [..., K] times the weights. None where x is no f32 that is computed, where weights are few or no integers, or
+    where there would be more products of blocks than weights.
     """
     depth, outputs = weights.values.shape
     block, blocks = weights.block, len(weights.scale)
@@ -54,7 +54,9 @@ def blocked_matmul(b: Builder, x: Tensor, weights: BlockedWeights) -> Tensor | N
     if x.array is not None or x.dtype != FLOAT32 or weights.values.size <= SMALL or not rows or 4 * rows > 3 * block:
         return None
     padding = blocks * block - depth
-    values = np.pad(weights.values, [(0, padding), (0, 0)], mode="edge").reshape(blocks, block, outputs).transpose(0, 2, 1)
+    values = (
+        np.pad(weights.values, [(0, padding), (0, 0)], mode="edge").reshape(blocks, block, outputs).transpose(0, 2, 1)
+    )
     zero = None if weights.zero is None else weights.zero.reshape(blocks, outputs, 1)
     found = narrowest(values, zero)
     if found is None:

@@ -33,6 +33,9 @@ _SCALE, _ZERO = (
     Operand(2, "B", type=TypeOf.F32, immediate=True),
     Operand(3, "C", type=TypeOf.F32, immediate=True),
 )
+_D_SOURCE = Operand(0, "D", writes=True, reads=False)
+_D_SOURCE_ACC = Operand(0, "D", writes=True, reads=True)
+_B_BYTES = Operand(2, "B", type=TypeOf.DESTINATION)
 _COND = Operand(1, "A", type=TypeOf.BOOL, immediate=True)
 
 _FLOAT, _INT, _NUMBER, _ALL = same(FLOATS), same(INTS), same(NUMBERS), same(ALL_TYPES)
@@ -111,6 +114,11 @@ _BINARY: tuple[tuple[str, int, TypePairs, int, str], ...] = (
     ("shl", 0x4C, _INT, 1, "A shifted left by B bits; 0 from the width of the type on"),
     ("shr", 0x4D, _INT, 1, "A shifted right by B bits, signed types keeping the sign"),
 )
+_BYTE_FACTORS = (
+    ("byte", "B"),
+    ("low4", "the integer in the low 4 bits of B"),
+    ("high4", "the integer in the high 4 bits of B"),
+)
 _COMPARE = (("eq", "=="), ("ne", "!="), ("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="))
 _REDUCE = (("sum", _NUMBER, "sum"), ("max", _ALL, "maximum"), ("min", _ALL, "minimum"), ("prod", _NUMBER, "product"))
 
@@ -136,7 +144,19 @@ def _reductions() -> tuple[Instruction, ...]:
                 types=to(ALL_TYPES, TypeCode.I64), function=f"arg{name}", doc=doc + " The first NaN is the extremum.",
             )
         )  # fmt: skip
-    for index, (suffix, acc) in enumerate((("", False), (".acc", True))):
+    accumulating = (("", False), (".acc", True))
+    for number, (name, factor) in enumerate(_BYTE_FACTORS):
+        for index, (suffix, acc) in enumerate(accumulating):
+            entries.append(
+                Instruction(
+                    f"dot.{name}{suffix}", 0x64 + 2 * number + index, Unit.VPU, Family.DOT, Cost.VECTOR,
+                    (_D_SOURCE_ACC if acc else _D_SOURCE, _A, _B_BYTES),
+                    f"D {'+' if acc else ''}= sum of A * {factor} over the reduced dims", imm=Imm.REDUCED_DIMS,
+                    types=to((TypeCode.F32,), TypeCode.I8, TypeCode.U8), function=f"dot.{name}", accumulates=acc,
+                    doc="As `dot`, with A and D of the first type and bytes B of the second, converted to the first.",
+                )
+            )  # fmt: skip
+    for index, (suffix, acc) in enumerate(accumulating):
         entries.append(
             Instruction(
                 f"dot{suffix}", 0x7A + index, Unit.VPU, Family.DOT, Cost.VECTOR, (_D_ACC if acc else _D, _A, _B),

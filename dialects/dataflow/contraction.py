@@ -56,8 +56,8 @@ def contraction_element(lhs: Value, rhs: Value) -> Attribute:
     """
     Element type of a product's result: floats keep theirs, 8-bit and 16-bit integers sum in i32.
 
-    Raises VerifyException for operands of different types, unless one is narrower and is widened to the other one's type
-    (`narrow_operand`).
+    Raises VerifyException for operands of different types, unless one is narrower and is widened to the type of the
+    other (`narrow_operand`).
     """
     a, b = element_of(lhs), element_of(rhs)
     if is_bool(a) or is_bool(b):
@@ -113,7 +113,7 @@ def widened(inferred: Tensor, actual: Tensor) -> Tensor:
 def scratch_of_widening(op: TiledOp, tile: Box) -> int:
     """Bytes of memory for what is widened of a contraction's narrow operand, for tiles of these sizes."""
     narrow = narrow_operand(*op.operands[:2])
-    if narrow is None or not tile.volume:
+    if narrow is None or not tile.volume or _used_once(op, narrow, tile):
         return 0
     shape = op.largest_slice(narrow, tile)
     first = _first_summed(op, narrow)
@@ -127,9 +127,18 @@ def cost_with_widening(op: TiledOp, cost: OpCost, tile: Box) -> OpCost:
     narrow = narrow_operand(*op.operands[:2])
     if narrow is None:
         return cost
+    if _used_once(op, narrow, tile):
+        return replace(cost, item_bytes=element_bytes(element_of(op.operands[1 - narrow])))
     elements = op.operand_slice(narrow, tile).box.volume * held_in(op.operands[narrow])
     wide = element_bytes(element_of(op.operands[1 - narrow]))
     return replace(cost, widened=(elements, elements * wide), item_bytes=wide)
+
+
+def _used_once(op: TiledOp, narrow: int, tile: Box) -> bool:
+    """Whether each element of the narrow operand is multiplied once, by f32: vector units do so without widening it."""
+    floats = element_of(op.operands[1 - narrow]) == element_of(op.results[0]) == f32
+    elements = op.operand_slice(narrow, tile).box.volume * held_in(op.operands[narrow])
+    return floats and tile.volume <= elements
 
 
 def held_in(value: Value) -> int:
@@ -220,7 +229,8 @@ class MatmulOp(ContractionOp):
 
     Sums run in f32 for f16 and bf16 and in i32 for 8-bit and 16-bit integers (whose result is i32). With `nonzero
     [0.4]`, about so much of the first operand is expected not to be zero. An operand of 8-bit integers beside one of
-    floats is widened to these by the core that multiplies, and so are pairs of 4-bit integers along K beside floats or i8.
+    floats is widened to these by the core that multiplies, and so are pairs of 4-bit integers along K beside floats or
+    i8.
     Iteration space: (batch..., M, N, K).
 
     ```
@@ -452,8 +462,9 @@ class ConvOp(SlidingOp, ContractionOp):
         if groups < 1 or w[0] % groups:
             raise VerifyException(f"groups = {groups} should be a positive divisor of the {w[0]} output channels")
         if x[1] % groups or held_as(weights, x[1] // groups) != w[1]:
+            pairs = "pairs of " if held_in(weights) == 2 else ""
             raise VerifyException(
-                f"weights have {w[1]} {'pairs of ' if held_in(weights) == 2 else ''}channels in each of {groups} groups: "
+                f"weights have {w[1]} {pairs}channels in each of {groups} groups: "
                 f"expected {w[1] * groups * held_in(weights)} input channels, operand has {x[1]}"
             )
         if w[1] < 1:

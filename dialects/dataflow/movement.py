@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
-from typing import cast
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
     I64,

@@ -47,8 +47,8 @@ ui64 = IntegerType(64, Signedness.UNSIGNED)
 i4_pair: Attribute = VectorType(IntegerType(4), [2])
 ui4_pair: Attribute = VectorType(IntegerType(4, Signedness.UNSIGNED), [2])
 """
-Two integers of 4 bits in a byte, the first one in the low bits: what lies side by side along the axis that a contraction
-sums over. Of an odd number of integers the last pair has a second one that nobody reads.
+Two integers of 4 bits in a byte, the first one in the low bits: neighbours along the axis that a contraction sums over.
+Of an odd number of integers the last pair has a second one that nobody reads.
 """
 
 DTYPE_CODES: dict[Attribute, int] = {

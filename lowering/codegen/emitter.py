@@ -18,6 +18,7 @@ from .instruction_plans import (
     Prepared,
     plan_contraction,
     plan_copy,
+    plan_dot_of_bytes,
     plan_elementwise,
     plan_encoded,
     plan_fill,
@@ -126,6 +127,23 @@ class Emitter(BlockEmitter):
         again = OPCODE["dot.acc"]
         first = again if accumulate else OPCODE["dot"]
         self._issue(prepared, first, again, a.dtype | out.dtype << 4, prepared.counts[1], [out, a, b])
+
+    def dot_of_bytes(
+        self, name: str, out: View, a: View, b: View, groups: tuple[int, int, int, int], accumulate: bool = False
+    ) -> None:
+        """
+        As `matmul` on the vector unit, where one of A and B is bytes: their integers (`name`: byte) or those in half of
+        their bits (low4, high4).
+        """
+        if 0 in out.shape:
+            return
+        key = ("dot of bytes", groups, out.shape, out.strides, a.shape, a.strides, b.shape, b.strides)
+        prepared = self._planned(key, plan_dot_of_bytes, self.chip, out, a, b, groups)
+        again = OPCODE[f"dot.{name}.acc"]
+        first = again if accumulate else OPCODE[f"dot.{name}"]
+        if prepared.swapped:
+            a, b = b, a
+        self._issue(prepared, first, again, a.dtype | b.dtype << 4, prepared.counts[1], [out, a, b])
 
     def iota(self, out: View, start: int, step: int) -> None:
         """D[i] = start + step * i in row-major order of D, which has at most five dimensions of size above 1."""

@@ -1,10 +1,11 @@
-"""Products of operands of different types: the vector unit widens one slice while the matrix unit multiplies another."""
+"""Products of operands of two types: the vector unit widens one slice while the matrix unit multiplies another."""
 
 from __future__ import annotations
 
 import math
 
 from ....chips.cycles import vector_cycles
+from ....dialects.coreasm.encoding import TypeCode
 from ....dialects.dataflow.widening import slice_buffer_bytes, slice_rows
 from ....formats.sparse.nonzero import ALL_NONZERO, Nonzero
 from ....support.errors import MeshloomError
@@ -21,16 +22,23 @@ def multiply(
 ) -> None:
     """
     D[b, m, n] = (or, where the tile accumulates, +=) sum over k of A[b, m, k] * B[b, k, n]; one of the two may be of
-    8-bit integers beside floats. `pairs`: which one (0 or 1) is bytes of two 4-bit integers each, which lie side by side
-    along the first of the dimensions k.
+    8-bit integers beside floats. `pairs`: which one (0 or 1) is bytes of two 4-bit integers each, neighbours along the
+    first of the dimensions k.
     """
     if (a.dtype == b.dtype and pairs is None) or 0 in out.shape or 0 in a.shape:
         tile.emitter.matmul(out, a, b, groups, tile.accumulate, nonzero)
         return
+    batch, m, k, _ = groups
+    first = pairs == 0 if pairs is not None else a.item_bytes < b.item_bytes
+    if out.dtype == (b if first else a).dtype == TypeCode.F32:
+        depth = math.prod(b.shape[batch : batch + k] if first else a.shape[batch + m :])
+        narrow = a if first else b
+        moved = math.prod(size for size, stride in zip(narrow.shape, narrow.strides, strict=True) if stride)
+        if math.prod(out.shape) * depth <= moved * (1 if pairs is None else 2):
+            _multiply_bytes(tile, out, a, b, groups, first, pairs is not None)
+            return
     if tile.scratch is None:
         raise MeshloomError("a product of different types needs memory to widen an operand")
-    batch, m, _, _ = groups
-    first = pairs == 0 if pairs is not None else a.item_bytes < b.item_bytes
     narrow, wide = (a, b) if first else (b, a)
     summed, other = (batch + m, batch) if first else (batch, batch + m)
     held = 1 if pairs is None else 2
@@ -56,6 +64,28 @@ def multiply(
         tile.emitter.matmul(out, left, right, groups, tile.accumulate or number > 0, nonzero, busy)
 
 
+def _multiply_bytes(tile: Tile, out: View, a: View, b: View, groups: Groups, first: bool, pairs: bool) -> None:
+    """By sums of products of the vector unit, which takes bytes as they are; of pairs, of one half and the other."""
+    emitter = tile.emitter
+    if not pairs:
+        emitter.dot_of_bytes("byte", out, a, b, groups, tile.accumulate)
+        return
+    batch, m, _, _ = groups
+    narrow, wide = (a, b) if first else (b, a)
+    summed, other = (batch + m, batch) if first else (batch, batch + m)
+    step, size = wide.strides[other], wide.shape[other]
+    apart = (*wide.strides[:other], 2 * step, *wide.strides[other + 1 :])
+    for number, name in enumerate(("low4", "high4")):
+        count = (size + 1 - number) // 2
+        if not count:
+            continue
+        shape = (*wide.shape[:other], count, *wide.shape[other + 1 :])
+        every_other = View(wide.space, wide.address + number * step, wide.dtype, shape, apart)
+        part = narrow.part(summed, 0, count)
+        left, right = (part, every_other) if first else (every_other, part)
+        emitter.dot_of_bytes(name, out, left, right, groups, tile.accumulate or number > 0)
+
+
 def _widened(tile: Tile, source: View, address: int, dtype: int) -> View:
     """The elements of a view cast to another type, contiguous, in their order in memory."""
     strides = _strides_in_order(source, ITEM_BYTES[dtype])
@@ -75,9 +105,7 @@ def _unpacked(tile: Tile, source: View, axis: int, address: int, dtype: int) -> 
     for name, offset in (("low4", 0), ("high4", step)):
         tile.emitter.unary(name, View(source.space, address + offset, dtype, shape, apart), pairs)
     size = 2 * source.shape[axis]
-    return View(
-        source.space, address, dtype, (*source.shape[:axis], size, *source.shape[axis + 1 :]), strides
-    )
+    return View(source.space, address, dtype, (*source.shape[:axis], size, *source.shape[axis + 1 :]), strides)
 
 
 def _strides_in_order(source: View, item_bytes: int, doubled: int | None = None) -> tuple[int, ...]:
