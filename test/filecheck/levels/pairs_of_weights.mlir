@@ -18,10 +18,10 @@
 // CHECK-NEXT:  [ 0,  4,  8, 12],
 
 // CODE-DAG: dot.low4 f32 -> i8
-// CODE-DAG: dot.high4 f32 -> i8
+// CODE-DAG: dot.high4.acc f32 -> i8
 // CODE-DAG: low4 u8 -> f32
 // CODE-DAG: high4 u8 -> f32
-// CODE-DAG: low4 i8 -> i8
+// CODE-DAG: low4 i8 [
 
 func.func @main(%x: tensor<1x5xf32> {dataflow.name = "x"}, %w: tensor<3x4xvector<2xi4>> {dataflow.name = "w"},
                 %image: tensor<1x3x2x2xf32> {dataflow.name = "image"},
