@@ -37,7 +37,9 @@ class Decoder:
     def inputs(self, seed: int) -> dict[str, Array]:
         """Random inputs."""
         generator = np.random.default_rng(seed)
-        shapes = {name: (1, self.heads, self.past, self.width // self.heads) for name in self.caches}
+        shapes: dict[str, tuple[int, ...]] = {
+            name: (1, self.heads, self.past, self.width // self.heads) for name in self.caches
+        }
         shapes["hidden"] = (1, 1, self.width)
         return {name: generator.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
 

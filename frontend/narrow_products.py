@@ -138,10 +138,8 @@ def _in_blocks(b: Builder, x: Tensor, y: Tensor, transpose_b: bool, transpose_a:
     if values is None or scale is None or (zero is None and found.zero is not None):
         return None
     block = math.gcd(*(blocks_of(one, 0) for one in (zero, scale) if one is not None))
-    parameters = (one if one is None else one[::block] for one in (zero, scale))
-    zeros, scales = parameters
-    assert scales is not None
-    return blocked_matmul(b, x, BlockedWeights(values, zeros, scales, block, y.name))
+    zeros = None if zero is None else zero[::block]
+    return blocked_matmul(b, x, BlockedWeights(values, zeros, scale[::block], block, y.name))
 
 
 def _sums(b: Builder, x: Tensor, index: int, flipped: bool) -> Tensor:

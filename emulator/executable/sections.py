@@ -82,7 +82,8 @@ class ProgramTables:
             cursor = Cursor(data, "the table of words or of access descriptors", location)
             tables.append(cursor.array(dtype, len(data) // dtype.itemsize))
             cursor.end()
-        return ProgramTables(*tables)
+        words_table, descs_table = tables
+        return ProgramTables(words_table, descs_table)
 
     def program(self, data: memoryview, location: str) -> Program:
         """The inverse of what `encode_programs` makes of a program; sources come from another section."""
@@ -97,7 +98,7 @@ class ProgramTables:
                 raise cursor.fail()
             found.append(table[numbers])
         cursor.align(_ALIGN)
-        program = Program(name, *found, cursor.array(_U4, 2 * params).reshape(-1, 2))
+        program = Program(name, found[0], found[1], cursor.array(_U4, 2 * params).reshape(-1, 2))
         cursor.end()
         return program
 

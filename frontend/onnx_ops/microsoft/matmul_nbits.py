@@ -49,8 +49,8 @@ def _by_blocks(
         return None
     outputs, blocks, block = weights.shape
     values = weights.array.reshape(outputs, blocks * block)[:, :depth].T
-    parameters = (one.reshape(outputs, blocks).T for one in (zeros, scales.array))
-    return blocked_matmul(b, x, BlockedWeights(values, *parameters, block, weights.name))
+    zeros, scale = (one.reshape(outputs, blocks).T for one in (zeros, scales.array))
+    return blocked_matmul(b, x, BlockedWeights(values, zeros, scale, block, weights.name))
 
 
 def _zero_points(node: Node, bits: int, outputs: int, blocks: int) -> Tensor | float:

@@ -235,8 +235,8 @@ func.func @main(%w: tensor<4x8xvector<2xi4>>) -> tensor<4x8xvector<2xi4>> {
 
 // -----
 
-func.func @main(%a: tensor<4x3xvector<2xi4>>, %b: tensor<3x8xvector<2xi4>>) -> tensor<4x8xi32> {
+func.func @main(%a: tensor<4x3xvector<2xi4>>, %b: tensor<6x8xvector<2xi4>>) -> tensor<4x8xi32> {
   // expected-error@+1 {{or one of these and pairs of 4 bits}}
-  %y = dataflow.matmul %a, %b : (tensor<4x3xvector<2xi4>>, tensor<3x8xvector<2xi4>>) -> tensor<4x8xi32>
+  %y = dataflow.matmul %a, %b : (tensor<4x3xvector<2xi4>>, tensor<6x8xvector<2xi4>>) -> tensor<4x8xi32>
   func.return %y : tensor<4x8xi32>
 }

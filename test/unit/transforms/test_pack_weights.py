@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -53,7 +55,7 @@ def of_channels(element: type, zero: int | None, block: int = 0) -> ModelProto:
     }
     if zero is not None:
         known["z"] = (RNG.integers(low, low + 16, shape) if zero < 0 else np.full(shape, zero)).astype(kind)
-    attributes = {"axis": 0, "block_size": block} if block else {"axis": 1}
+    attributes: dict[str, Any] = {"axis": 0, "block_size": block} if block else {"axis": 1}
     nodes = [
         helper.make_node("DequantizeLinear", [*known], ["f"], **attributes),
         helper.make_node("MatMul", ["x", "f"], ["y"]),
