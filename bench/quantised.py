@@ -1,15 +1,16 @@
 """
-Quantised networks against their twins of floats: one JSON line a network.
+Quantised networks against twins with wider weights: one JSON line a network.
 
-    python bench/quantised.py [squeezenet] [minilm] [--chip edge]
+    python bench/quantised.py [squeezenet] [minilm] [decoder] [--chip edge]
 
 squeezenet  the light model with random weights (see `light_models.py`), quantised by ONNX Runtime's static quantiser
             as QuantizeLinear and DequantizeLinear around its operators (`qdq`), or as operators of its own
             (`operators`)
 minilm      a public model whose weights alone are quantised; its twin has them as floats
+decoder     a decoder of a language model with random weights of 4 bits in blocks of 32; its twin has them in 8 bits
 
 cycles       that the quantised network takes
-of_floats    the same as a share of what its twin takes
+of_twin      the same as a share of what its twin takes
 file         bytes of the executable over those of the model
 apart        the largest difference from ONNX Runtime without optimisations, as a share of the largest output
 """
@@ -31,9 +32,10 @@ from meshloom.tools.oracle import Oracle
 from numpy.typing import NDArray
 from onnx import ModelProto, numpy_helper
 from public_models import PUBLIC_MODELS
+from small_decoder import Decoder
 
 Array = NDArray[Any]
-NETWORKS = ("squeezenet", "minilm")
+NETWORKS = ("squeezenet", "minilm", "decoder")
 CALIBRATED = 4
 """Random inputs from which the quantiser takes ranges."""
 
@@ -100,7 +102,7 @@ def line_of(
     return {
         "network": name,
         "cycles": network.timing.cycles,
-        "of_floats": round(network.timing.cycles / twin.timing.cycles, 3),
+        "of_twin": round(network.timing.cycles / twin.timing.cycles, 3),
         "file": round(nbytes / len(model.SerializeToString()), 3),
         "apart": round(apart, 6),
     }
@@ -125,6 +127,14 @@ def minilm(chip: str) -> None:
     print(json.dumps(line_of("minilm", model, network, twin, public.inputs(0))), flush=True)
 
 
+def decoder(chip: str) -> None:
+    """Print the decoder."""
+    narrow, wide = (Decoder(bits) for bits in (4, 8))
+    model = narrow.model()
+    twin = compile(wide.model(), chip)
+    print(json.dumps(line_of("decoder", model, compile(model, chip), twin, narrow.inputs(0))), flush=True)
+
+
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1] if __doc__ else None)
@@ -132,7 +142,7 @@ def main() -> None:
     parser.add_argument("--chip", default="edge")
     args = parser.parse_args()
     for name in args.network or NETWORKS:
-        {"squeezenet": squeezenet, "minilm": minilm}[name](args.chip)
+        {"squeezenet": squeezenet, "minilm": minilm, "decoder": decoder}[name](args.chip)
 
 
 if __name__ == "__main__":

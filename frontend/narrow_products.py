@@ -7,12 +7,16 @@ they are in the file and are widened by the cores; scales, and zero points that 
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from .blocked_products import BlockedWeights, blocked_matmul, blocks_of
 from .builder_values import SMALL
 from .integer_products import Centred, fits_in_sums, integer_conv, integer_matmul
-from .quantised import Quantised, Sums, fitted, full_rank
-from .tensors import FLOAT32, Tensor
+from .quantised import Quantised, Sums, fitted, full_rank, narrowest
+from .tensors import FLOAT32, Tensor, known
 
 if TYPE_CHECKING:
     from .builder import Builder
@@ -21,10 +25,28 @@ if TYPE_CHECKING:
 
 def narrow(x: Tensor) -> Quantised | None:
     """The integers behind known values, where there are enough of them for a difference."""
+    found = _integers(x)
+    return None if found is None else fitted(found)
+
+
+def _integers(x: Tensor) -> Quantised | None:
     found = x.quantised
     if found is None or x.array is None or found.values.array is None or found.values.nbytes <= SMALL:
         return None
-    return fitted(found)
+    return found
+
+
+def _fewest_bits(x: Tensor) -> Quantised | None:
+    """As `narrow`, in 4 bits where these are enough with another zero point."""
+    found = _integers(x)
+    if found is None or found.values.array is None or (found.zero is not None and found.zero.array is None):
+        return None
+    least = narrowest(found.values.array, None if found.zero is None else found.zero.array)
+    if least is None:
+        return None
+    values, zero = least
+    left = None if zero is None else known(zero.astype(np.int32))
+    return Quantised(known(values, name=found.values.name), left, found.scale)
 
 
 def quantised_matmul(b: Builder, x: Tensor, y: Tensor, transpose_a: bool, transpose_b: bool) -> Tensor | None:
@@ -79,13 +101,15 @@ def _scaled_sums(b: Builder, exact: Tensor, scale: Tensor) -> Tensor:
 def matmul(b: Builder, x: Tensor, y: Tensor, transpose_a: bool, transpose_b: bool) -> Tensor | None:
     """A product with such weights on either side; None where neither is, or where scales change along the sums."""
     for index, (one, flip) in enumerate(((y, transpose_b), (x, transpose_a))):
-        weights = narrow(one)
+        weights = _fewest_bits(one)
         other = x if index == 0 else y
         if weights is None or other.dtype != FLOAT32 or other.array is not None:
             continue
         summed = one.rank - 2 if flip == (index == 1) else one.rank - 1
         parameters = [None if p is None else full_rank(b, p, one.rank) for p in (weights.zero, weights.scale)]
         if any(p is not None and p.shape[summed] > 1 for p in parameters):
+            if index == 0 and (product := _in_blocks(b, other, one, flip, transpose_a)) is not None:
+                return product
             continue
         turned = [
             p if p is None or not flip else b.transpose(p, [*range(one.rank - 2), one.rank - 1, one.rank - 2])
@@ -99,6 +123,23 @@ def matmul(b: Builder, x: Tensor, y: Tensor, transpose_a: bool, transpose_b: boo
             product = b.sub(product, b.mul(_sums(b, other, index, flipped), b.cast(zero, FLOAT32)))
         return product if scale is None else b.mul(product, scale)
     return None
+
+
+def _in_blocks(b: Builder, x: Tensor, y: Tensor, transpose_b: bool, transpose_a: bool) -> Tensor | None:
+    """The product with a matrix whose scales and zero points change from block to block along what is summed."""
+    found = _integers(y)
+    if transpose_a or found is None or found.scale is None or y.rank != 2:
+        return None
+    known_ones = [one if one is None else one.array for one in (found.values, found.zero, found.scale)]
+    values, zero, scale = (
+        None if one is None else np.broadcast_to(one, y.shape).T if transpose_b else np.broadcast_to(one, y.shape)
+        for one in known_ones
+    )
+    if values is None or scale is None or (zero is None and found.zero is not None):
+        return None
+    block = math.gcd(*(blocks_of(one, 0) for one in (zero, scale) if one is not None))
+    zeros = None if zero is None else zero[::block]
+    return blocked_matmul(b, x, BlockedWeights(values, zeros, scale[::block], block, y.name))
 
 
 def _sums(b: Builder, x: Tensor, index: int, flipped: bool) -> Tensor:

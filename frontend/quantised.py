@@ -13,11 +13,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .tensors import FLOAT32, Dtype, Tensor, known
+from .tensors import FLOAT32, Array, Dtype, Tensor, known
 
 if TYPE_CHECKING:
     from .builder import Builder
     from .builder_movement import Movement
+
+LARGEST_ZERO_POINT = 1 << 16
+FEW_BITS = (((-8, 7), (0, 15)), ((-128, 127),))
+"""Ranges of integers of 4 and of 8 bits that int8 has."""
 
 BYTES: tuple[Dtype, ...] = (np.dtype(np.int8), np.dtype(np.uint8))
 """The integers that matrix units take."""
@@ -183,6 +187,33 @@ def _scalars(b: Movement, x: Quantised) -> Quantised:
     """With parameters of one number without dimensions."""
     zero, scale = (b.reshape(one, []) if one is not None and one.size == 1 else one for one in (x.zero, x.scale))
     return Quantised(x.values, zero, scale)
+
+
+def narrowest(values: Array, zero: Array | None) -> tuple[Array, Array | None] | None:
+    """
+    The differences (values - zero) as int8 that has as few bits as there are, 4 or 8, and what is left to be taken off
+    it, of the shape of `zero`: None, int8, or float32 where zero points are no integers. None of integers of more bits.
+    """
+    exact = values.astype(np.int32)
+    zero = np.zeros((1,) * values.ndim, np.int32) if zero is None else zero
+    low = int(exact.min()) if exact.size else 0
+    integral = bool(np.all(np.rint(zero) == zero)) and float(np.abs(zero).max(initial=0)) <= LARGEST_ZERO_POINT
+    centred = exact - zero.astype(np.int32) if integral else None
+    for ranges in FEW_BITS:
+        if centred is not None and any(_within(centred, one) for one in ranges):
+            return centred.astype(np.int8), None
+        shift = 0 if any(_within(exact, one) for one in ranges) else low - ranges[0][0]
+        left = zero - shift
+        if _within(exact - shift, ranges[0]) or not shift:
+            if not integral:
+                return (exact - shift).astype(np.int8), left.astype(np.float32)
+            if _within(left, FEW_BITS[-1][0]):
+                return (exact - shift).astype(np.int8), left.astype(np.int8)
+    return None
+
+
+def _within(values: Array, limits: tuple[int, int]) -> bool:
+    return not values.size or (limits[0] <= int(values.min()) and int(values.max()) <= limits[1])
 
 
 def fitted(x: Quantised) -> Quantised:

@@ -21,6 +21,7 @@ from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from ..transforms.dataflow_hoist_from_loops import DataflowHoistFromLoopsPass
 from ..transforms.dataflow_merge_constants import DataflowMergeConstantsPass
 from ..transforms.dataflow_note_loops import DataflowNoteLoopsPass
+from ..transforms.dataflow_pack_weights import DataflowPackWeightsPass
 from ..transforms.dataflow_unroll_loops import DataflowUnrollLoopsPass
 from ..transforms.sparse_pack import SparsePackPass, pack_module
 from .ir.name_chip import name_chip
@@ -35,6 +36,7 @@ PLACES = (
     CanonicalizePass.name,
     DataflowFoldAffinePass.name,
     DataflowMergeConstantsPass.name,
+    DataflowPackWeightsPass.name,
     SparsePackPass.name,
     SparseToDataflowPass.name,
     LAST,
@@ -57,6 +59,7 @@ def simplifying_passes(chip: str | None = None, keep_loops: bool = False) -> Ite
         CanonicalizePass(),
         DataflowFoldAffinePass(),
         DataflowMergeConstantsPass(),
+        DataflowPackWeightsPass(),
         SparsePackPass(chip),
         SparseToDataflowPass(),
     )

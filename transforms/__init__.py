@@ -7,6 +7,7 @@ PASSES: dict[str, str] = {
     "dataflow-differentiate": "dataflow_differentiate:DataflowDifferentiatePass",
     "dataflow-fold-affine": "dataflow_fold_affine:DataflowFoldAffinePass",
     "dataflow-merge-constants": "dataflow_merge_constants:DataflowMergeConstantsPass",
+    "dataflow-pack-weights": "dataflow_pack_weights:DataflowPackWeightsPass",
     "dataflow-prune": "dataflow_prune:DataflowPrunePass",
     "dataflow-remove-zero-channels": "dataflow_remove_zero_channels:DataflowRemoveZeroChannelsPass",
     "dataflow-split-batch": "dataflow_split_batch:DataflowSplitBatchPass",

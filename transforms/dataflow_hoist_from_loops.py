@@ -34,7 +34,7 @@ from ..dialects.dataflow import (
     YieldOp,
 )
 from ..dialects.dataflow.tiling import Box, OpCost, TilingInterface
-from ..dialects.dataflow.types import element_of, shape_of
+from ..dialects.dataflow.types import element_of, is_pair, shape_of
 from ..dialects.dataflow.unroll_loops import canonicalize_loops
 from ..dialects.locations import at
 from .shared.all_steps import Operand, Steps, can_do_all_steps, do_all_steps
@@ -115,7 +115,7 @@ def _split_product(loop: LoopOp, op: MatmulOp, names: set[str]) -> None:
     """[x, h] W == x W_x + h W_h, where x is free and h is not; for weights W from outside."""
     joined, weights = op.lhs.owner, op.rhs
     whole = not isinstance(joined, ConcatOp) or op.transpose_a is not None or not loop.is_outside(weights)
-    if whole or op.nonzero is not None or str(element_of(op.result)) in NARROW:
+    if whole or op.nonzero is not None or str(element_of(op.result)) in NARROW or is_pair(element_of(weights)):
         return
     assert isinstance(joined, ConcatOp)
     free = _free(loop)

@@ -26,7 +26,7 @@ from ..analysis.semantic_effect import SemanticEffect, reassociating
 from ..analysis.tasks.task_info import TaskInfo, value_bytes
 from ..chips import Chip
 from ..dialects.dataflow import ReduceOp
-from ..dialects.dataflow.contraction import ConvOp
+from ..dialects.dataflow.contraction import ConvOp, held_in
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.dataflow.partial_conv import PartialConvOp
 from ..dialects.dataflow.tiling import TilingInterface
@@ -134,11 +134,12 @@ def _bound(info: TaskInfo, plan: TaskPlan, chip: Chip) -> float:
 
 def _candidates(conv: ConvOp, chip: Chip) -> list[int]:
     """The most promising numbers of parts among those that fill the rows of the matrix unit."""
-    channels = conv.operand_shape(1)[1]
+    channels = conv.group_channels
     found: list[tuple[float, int]] = []
     parts = 2
     while parts <= len(chip.usable_cores):
-        if channels % parts == 0 and channels // parts * prod(conv.kernel) >= chip.mpu_rows:
+        whole = held_in(conv.weights) == 1 or channels // parts % 2 == 0
+        if whole and channels % parts == 0 and channels // parts * prod(conv.kernel) >= chip.mpu_rows:
             found.append((_rough_cycles(conv, parts, chip), parts))
         parts *= 2
     return [parts for _, parts in sorted(found)[:EXAMINED_TASKS]]
@@ -148,7 +149,7 @@ def _rough_cycles(conv: ConvOp, parts: int, chip: Chip) -> float:
     """
     Rough cycles of matrix unit and network-on-chip, with the other dimensions cut optimally over the remaining cores.
     """
-    channels, outputs = conv.operand_shape(1)[1] // parts, conv.operand_shape(1)[0]
+    channels, outputs = conv.group_channels // parts, conv.operand_shape(1)[0]
     rows, item = prod(conv.result_shape[2:]), value_bytes(conv.operand)
     fill = 2 * chip.mpu_rows + chip.mpu_cols - 2
     best = inf

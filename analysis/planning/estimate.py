@@ -57,11 +57,12 @@ def op_cycles(cost: OpCost, chip: Chip, item_bytes: int) -> tuple[Unit, int]:
                 lambda sizes: dense_weights_cycles(chip, sizes, rate, cost.nonzero, cost.bytes_moved),
             )
             product = min(product, round(skipping))
+        dot = vector_cycles(chip, rate, cost.macs, 1, cost.macs * item_bytes)
         if cost.widened is not None:
             elements, nbytes = cost.widened
-            # Pieces are widened while others are multiplied.
-            product = max(product, vector_cycles(chip, RATE_BY_WIDTH[1], elements, 1, nbytes))
-        dot = vector_cycles(chip, rate, cost.macs, 1, cost.macs * item_bytes)
+            widening = vector_cycles(chip, RATE_BY_WIDTH[1], elements, 1, nbytes)
+            # Pieces are widened while the matrix unit multiplies others; the vector unit does one after the other.
+            product, dot = max(product, widening), dot + widening
         # Only f32 is the type of products and of sums of the vector unit as well.
         on_vector = item_bytes == 4 and dot < product
         return ("VPU", dot) if on_vector else ("MPU", product)

@@ -33,10 +33,15 @@ _SCALE, _ZERO = (
     Operand(2, "B", type=TypeOf.F32, immediate=True),
     Operand(3, "C", type=TypeOf.F32, immediate=True),
 )
+_D_SOURCE = Operand(0, "D", writes=True, reads=False)
+_D_SOURCE_ACC = Operand(0, "D", writes=True, reads=True)
+_B_BYTES = Operand(2, "B", type=TypeOf.DESTINATION)
 _COND = Operand(1, "A", type=TypeOf.BOOL, immediate=True)
 
 _FLOAT, _INT, _NUMBER, _ALL = same(FLOATS), same(INTS), same(NUMBERS), same(ALL_TYPES)
 _SHORTS = to((TypeCode.I16, TypeCode.U16), TypeCode.I32)
+_FROM_PAIRS = to((TypeCode.I8, TypeCode.U8), *FLOATS, TypeCode.I8)
+"""Of bytes that hold two integers of 4 bits each."""
 _INT_BOOL = same((*INTS, TypeCode.BOOL))
 _SLOW = 4
 """Cycles per element of functions that iterate or look up."""
@@ -82,12 +87,16 @@ _UNARY: tuple[tuple[str, int, TypePairs, int, str], ...] = (
     ("isnan", 0x32, to(FLOATS, TypeCode.BOOL), 1, "whether A is NaN"),
     ("isinf", 0x33, to(FLOATS, TypeCode.BOOL), 1, "whether A is infinite, of either sign"),
     ("relu", 0x34, _NUMBER, 1, "max(A, 0); NaN stays NaN"),
+    ("low4", 0x35, _FROM_PAIRS, 1, "the integer in the low 4 bits of A"),
+    ("high4", 0x36, _FROM_PAIRS, 1, "the integer in the high 4 bits of A"),
 )
+_PAIRS_DOC = "Of u8 it has no sign, of i8 its highest bit is one."
 _MOV_DOC = (
     "The cast between types: float to integer truncates, anything to bool is whether it differs from 0,"
     " integers wrap around in types of fewer bits. A float that the integer type cannot hold gives an unspecified"
     " value."
 )
+_UNARY_DOC = {"mov": _MOV_DOC, "low4": _PAIRS_DOC, "high4": _PAIRS_DOC}
 
 _BINARY: tuple[tuple[str, int, TypePairs, int, str], ...] = (
     ("add", 0x40, _NUMBER, 1, "A + B"),
@@ -104,6 +113,11 @@ _BINARY: tuple[tuple[str, int, TypePairs, int, str], ...] = (
     ("xor", 0x4B, _INT_BOOL, 1, "bitwise exclusive or of A and B, logical on bool"),
     ("shl", 0x4C, _INT, 1, "A shifted left by B bits; 0 from the width of the type on"),
     ("shr", 0x4D, _INT, 1, "A shifted right by B bits, signed types keeping the sign"),
+)
+_BYTE_FACTORS = (
+    ("byte", "B"),
+    ("low4", "the integer in the low 4 bits of B"),
+    ("high4", "the integer in the high 4 bits of B"),
 )
 _COMPARE = (("eq", "=="), ("ne", "!="), ("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="))
 _REDUCE = (("sum", _NUMBER, "sum"), ("max", _ALL, "maximum"), ("min", _ALL, "minimum"), ("prod", _NUMBER, "product"))
@@ -130,7 +144,19 @@ def _reductions() -> tuple[Instruction, ...]:
                 types=to(ALL_TYPES, TypeCode.I64), function=f"arg{name}", doc=doc + " The first NaN is the extremum.",
             )
         )  # fmt: skip
-    for index, (suffix, acc) in enumerate((("", False), (".acc", True))):
+    accumulating = (("", False), (".acc", True))
+    for number, (name, factor) in enumerate(_BYTE_FACTORS):
+        for index, (suffix, acc) in enumerate(accumulating):
+            entries.append(
+                Instruction(
+                    f"dot.{name}{suffix}", 0x64 + 2 * number + index, Unit.VPU, Family.DOT, Cost.VECTOR,
+                    (_D_SOURCE_ACC if acc else _D_SOURCE, _A, _B_BYTES),
+                    f"D {'+' if acc else ''}= sum of A * {factor} over the reduced dims", imm=Imm.REDUCED_DIMS,
+                    types=to((TypeCode.F32,), TypeCode.I8, TypeCode.U8), function=f"dot.{name}", accumulates=acc,
+                    doc="As `dot`, with A and D of the first type and bytes B of the second, converted to the first.",
+                )
+            )  # fmt: skip
+    for index, (suffix, acc) in enumerate(accumulating):
         entries.append(
             Instruction(
                 f"dot{suffix}", 0x7A + index, Unit.VPU, Family.DOT, Cost.VECTOR, (_D_ACC if acc else _D, _A, _B),
@@ -148,7 +174,7 @@ COMPUTE: tuple[Instruction, ...] = (
     *(
         Instruction(
             name, code, Unit.VPU, Family.UNARY, Cost.VECTOR, (_D, _A_IMM), f"D = {text}", types=types, factor=factor,
-            function=name, doc=_MOV_DOC if name == "mov" else "",
+            function=name, doc=_UNARY_DOC.get(name, ""),
         )
         for name, code, types, factor, text in _UNARY
     ),

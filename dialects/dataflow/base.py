@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import I64, DenseArrayBase, Float64Type, IntegerAttr, f64, i64
@@ -18,7 +18,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...formats.sparse.nonzero import ALL_NONZERO, Nonzero
 from .. import value_names as value_names
 from .tiling import Box, OpCost, OperandSlice, TilingInterface, Unit
-from .types import Shape, Tensor, element_bytes, shape_of, tensor_of, verify_tensor
+from .types import Shape, Tensor, element_bytes, is_pair, shape_of, tensor_of, verify_tensor
 
 Ints: TypeAlias = DenseArrayBase[I64]
 """A list of 64-bit integers as an attribute, printed `[1, 2]`."""
@@ -76,6 +76,8 @@ class DataflowOp(IRDLOperation, HasFolderInterface, HasCanonicalizationPatternsI
     """
 
     traits = traits_def(Pure())
+    TAKES_PAIRS: ClassVar[bool] = False
+    """Whether values may be pairs of 4-bit integers."""
 
     @abc.abstractmethod
     def expected_type(self) -> Tensor:
@@ -83,7 +85,9 @@ class DataflowOp(IRDLOperation, HasFolderInterface, HasCanonicalizationPatternsI
 
     def verify_(self) -> None:
         for position, value in enumerate(self.operands):
-            verify_tensor(value.type, f"operand {position}")
+            type = verify_tensor(value.type, f"operand {position}")
+            if is_pair(type.element_type) and not self.TAKES_PAIRS:
+                raise VerifyException(f"operand {position} has type {type}: pairs are taken by contractions and slices")
         actual = verify_tensor(self.results[0].type, "result")
         expected = self.expected_type()
         if actual != expected:

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, TensorTyp
 from xdsl.ir import Attribute, SSAValue
 
 from .sources import ConstantOp, Dense
-from .types import ELEMENT_TYPES, Tensor, is_float, tensor, tensor_of
+from .types import ELEMENT_TYPES, Tensor, i4_pair, is_float, tensor, tensor_of, ui4_pair
 
 Array: TypeAlias = NDArray[Any]
 
@@ -25,8 +25,8 @@ NUMPY_TYPES: dict[Attribute, np.dtype[Any]] = {
         ("<f4", "<f2", "<u2", "<f8", "i1", "u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "?"),
         strict=True,
     )
-}
-"""The numpy type that holds each element type (bf16: its bits as uint16)."""
+} | {i4_pair: np.dtype("i1"), ui4_pair: np.dtype("u1")}
+"""The numpy type that holds each element type (bf16: its bits as uint16; pairs of 4-bit integers: a byte)."""
 
 
 def numpy_type(element_type: Attribute) -> np.dtype[Any]:

@@ -6,13 +6,14 @@ import abc
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, UnitAttr, f32, f64, i8
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
+from ...formats.pairs import pairs_along
 from ...formats.sparse.nonzero import Nonzero
 from .base import (
     TiledOp,
@@ -28,7 +29,7 @@ from .base import (
 )
 from .constants import scalar_array
 from .sliding import SlidingOp
-from .tiling import Box, Combine, DimKind, IterDim, OpCost, OperandSlice
+from .tiling import Box, Combine, DimKind, IterDim, OpCost, OperandSlice, split_blocks, split_evenly
 from .types import (
     Shape,
     Tensor,
@@ -38,6 +39,7 @@ from .types import (
     element_of,
     is_bool,
     is_float,
+    is_pair,
     shape_of,
     tensor,
     tensor_of,
@@ -54,26 +56,50 @@ def contraction_element(lhs: Value, rhs: Value) -> Attribute:
     """
     Element type of a product's result: floats keep theirs, 8-bit and 16-bit integers sum in i32.
 
-    Raises VerifyException for operands of different types, unless one is a float and the other an integer of 8 bits,
-    which is widened to that float.
+    Raises VerifyException for operands of different types, unless one is narrower and is widened to the type of the
+    other (`narrow_operand`).
     """
-    for one in (lhs, rhs):
-        if is_bool(element_of(one)):
-            raise VerifyException("operands have element type i1: expected float or integer")
     a, b = element_of(lhs), element_of(rhs)
-    if a != b and narrow_operand(lhs, rhs) is None:
+    if is_bool(a) or is_bool(b):
+        raise VerifyException("operands have element type i1: expected float or integer")
+    narrow = narrow_operand(lhs, rhs)
+    if narrow is None and (a != b or is_pair(a)):
         raise VerifyException(
-            f"operands have element types {a} and {b}: expected equal ones, or a float and an integer of 8 bits"
+            f"operands have element types {a} and {b}: expected equal ones, a float and an integer of 8 bits, or one of"
+            " these and pairs of 4 bits"
         )
-    return accumulator_type(b if narrow_operand(lhs, rhs) == 0 else a)
+    return accumulator_type(b if narrow == 0 else a)
 
 
 def narrow_operand(lhs: Value, rhs: Value) -> int | None:
-    """Of a product of a float and an integer of 8 bits: which operand is the integer, 0 or 1. None of other types."""
+    """
+    Which operand of a product, 0 or 1, is widened to the type of the other one: integers of 8 bits beside floats, pairs
+    of 4 bits beside floats and i8. None of other types.
+    """
     a, b = element_of(lhs), element_of(rhs)
-    if is_float(a) and b in (i8, ui8):
-        return 1
-    return 0 if is_float(b) and a in (i8, ui8) else None
+    return 1 if _widens(b, a) else 0 if _widens(a, b) else None
+
+
+def _widens(narrow: Attribute, wide: Attribute) -> bool:
+    return (is_float(wide) and (narrow in (i8, ui8) or is_pair(narrow))) or (wide == i8 and is_pair(narrow))
+
+
+def narrow_pairs(op: TiledOp) -> int | None:
+    """Which operand of a contraction is pairs of 4-bit integers; None: neither."""
+    narrow = narrow_operand(*op.operands[:2])
+    return narrow if narrow is not None and held_in(op.operands[narrow]) == 2 else None
+
+
+def pairs_of_slice(offset: int, size: int) -> tuple[int, int]:
+    """(First, number) of the pairs around `size` integers from `offset` on."""
+    first = offset // 2
+    return first, pairs_along(offset + size) - first if size else 0
+
+
+def cuts_pairs(size: int, parts: int) -> bool:
+    """Whether cutting so many integers into parts, evenly or in blocks of equal size, cuts within a pair."""
+    ranges = (*split_evenly(size, parts), *split_blocks(size, parts))
+    return any(low % 2 and extent for low, extent in ranges)
 
 
 def widened(inferred: Tensor, actual: Tensor) -> Tensor:
@@ -87,12 +113,13 @@ def widened(inferred: Tensor, actual: Tensor) -> Tensor:
 def scratch_of_widening(op: TiledOp, tile: Box) -> int:
     """Bytes of memory for what is widened of a contraction's narrow operand, for tiles of these sizes."""
     narrow = narrow_operand(*op.operands[:2])
-    if narrow is None or not tile.volume:
+    if narrow is None or not tile.volume or _used_once(op, narrow, tile):
         return 0
     shape = op.largest_slice(narrow, tile)
     first = _first_summed(op, narrow)
     wide = element_bytes(element_of(op.operands[1 - narrow]))
-    return widened_bytes(shape[first], math.prod(shape) // max(1, shape[first]) * wide)
+    depth = shape[first] * held_in(op.operands[narrow])
+    return widened_bytes(depth, math.prod(shape) // max(1, shape[first]) * wide)
 
 
 def cost_with_widening(op: TiledOp, cost: OpCost, tile: Box) -> OpCost:
@@ -100,9 +127,28 @@ def cost_with_widening(op: TiledOp, cost: OpCost, tile: Box) -> OpCost:
     narrow = narrow_operand(*op.operands[:2])
     if narrow is None:
         return cost
-    elements = op.operand_slice(narrow, tile).box.volume
+    if _used_once(op, narrow, tile):
+        return replace(cost, item_bytes=element_bytes(element_of(op.operands[1 - narrow])))
+    elements = op.operand_slice(narrow, tile).box.volume * held_in(op.operands[narrow])
     wide = element_bytes(element_of(op.operands[1 - narrow]))
     return replace(cost, widened=(elements, elements * wide), item_bytes=wide)
+
+
+def _used_once(op: TiledOp, narrow: int, tile: Box) -> bool:
+    """Whether each element of the narrow operand is multiplied once, by f32: vector units do so without widening it."""
+    floats = element_of(op.operands[1 - narrow]) == element_of(op.results[0]) == f32
+    elements = op.operand_slice(narrow, tile).box.volume * held_in(op.operands[narrow])
+    return floats and tile.volume <= elements
+
+
+def held_in(value: Value) -> int:
+    """Integers in each element of a value: 2 in pairs, else 1."""
+    return 2 if is_pair(element_of(value)) else 1
+
+
+def held_as(value: Value, size: int) -> int:
+    """How long the axis of a value is along which it has so many integers (or floats)."""
+    return pairs_along(size) if held_in(value) == 2 else size
 
 
 def _first_summed(op: TiledOp, index: int) -> int:
@@ -122,6 +168,7 @@ class ContractionOp(TiledOp, abc.ABC):
     A matrix unit may then leave out the others. It is an estimate: results are the same for any.
     """
 
+    TAKES_PAIRS: ClassVar[bool] = True
     nonzero = opt_prop_def(DenseArrayBase.constr(f64))
 
     @property
@@ -182,7 +229,8 @@ class MatmulOp(ContractionOp):
 
     Sums are computed in f32 for f16 and bf16, and in i32 for 8-bit and 16-bit integers (the result is i32). `nonzero
     [0.4]` is an estimate, for planning: the share of the first operand's elements that are not zero. If one operand has
-    8-bit integers and the other floats, each core converts the integers to that float type.
+    8-bit integers and the other floats, each core converts the integers to that float type; so it does with pairs of
+    4-bit integers along K beside floats or i8.
 
     Iteration space: (batch..., M, N, K).
 
@@ -233,7 +281,7 @@ class MatmulOp(ContractionOp):
             raise VerifyException(f"operands have ranks {len(a)} and {len(b)}: expected at least 2")
         m, k = (a[-1], a[-2]) if transpose_a else (a[-2], a[-1])
         k_b, n = (b[-1], b[-2]) if transpose_b else (b[-2], b[-1])
-        if k != k_b:
+        if held_as(lhs, k_b) != k if held_in(lhs) == 2 else held_as(rhs, k) != k_b:
             raise VerifyException(
                 f"operands have shapes {list(a)} and {list(b)}: K is {k} in one and {k_b} in the other"
             )
@@ -259,7 +307,8 @@ class MatmulOp(ContractionOp):
         return len(self.result_shape) - (1 if position == 1 else 2)
 
     def iteration_space(self) -> tuple[IterDim, ...]:
-        k = self.operand_shape(0)[-2 if self.transpose_a is not None else -1]
+        wide = 1 if held_in(self.lhs) == 2 else 0
+        k = self.operand_shape(wide)[self.inner_axis(wide)]
         parallel = tuple(IterDim(size, DimKind.PARALLEL) for size in self.result_shape)
         return (*parallel, IterDim(k, DimKind.REDUCTION))
 
@@ -277,7 +326,14 @@ class MatmulOp(ContractionOp):
             sizes.append(1 if size == 1 else tile.sizes[dim])
         offsets += [tile.offsets[rows], tile.offsets[columns]]
         sizes += [tile.sizes[rows], tile.sizes[columns]]
+        if held_in(self.operands[index]) == 2:
+            summed = self.inner_axis(index)
+            offsets[summed], sizes[summed] = pairs_of_slice(offsets[summed], sizes[summed])
         return OperandSlice.of(Box(tuple(offsets), tuple(sizes)))
+
+    def may_split(self, dim: int, parts: int) -> bool:
+        whole = narrow_pairs(self) is None or dim != len(self.result_shape)
+        return whole or not cuts_pairs(self.iteration_space()[dim].size, parts)
 
     def result_box(self, tile: Box) -> Box:
         return Box(tile.offsets[:-1], tile.sizes[:-1])
@@ -315,7 +371,8 @@ class ConvOp(SlidingOp, ContractionOp):
     Convolution (without flipping the kernel) of [N, C, S...] with weights [O, C / groups, K...], over 1 to 3 spatial
     dimensions. Positions outside of the operand count as 0; those of integers as `pad_value`, the zero point of
     quantised values. There is no bias operand: a bias is an `add` of [1, O, 1...]. `nonzero` is as in `matmul`. If the
-    operand has floats and the weights have 8-bit integers, each core converts the weights.
+    operand has floats and the weights have 8-bit integers, each core converts the weights; so it does with pairs of
+    4-bit integers, of neighbouring input channels, beside floats or i8.
 
     Iteration space: (N, O, spatial dimensions of the result..., C / groups, K...).
 
@@ -405,10 +462,11 @@ class ConvOp(SlidingOp, ContractionOp):
         verify_list("pad_high", pad_high, spatial, "spatial dimension", 0)
         if groups < 1 or w[0] % groups:
             raise VerifyException(f"groups = {groups} should be a positive divisor of the {w[0]} output channels")
-        if w[1] * groups != x[1]:
+        if x[1] % groups or held_as(weights, x[1] // groups) != w[1]:
+            pairs = "pairs of " if held_in(weights) == 2 else ""
             raise VerifyException(
-                f"weights have {w[1]} channels in each of {groups} groups: expected {w[1] * groups} input channels, "
-                f"operand has {x[1]}"
+                f"weights have {w[1]} {pairs}channels in each of {groups} groups: "
+                f"expected {w[1] * groups * held_in(weights)} input channels, operand has {x[1]}"
             )
         if w[1] < 1:
             raise VerifyException("weights have 0 channels: expected at least 1")
@@ -464,12 +522,17 @@ class ConvOp(SlidingOp, ContractionOp):
         return self.operand_shape(1)[2:]
 
     @property
+    def group_channels(self) -> int:
+        """Input channels of a group."""
+        return self.operand_shape(0)[1] // self.group_count
+
+    @property
     def is_depthwise(self) -> bool:
-        return self.operand_shape(1)[1] == 1 and self.group_count > 1
+        return self.group_channels == 1 and self.group_count > 1
 
     def iteration_space(self) -> tuple[IterDim, ...]:
         n, o, *out = self.result_shape
-        reduced = self.operand_shape(1)[1:]
+        reduced = (self.group_channels, *self.kernel)
         return (
             IterDim(n, DimKind.PARALLEL),
             IterDim(o, DimKind.PARALLEL),
@@ -495,11 +558,15 @@ class ConvOp(SlidingOp, ContractionOp):
     def operand_slice(self, index: int, tile: Box) -> OperandSlice:
         reduced = 2 + self.spatial
         if index == 1:
+            first, count = tile.offsets[reduced], tile.sizes[reduced]
+            if held_in(self.weights) == 2:
+                first, count = pairs_of_slice(first, count)
+            kernel = reduced + 1
             return OperandSlice.of(
-                Box((tile.offsets[1], *tile.offsets[reduced:]), (tile.sizes[1], *tile.sizes[reduced:]))
+                Box((tile.offsets[1], first, *tile.offsets[kernel:]), (tile.sizes[1], count, *tile.sizes[kernel:]))
             )
         group_ranges = self.groups_of_tile(tile)
-        channels = self.operand_shape(1)[1]
+        channels = self.group_channels
         first = group_ranges[0][0] * channels
         count = len(group_ranges) * channels
         if len(group_ranges) == 1:
@@ -519,7 +586,7 @@ class ConvOp(SlidingOp, ContractionOp):
         per_group = self.operand_shape(1)[0] // self.group_count
         channels = tile.sizes[2 + self.spatial]
         whole_groups = all(size == per_group for _, _, size in group_ranges)
-        if len(group_ranges) == 1 or (whole_groups and channels == self.operand_shape(1)[1]):
+        if len(group_ranges) == 1 or (whole_groups and channels == self.group_channels):
             return (self._tile_conv(x, w, len(group_ranges)),)
         # The tile touches groups partly: one convolution for each, joined along the output channels.
         from .movement import ConcatOp
@@ -527,7 +594,7 @@ class ConvOp(SlidingOp, ContractionOp):
         ops: list[Operation] = []
         parts: list[SSAValue] = []
         x_shape, w_shape = shape_of(x), shape_of(w)
-        group_channels = self.operand_shape(1)[1]
+        group_channels = self.group_channels
         for number, (_, first, size) in enumerate(group_ranges):
             start = number * group_channels + tile.offsets[2 + self.spatial]
             x_part = channels_of(x, 1, start, channels, x_shape)
@@ -561,9 +628,11 @@ class ConvOp(SlidingOp, ContractionOp):
             return shape
         # Tiles that do not follow the groups' limits touch one more of them, depending on where they lie.
         touched = min(self.group_count, (size - 1) // per_group + 2)
-        return (shape[0], max(shape[1], touched * self.operand_shape(1)[1]), *shape[2:])
+        return (shape[0], max(shape[1], touched * self.group_channels), *shape[2:])
 
     def may_split(self, dim: int, parts: int) -> bool:
+        if dim == 2 + self.spatial and held_in(self.weights) == 2:
+            return not cuts_pairs(self.group_channels, parts)
         # Tiles of output channels hold whole groups, or lie in one.
         per_group = self.operand_shape(1)[0] // self.group_count
         if dim != 1 or self.group_count == 1 or per_group == 1:

@@ -2,7 +2,8 @@
 Reference semantics: `evaluate(op, operands)` computes any `dataflow` operation with numpy.
 
 Folding, the interpreter and the tests of the tiling interface all use this one function. Arrays are in *storage form*
-(bf16 as uint16 bit patterns, i1 as bool); operations that compute widen bf16 to f32 and round the result once.
+(bf16 as uint16 bit patterns, i1 as bool, pairs of 4-bit integers as bytes); operations that compute widen bf16 to f32
+and round the result once.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from .base import ComputedOp, DataflowOp
 from .constants import Array, array_of, narrow_bf16, numpy_type, widen_bf16
 from .contraction import ConvOp, MatmulOp
 from .elementwise import BitcastOp, CastOp, ElementwiseOp
-from .evaluate_contraction import evaluate_conv, evaluate_matmul, evaluate_partial_conv
+from .evaluate_contraction import evaluate_conv, evaluate_matmul, evaluate_partial_conv, unpacked
 from .evaluate_elementwise import cast_array, evaluate_elementwise
 from .evaluate_movement import evaluate_movement
 from .evaluate_reduction import evaluate_arg_reduce, evaluate_cumsum, evaluate_reduce, evaluate_reduce_window
@@ -58,6 +59,8 @@ def evaluate(op: DataflowOp, operands: Sequence[Array]) -> Array:
                 widen_bf16(array) if element_of(value) == bf16 else array
                 for value, array in zip(op.operands, operands, strict=True)
             ]
+            if isinstance(op, MatmulOp | ConvOp | PartialConvOp):
+                wide = unpacked(op, wide)
             with np.errstate(all="ignore"):
                 return _compute(op, wide)
         case _:

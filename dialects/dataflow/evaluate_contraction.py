@@ -7,10 +7,24 @@ import math
 
 import numpy as np
 
+from ...formats.pairs import unpack_pairs
 from .base import ints
 from .constants import Array
-from .contraction import ConvOp, MatmulOp
+from .contraction import ConvOp, MatmulOp, narrow_pairs
 from .partial_conv import PartialConvOp
+
+
+def unpacked(op: MatmulOp | ConvOp | PartialConvOp, operands: list[Array]) -> list[Array]:
+    """The operands, of pairs of 4-bit integers the integers."""
+    narrow = narrow_pairs(op)
+    if narrow is None:
+        return operands
+    axis, size = 1, op.operand_shape(0)[1]
+    if isinstance(op, ConvOp):
+        size = op.group_channels
+    elif isinstance(op, MatmulOp):
+        axis, size = op.inner_axis(narrow), op.operand_shape(1 - narrow)[op.inner_axis(1 - narrow)]
+    return [unpack_pairs(one, axis, size) if index == narrow else one for index, one in enumerate(operands)]
 
 
 def multiply(a: Array, b: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
     I64,
@@ -103,6 +103,7 @@ class SliceOp(MovementOp):
     """
 
     name = "dataflow.slice"
+    TAKES_PAIRS: ClassVar[bool] = True
     operand = operand_def(Tensor)
     starts = prop_def(DenseArrayBase.constr(I64))
     sizes = prop_def(DenseArrayBase.constr(I64))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import I64, IntegerAttr
 from xdsl.ir import Operation, SSAValue
@@ -15,7 +16,10 @@ from .contraction import (
     ConvOp,
     channels_of,
     cost_with_widening,
+    cuts_pairs,
+    held_in,
     padded_windows,
+    pairs_of_slice,
     scratch_of_widening,
     widened,
 )
@@ -40,6 +44,7 @@ class PartialConvOp(SlidingOp, TiledOp):
     """
 
     name = "dataflow.partial_conv"
+    TAKES_PAIRS: ClassVar[bool] = True
     operand = operand_def(Tensor)
     weights = operand_def(Tensor)
     parts = prop_def(IntegerAttr[I64])
@@ -97,6 +102,8 @@ class PartialConvOp(SlidingOp, TiledOp):
             raise VerifyException(f"the operand has {images} images: expected 1")
         if parts < 1 or channels % parts:
             raise VerifyException(f"parts = {parts} should be a positive divisor of the {channels} input channels")
+        if held_in(weights) == 2 and parts > 1 and channels // parts % 2:
+            raise VerifyException(f"parts of {channels // parts} input channels cut pairs of them")
         return tensor(whole.element_type, (parts, *whole.get_shape()[1:]))
 
     def expected_type(self) -> Tensor:
@@ -111,7 +118,7 @@ class PartialConvOp(SlidingOp, TiledOp):
     @property
     def part_channels(self) -> int:
         """Input channels of a part."""
-        return self.operand_shape(1)[1] // self.part_count
+        return self.operand_shape(0)[1] // self.part_count
 
     @property
     def spatial(self) -> int:
@@ -140,6 +147,8 @@ class PartialConvOp(SlidingOp, TiledOp):
         first, count = self.channels_of_tile(tile)
         kernel = 3 + self.spatial
         if index == 1:
+            if held_in(self.weights) == 2:
+                first, count = pairs_of_slice(first, count)
             offsets = (tile.offsets[1], first, *tile.offsets[kernel:])
             return OperandSlice.of(Box(offsets, (tile.sizes[1], count, *tile.sizes[kernel:])))
         space = padded_windows(self, tile)
@@ -151,6 +160,15 @@ class PartialConvOp(SlidingOp, TiledOp):
         kept = 2 + self.spatial
         return Box(tile.offsets[:kept], tile.sizes[:kept])
 
+    def may_split(self, dim: int, parts: int) -> bool:
+        channels = dim == 2 + self.spatial and held_in(self.weights) == 2
+        return not channels or not cuts_pairs(self.part_channels, parts)
+
+    def part_of_weights(self, number: int, channels: int) -> tuple[int, int]:
+        """(First, size) along the axis of channels of so many of a part."""
+        first = number * self.part_channels
+        return pairs_of_slice(first, channels) if held_in(self.weights) == 2 else (first, channels)
+
     def build_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Sequence[Operation]:
         from .movement import ConcatOp
 
@@ -159,9 +177,8 @@ class PartialConvOp(SlidingOp, TiledOp):
         ops: list[Operation] = []
         parts: list[SSAValue] = []
         for number in range(tile.sizes[0]):
-            x_part, w_part = (
-                channels_of(value, 1, number * self.part_channels, channels, shape_of(value)) for value in (x, w)
-            )
+            x_part = channels_of(x, 1, number * self.part_channels, channels, shape_of(x))
+            w_part = channels_of(w, 1, *self.part_of_weights(number, channels), shape_of(w))
             conv = ConvOp(
                 x_part.results[0], w_part.results[0], strides=ints(self.strides), dilations=ints(self.dilations),
                 result_element=tensor_of(self.result).element_type,

@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..reference import ReferenceOp, parse_reference, reference_properties
 from .base import DataflowOp
-from .types import Tensor, is_float, tensor_bytes, tensor_of, verify_tensor
+from .types import Tensor, is_float, is_pair, tensor_bytes, tensor_of, verify_tensor
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,6 +68,8 @@ class ConstantOp(DataflowOp):
     def expected_type(self) -> Tensor:
         value = cast(Dense, self.value)
         type = verify_tensor(value.get_type(), "value")
+        if is_pair(type.element_type):
+            raise VerifyException(f"value has type {type}: pairs of 4-bit integers are weights, not constants")
         given = len(value.data.data)
         if given != tensor_bytes(type):
             raise VerifyException(f"value has {given} bytes: expected {tensor_bytes(type)} for {type}")
@@ -132,6 +134,7 @@ class WeightOp(DataflowOp, ReferenceOp):
     """
 
     name = "dataflow.weight"
+    TAKES_PAIRS: ClassVar[bool] = True
     sym_name = prop_def(SymbolNameConstraint())
     result = result_def(Tensor)
     traits = traits_def(ConstantLike())

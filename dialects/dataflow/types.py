@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     NoneAttr,
     Signedness,
     TensorType,
+    VectorType,
     bf16,
     f16,
     f32,
@@ -43,6 +44,13 @@ ui16 = IntegerType(16, Signedness.UNSIGNED)
 ui32 = IntegerType(32, Signedness.UNSIGNED)
 ui64 = IntegerType(64, Signedness.UNSIGNED)
 
+i4_pair: Attribute = VectorType(IntegerType(4), [2])
+ui4_pair: Attribute = VectorType(IntegerType(4, Signedness.UNSIGNED), [2])
+"""
+Two integers of 4 bits in a byte, the first one in the low bits: neighbours along the axis that a contraction sums over.
+Of an odd number of integers the last pair has a second one that nobody reads.
+"""
+
 DTYPE_CODES: dict[Attribute, int] = {
     f32: 0,
     f16: 1,
@@ -57,11 +65,16 @@ DTYPE_CODES: dict[Attribute, int] = {
     i64: 10,
     ui64: 11,
     i1: 12,
+    i4_pair: 4,
+    ui4_pair: 5,
 }
-"""Number of each element type in instructions and executables."""
+"""
+Number of each element type in instructions and executables. Pairs of 4-bit integers are bytes there, with the sign that
+the integers in them have.
+"""
 
-ELEMENT_TYPES: tuple[Attribute, ...] = tuple(DTYPE_CODES)
-"""Element type of each number (the inverse of `DTYPE_CODES`)."""
+ELEMENT_TYPES: tuple[Attribute, ...] = tuple(DTYPE_CODES)[:13]
+"""Element type of each number."""
 
 _BYTES = (4, 2, 2, 8, 1, 1, 2, 2, 4, 4, 8, 8, 1)
 
@@ -69,6 +82,11 @@ _BYTES = (4, 2, 2, 8, 1, 1, 2, 2, 4, 4, 8, 8, 1)
 def is_float(element_type: Attribute) -> bool:
     """Whether this is one of f16, bf16, f32, f64."""
     return isinstance(element_type, Float16Type | BFloat16Type | Float32Type | Float64Type)
+
+
+def is_pair(element_type: Attribute) -> bool:
+    """Whether each element is two integers of 4 bits."""
+    return element_type in (i4_pair, ui4_pair)
 
 
 def is_bool(element_type: Attribute) -> bool:
@@ -187,7 +205,7 @@ def verify_tensor(type: Attribute, what: str) -> Tensor:
     if tensor_type.element_type not in DTYPE_CODES:
         raise VerifyException(
             f"{what} has element type {tensor_type.element_type}: expected one of "
-            + ", ".join(str(known) for known in ELEMENT_TYPES)
+            + ", ".join(str(known) for known in DTYPE_CODES)
         )
     if (problem := size_problem(tensor_type.get_shape(), element_bytes(tensor_type.element_type))) is not None:
         raise VerifyException(f"{what}: {problem}")

@@ -14,7 +14,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from ..dataflow.types import DTYPE_CODES, ELEMENT_TYPES, element_bytes
+from ..dataflow.types import DTYPE_CODES, element_bytes
 
 
 class Space(StrEnum):
@@ -111,7 +111,7 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
     def check(shape: Sequence[int], element_type: Attribute, offset: int | None) -> str | None:
         """What is wrong with these parameters taken together, or None."""
         if element_type not in DTYPE_CODES:
-            return f"element type {element_type}: expected one of {', '.join(map(str, ELEMENT_TYPES))}"
+            return f"element type {element_type}: expected one of {', '.join(map(str, DTYPE_CODES))}"
         if any(size < 0 for size in shape):
             return f"shape {'x'.join('?' if size < 0 else str(size) for size in shape)}: expected static sizes"
         if offset is not None and (offset < 0 or offset % element_bytes(element_type)):

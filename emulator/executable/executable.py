@@ -162,7 +162,7 @@ def to_bytes(exe: Executable) -> bytes:
 
 
 def from_bytes(data: bytes | bytearray | memoryview, location: str = "executable") -> Executable:
-    """Read `.mlx` bytes, without copying words or weights; `location` names them in errors. Raises InputError."""
+    """Read `.mlx` bytes, without copying weights; `location` names them in errors. Raises InputError."""
     from .file import decode
 
     return decode(data, location)
@@ -177,7 +177,7 @@ def write_executable(exe: Executable, path: str | Path) -> None:
 
 
 def read_executable(path: str | Path) -> Executable:
-    """Read the `.mlx` file at `path`; words and weights stay in the file (memory-mapped). Raises InputError."""
+    """Read the `.mlx` file at `path`; weights stay in the file (memory-mapped). Raises InputError."""
     from .file import decode, map_file
 
     return decode(map_file(path), str(path))

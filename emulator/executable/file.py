@@ -2,12 +2,15 @@
 Executables as `.mlx` files: an ELF64 file with one section per part, and a checksum over all of it.
 
     .note.meshloom   checksum, versions, chip (JSON), its fingerprint, notes (JSON)
-    .text.NAME       one a program, a segment at (number << 32): counts, name, words, descriptors, parameters
+    .words           the distinct words of all programs, in the order of their first appearance
+    .descs           the distinct access descriptors, likewise
+    .text.NAME       one a program, a segment at (number << 32): counts, name, numbers of its words among `.words` and
+                     of its descriptors among `.descs` (of 16 bits, or of 32 where these are too few), parameters
     .controller      the controller's words
     .core_sets       their number, then a bit a core, rows padded to bytes
     .launches        their number, then each: program of every core, all parameter values
     .tensors         the tensor table
-    .debug.sources   per word of all programs the index of its source name
+    .debug.sources   per program runs of words with the same source: its index among the names, number of words
     .debug.names     the source names
     .weights         a segment; its address is that in DRAM, with bit 60 set
     .host_weights    weights that stay in host memory till the controller copies them; an address there, with bit 61 set
@@ -41,9 +44,9 @@ from ...support.input_files import open_regular
 from .check import check_executable
 from .elf import NOTE, Section, find_sections, lay_out, pack_note, read_notes
 from .executable import Executable, as_view
-from .sections import PARTS, decode_program, encode_program
+from .sections import PARTS, ProgramTables, encode_programs
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 OWNER = "Meshloom"
 CHECKSUM, VERSION, CHIP, FINGERPRINT, NOTES = 1, 2, 3, 4, 5
 """Kinds of notes."""
@@ -81,10 +84,14 @@ def _normal(exe: Executable) -> Executable:
 def _chunks(exe: Executable) -> list[bytes | memoryview]:
     contents = [_notes(exe, bytes(_CHECKSUM_BYTES))]
     sections = [Section(".note.meshloom", len(contents[0]), 4, NOTE)]
-    for number, program in enumerate(exe.programs):
-        blob = encode_program(program)
+    tables, texts = encode_programs(exe.programs)
+    for name, table in (".words", tables.words), (".descs", tables.descs):
+        blob = table.tobytes()
+        sections.append(Section(name, len(blob), 32))
+        contents.append(blob)
+    for number, (program, blob) in enumerate(zip(exe.programs, texts, strict=True)):
         name = ".text." + re.sub(r"[^A-Za-z0-9_.-]", "_", program.name)[:100]
-        sections.append(Section(name, len(blob), 32, address=(number + 1) << 32, executable=True))
+        sections.append(Section(name, len(blob), 4, address=(number + 1) << 32, executable=True))
         contents.append(blob)
     for part in PARTS:
         blob = part.encode(exe)
@@ -139,7 +146,7 @@ def map_file(path: str | Path) -> memoryview:
 
 
 def decode(data: bytes | bytearray | memoryview, location: str) -> Executable:
-    """Read and check; words and weights of the result share `data`. Raises InputError naming `location`."""
+    """Read and check; weights of the result share `data`. Raises InputError naming `location`."""
     data = memoryview(data).cast("B")
     sections = find_sections(data, location)
     parts = {name: content for name, content in sections if not name.startswith(".text.")}
@@ -157,8 +164,9 @@ def decode(data: bytes | bytearray | memoryview, location: str) -> Executable:
         )
     weights, held = _part(parts, ".weights", location), _part(parts, ".host_weights", location)
     chip = _read_chip(notes[CHIP], location)
+    tables = ProgramTables.read(_part(parts, ".words", location), _part(parts, ".descs", location), location)
     exe = Executable(
-        chip, [], [decode_program(text, location) for text in texts], [], np.zeros((0, chip.cores), np.bool_),
+        chip, [], [tables.program(text, location) for text in texts], [], np.zeros((0, chip.cores), np.bool_),
         np.zeros(0), np.frombuffer(weights, np.uint8), weights_address, dram_used, [],
         _read_notes(notes[NOTES], location), np.frombuffer(held, np.uint8), host_address, host_used,
     )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from ...dialects.coreasm.encoding import DESC, WORD
 from ...support.errors import InputError
 from .executable import ROLES, Executable, Launch, Program, TensorInfo
+from .shared_rows import number_type, runs_of, share_rows
 
 _PROGRAM = struct.Struct("<IIII")
 _TENSOR = struct.Struct("<BBHIqqq")
-_ALIGN = 32
+_ALIGN = 4
 
 
 class Cursor:
@@ -64,25 +65,59 @@ class Cursor:
 _U4, _I4 = np.dtype("<u4"), np.dtype("<i4")
 
 
-def encode_program(program: Program) -> bytes:
-    """Counts, name, then aligned: words, descriptors, parameters."""
-    name = program.name.encode()
-    head = _PROGRAM.pack(len(program.words), len(program.descs), len(program.params), len(name)) + name
-    params = np.ascontiguousarray(program.params, _U4).tobytes()
-    return b"".join((head, bytes(-len(head) % _ALIGN), program.words.tobytes(), program.descs.tobytes(), params))
+@dataclass(frozen=True)
+class ProgramTables:
+    """What the programs of an executable have in common: each distinct word and access descriptor once."""
+
+    words: NDArray[Any]
+    """WORD"""
+    descs: NDArray[Any]
+    """DESC"""
+
+    @staticmethod
+    def read(words: memoryview, descs: memoryview, location: str) -> ProgramTables:
+        """Those of two sections."""
+        tables: list[NDArray[Any]] = []
+        for data, dtype in ((words, WORD), (descs, DESC)):
+            cursor = Cursor(data, "the table of words or of access descriptors", location)
+            tables.append(cursor.array(dtype, len(data) // dtype.itemsize))
+            cursor.end()
+        words_table, descs_table = tables
+        return ProgramTables(words_table, descs_table)
+
+    def program(self, data: memoryview, location: str) -> Program:
+        """The inverse of what `encode_programs` makes of a program; sources come from another section."""
+        cursor = Cursor(data, "a program", location)
+        words, descs, params, name_bytes = _PROGRAM.unpack(cursor.take(_PROGRAM.size))
+        name = cursor.text(name_bytes)
+        found: list[NDArray[Any]] = []
+        for table, count in ((self.words, words), (self.descs, descs)):
+            cursor.align(_ALIGN)
+            numbers = cursor.array(number_type(len(table)), count)
+            if (numbers >= len(table)).any():
+                raise cursor.fail()
+            found.append(table[numbers])
+        cursor.align(_ALIGN)
+        program = Program(name, found[0], found[1], cursor.array(_U4, 2 * params).reshape(-1, 2))
+        cursor.end()
+        return program
 
 
-def decode_program(data: memoryview, location: str) -> Program:
-    """The inverse of `encode_program`; sources come from another section."""
-    cursor = Cursor(data, "a program", location)
-    words, descs, params, name_bytes = _PROGRAM.unpack(cursor.take(_PROGRAM.size))
-    name = cursor.text(name_bytes)
-    cursor.align(_ALIGN)
-    program = Program(
-        name, cursor.array(WORD, words), cursor.array(DESC, descs), cursor.array(_U4, 2 * params).reshape(-1, 2)
-    )
-    cursor.end()
-    return program
+def encode_programs(programs: Sequence[Program]) -> tuple[ProgramTables, list[bytes]]:
+    """
+    The tables, and of each program counts and name, then aligned: numbers of its words, numbers of its descriptors,
+    parameters.
+    """
+    words, words_of = share_rows([program.words for program in programs], WORD)
+    descs, descs_of = share_rows([program.descs for program in programs], DESC)
+    found: list[bytes] = []
+    for program, *numbers in zip(programs, words_of, descs_of, strict=True):
+        name = program.name.encode()
+        head = _PROGRAM.pack(len(program.words), len(program.descs), len(program.params), len(name)) + name
+        params = np.ascontiguousarray(program.params, _U4).tobytes()
+        aligned = [one + bytes(-len(one) % _ALIGN) for one in (head, *(part.tobytes() for part in numbers))]
+        found.append(b"".join((*aligned, params)))
+    return ProgramTables(words, descs), found
 
 
 @dataclass(frozen=True)
@@ -162,13 +197,17 @@ def _decode_tensors(data: memoryview, exe: Executable, location: str) -> None:
 
 
 def _encode_sources(exe: Executable) -> bytes:
-    return b"".join(np.ascontiguousarray(p.sources, _U4).tobytes() for p in exe.programs)
+    runs = [runs_of(np.ascontiguousarray(p.sources, _U4)) for p in exe.programs]
+    return b"".join(struct.pack("<I", len(one)) + one.tobytes() for one in runs)
 
 
 def _decode_sources(data: memoryview, exe: Executable, location: str) -> None:
     cursor = Cursor(data, "the table of sources", location)
     for program in exe.programs:
-        program.sources = cursor.array(_U4, len(program.words))
+        runs = cursor.array(_U4, 2 * cursor.number()).reshape(-1, 2)
+        if int(runs[:, 1].sum(dtype=np.uint64)) != len(program.words):
+            raise cursor.fail()
+        program.sources = np.repeat(runs[:, 0], runs[:, 1])
     cursor.end()
 
 

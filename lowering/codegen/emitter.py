@@ -18,6 +18,7 @@ from .instruction_plans import (
     Prepared,
     plan_contraction,
     plan_copy,
+    plan_dot_of_bytes,
     plan_elementwise,
     plan_encoded,
     plan_fill,
@@ -136,6 +137,23 @@ class Emitter(BlockEmitter):
         first = again if accumulate else OPCODE["dot"]
         self._issue(prepared, first, again, a.dtype | out.dtype << 4, prepared.counts[1], [out, a, b])
 
+    def dot_of_bytes(
+        self, name: str, out: View, a: View, b: View, groups: tuple[int, int, int, int], accumulate: bool = False
+    ) -> None:
+        """
+        As `matmul` on the vector unit, where one of A and B is bytes: their integers (`name`: byte) or those in half of
+        their bits (low4, high4).
+        """
+        if 0 in out.shape:
+            return
+        key = ("dot of bytes", groups, out.shape, out.strides, a.shape, a.strides, b.shape, b.strides)
+        prepared = self._planned(key, plan_dot_of_bytes, self.chip, out, a, b, groups)
+        again = OPCODE[f"dot.{name}.acc"]
+        first = again if accumulate else OPCODE[f"dot.{name}"]
+        if prepared.swapped:
+            a, b = b, a
+        self._issue(prepared, first, again, a.dtype | b.dtype << 4, prepared.counts[1], [out, a, b])
+
     def iota(self, out: View, start: int, step: int) -> None:
         """D[i] = start + step * i in row-major order of D, which has at most five dimensions of size above 1."""
         if 0 in out.shape:
@@ -157,6 +175,7 @@ class Emitter(BlockEmitter):
         groups: tuple[int, int, int, int],
         accumulate: bool = False,
         nonzero: Nonzero = ALL_NONZERO,
+        widening: int = 0,
     ) -> None:
         """
         D[b, m, n] = (or, accumulating, +=) sum over k of A[b, m, k] * B[b, k, n]; `groups`: dimensions of batch, m, k
@@ -164,7 +183,8 @@ class Emitter(BlockEmitter):
 
         Runs on the unit and with the roles that the chip's costs favour; element types that the matrix unit does not
         take run on the vector unit. An operand that does not depend on a batch dimension has stride 0 there. `nonzero`
-        is the expected share of elements of A that are not zero; the others may be skipped.
+        is the expected share of elements of A that are not zero; the others may be skipped. `widening`: cycles that the
+        vector unit takes for the next operand meanwhile.
         """
         if 0 in out.shape:
             return
@@ -173,8 +193,8 @@ class Emitter(BlockEmitter):
                 self.fill(out, 0)
             return
         types = (a.dtype, b.dtype, out.dtype)
-        key = ("mm", groups, types, nonzero, out.shape, out.strides, a.shape, a.strides, b.strides)
-        prepared = self._planned(key, plan_contraction, self.chip, out, a, b, groups, nonzero)
+        key = ("mm", groups, types, nonzero, widening, out.shape, out.strides, a.shape, a.strides, b.strides)
+        prepared = self._planned(key, plan_contraction, self.chip, out, a, b, groups, nonzero, widening)
         if prepared.vector:
             self._dot(prepared, out, a, b, accumulate)
             return

@@ -172,19 +172,17 @@ def plan_contraction(
     b: View,
     groups: tuple[int, int, int, int],
     nonzero: Nonzero = ALL_NONZERO,
+    widening: int = 0,
 ) -> Prepared:
     """D[b, m, n] = sum over k of A[b, m, k] * B[b, k, n], by the cheapest of four ways.
 
     These are the matrix unit with A streamed and B held, the other way round, the first of these without the zeros of A
     (a share of about `nonzero` is left), and (where the matrix unit does not take the types, or is slower) the vector
-    unit. Batch dimensions along which an operand does not move belong to m or n.
+    unit. Batch dimensions along which an operand does not move belong to m or n. `widening`: cycles that the vector
+    unit takes for the next operand meanwhile.
     """
     dims = _contraction_dims(out, a, b, groups)
-    dot = plan_access(
-        [Dim(dim.size, 1 if dim.group == _K else 0, dim.strides) for dim in dims],
-        DOT,
-        lambda extents: one_pass(chip, extents[0] * extents[1], a.dtype),
-    )
+    dot = _plan_dot(chip, dims, a.dtype)
     if not matrix_types(a.dtype, out.dtype) or a.dtype != b.dtype:
         return prepare(dot)._replace(vector=True)
 
@@ -213,9 +211,26 @@ def plan_contraction(
         skipping = plan_access(dims, _MATMUL, without_zeros)
         if skipping.cost < best.cost and (a.dtype or out.dtype or skipping.cost < dot.cost):
             return prepare(skipping)._replace(skipping=without_zeros(skipping.extents))
-    if a.dtype == 0 and out.dtype == 0 and dot.cost < best.cost:
+    if a.dtype == 0 and out.dtype == 0 and dot.cost + widening < max(best.cost, widening):
         return prepare(dot)._replace(vector=True)
     return prepare(best)._replace(swapped=is_swapped)
+
+
+def plan_dot_of_bytes(chip: Chip, out: View, a: View, b: View, groups: tuple[int, int, int, int]) -> Prepared:
+    """The same by sums of products of the vector unit in the type of `out`; `swapped` where A is the bytes."""
+    dims = _contraction_dims(out, a, b, groups)
+    swapped = a.item_bytes < b.item_bytes
+    if swapped:
+        dims = [Dim(dim.size, dim.group, (dim.strides[0], dim.strides[2], dim.strides[1])) for dim in dims]
+    return prepare(_plan_dot(chip, dims, out.dtype))._replace(vector=True, swapped=swapped)
+
+
+def _plan_dot(chip: Chip, dims: Sequence[Dim], dtype: int) -> Plan:
+    return plan_access(
+        [Dim(dim.size, 1 if dim.group == _K else 0, dim.strides) for dim in dims],
+        DOT,
+        lambda extents: one_pass(chip, extents[0] * extents[1], dtype),
+    )
 
 
 def bytes_reached(view: View) -> int:

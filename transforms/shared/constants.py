@@ -13,7 +13,7 @@ from ...dialects.dataflow import BroadcastOp, ConstantOp, ReshapeOp, WeightOp
 from ...dialects.dataflow.constants import attribute_of, narrow_bf16, numpy_type, widen_bf16
 from ...dialects.dataflow.evaluate import evaluate
 from ...dialects.dataflow.sources import LARGEST_CONSTANT
-from ...dialects.dataflow.types import Tensor, element_of, shape_of, tensor
+from ...dialects.dataflow.types import Tensor, element_of, is_pair, shape_of, tensor
 from ...formats.weights import STORE, WeightRef
 
 Array: TypeAlias = NDArray[Any]
@@ -46,15 +46,15 @@ def source_name(source: ConstantOp | WeightOp) -> str:
 
 def constant_array(value: SSAValue) -> Array | None:
     """
-    The elements of a constant value in storage form, None for other values. Broadcast values may be returned
-    unbroadcast (sizes 1 stand for any), but always with the value's rank.
+    The elements of a constant value in storage form, None for other values and for pairs of 4-bit integers. Broadcast
+    values may be returned unbroadcast (sizes 1 stand for any), but always with the value's rank.
 
     Raises InputError if the file of a weight is missing or has changed.
     """
     owner = value.owner
     match owner:
         case ConstantOp() | WeightOp():
-            return evaluate(owner, ())
+            return None if is_pair(element_of(value)) else evaluate(owner, ())
         case BroadcastOp():
             inner = constant_array(owner.operand)
             return None if inner is None else inner.reshape((1,) * (len(shape_of(value)) - inner.ndim) + inner.shape)
@@ -90,7 +90,7 @@ def largest_finite(element: Attribute) -> float:
 
 def source_of(array: Array, element: Attribute, name: str) -> Operation:
     """A constant or, if it is large, a weight of this name whose bytes this process holds."""
-    if array.nbytes <= LARGEST_CONSTANT:
+    if array.nbytes <= LARGEST_CONSTANT and not is_pair(element):
         return ConstantOp(attribute_of(array, element))
     return weight_of(STORE.put(array), tensor(element, array.shape), name)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ....formats.pairs import high_of, low_of
 from ...machine.errors import Fault
 from ...machine.memory import BOOL, COMPUTE, STORAGE, Array, Bytes, Geometry, coalesce, is_float, store
 from .base import Access, Decoded, Instruction, check_types, reader, same_shape, write
@@ -14,6 +16,14 @@ _FEW = 64
 """Up to so many points of a window, whole-array operations per point beat numpy's reduction over tiny axes."""
 
 _COMBINE: dict[str, np.ufunc] = {"sum": np.add, "max": np.maximum, "min": np.minimum, "prod": np.multiply}
+
+
+OF_BYTES: dict[str, Callable[[Array], Array]] = {
+    "dot.byte": lambda x: x,
+    "dot.low4": low_of,
+    "dot.high4": high_of,
+}
+"""What each of the sums of products with bytes takes of a byte."""
 
 
 def _kept_and_reduced(ins: Instruction, slots: tuple[int, ...]) -> tuple[Geometry, list[Geometry], list[Geometry]]:
@@ -104,6 +114,33 @@ def arg_reduce(ins: Instruction) -> Decoded:
         write(sram, a0, target, result, np.asarray(find(values, axis=-1)))
 
     return Decoded(step, _accesses(ins, result, (1,), accumulate=False))
+
+
+def dot_of_bytes(ins: Instruction) -> Decoded:
+    """D = sum over the trailing dimensions of A * B, of which B is bytes, or the integers in half of their bits."""
+    name, accumulate = ins.mnemonic.removesuffix(".acc"), ins.mnemonic.endswith(".acc")
+    code, factors = ins.source_type, ins.result_type
+    check_types(code, factors)
+    kind = COMPUTE[code]
+    target, kept, window = _kept_and_reduced(ins, (1, 2))
+    old = reader(target, code)
+    a, b = (
+        reader(Geometry(k.shape + w.shape, k.strides + w.strides), of)
+        for k, w, of in zip(kept, window, (code, factors), strict=True)
+    )
+    axes = tuple(range(len(kept[0].shape), len(kept[0].shape) + len(window[0].shape)))
+    taken = OF_BYTES[name]
+    accesses = (
+        Access(0, ins.operand(0), STORAGE[code].itemsize, write=True, reads_too=accumulate),
+        Access(1, ins.operand(1), STORAGE[code].itemsize, write=False),
+        Access(2, ins.operand(2), STORAGE[factors].itemsize, write=False),
+    )
+
+    def step(sram: Bytes, dram: Bytes, a0: int, a1: int, a2: int, a3: int) -> None:
+        values: Array = np.multiply(a(sram, a1), taken(b(sram, a2)), dtype=kind).sum(axis=axes, dtype=kind)
+        write(sram, a0, target, code, old(sram, a0) + values if accumulate else np.asarray(values))
+
+    return Decoded(step, accesses)
 
 
 def dot(ins: Instruction) -> Decoded:

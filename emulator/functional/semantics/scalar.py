@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
+from ....formats.pairs import high_of, low_of
 from ...machine.memory import Array
 
 Function: TypeAlias = Callable[..., Array]
@@ -113,6 +114,8 @@ UNARY: dict[str, Function] = {
     "isnan": np.isnan,
     "isinf": np.isinf,
     "relu": _relu,
+    "low4": low_of,
+    "high4": high_of,
 }
 """The vector unit's functions of one operand, on its arithmetic type."""
 

@@ -11,7 +11,7 @@ from .base import Decoded, Instruction
 from .elementwise import binary, cumsum, fma, iota, quantize, select, unary
 from .matmul import matmul
 from .move import copy, fill, gather, scatter
-from .reduce import arg_reduce, dot, reduce
+from .reduce import OF_BYTES, arg_reduce, dot, dot_of_bytes, reduce
 from .scalar import BINARY, UNARY
 
 
@@ -35,6 +35,7 @@ SEMANTICS: dict[str, Callable[[Instruction], Decoded]] = {
     **{f"reduce.{kind}{acc}": reduce for kind in ("sum", "max", "min", "prod") for acc in ("", ".acc")},
     "reduce.argmax": arg_reduce,
     "reduce.argmin": arg_reduce,
+    **{f"{name}{acc}": dot_of_bytes for name in OF_BYTES for acc in ("", ".acc")},
     "dot": dot,
     "dot.acc": dot,
     "iota": iota,

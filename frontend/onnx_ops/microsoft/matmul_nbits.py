@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...blocked_products import BlockedWeights, blocked_matmul
 from ...builder import Builder
-from ...builder_values import SMALL
 from ...node import Node
-from ...tensors import FLOAT32, NodeError, Tensor, known
+from ...tensors import FLOAT32, NodeError, Tensor
 from ...wide import in_f32
 from ..linear import matmul
 from . import microsoft_op
@@ -29,36 +29,28 @@ def matmul_nbits(node: Node) -> Tensor:
     b, depth, outputs = node.build, node.int("K"), node.int("N")
     blocks = -(-depth // block)
     weights = _unpacked(b, b.reshape(node[1], [outputs, blocks, block * bits // 8]), bits)
-    scales = b.reshape(node[2], [outputs, blocks, 1])
-    centred = b.sub(b.cast(weights, FLOAT32), _zero_points(node, bits, outputs, blocks))
-    narrow = _by_blocks(b, node[0], centred, b.cast(scales, FLOAT32))
-    if narrow is not None:
-        bias = node.get(5)
-        return narrow if bias is None else b.add(narrow, bias)
-    matrix = b.reshape(b.mul(centred, b.cast(scales, FLOAT32)), [outputs, blocks * block])
-    matrix = b.slice_axis(matrix, 1, 0, depth)
-    result = matmul(b, node[0], matrix, transpose_b=True)
+    scales = b.cast(b.reshape(node[2], [outputs, blocks, 1]), FLOAT32)
+    zero = _zero_points(node, bits, outputs, blocks)
+    result = _by_blocks(b, node[0], weights, zero, scales, depth)
+    if result is None:
+        matrix = b.mul(b.sub(b.cast(weights, FLOAT32), zero), scales)
+        matrix = b.slice_axis(b.reshape(matrix, [outputs, blocks * block]), 1, 0, depth)
+        result = matmul(b, node[0], matrix, transpose_b=True)
     bias = node.get(5)
     return result if bias is None else b.add(result, bias)
 
 
-def _by_blocks(b: Builder, x: Tensor, centred: Tensor, scales: Tensor) -> Tensor | None:
-    """
-    The product with weights that stay 8 bits wide: of each block of x with each of theirs, scaled and added up. None
-    where they are not known, few, or do not fit, or where there would be more products of blocks than weights.
-    """
-    outputs, blocks, block = centred.shape
-    rows = x.size // x.shape[-1] if x.rank and x.shape[-1] else 0
-    if centred.array is None or x.array is not None or x.dtype != FLOAT32 or centred.size <= SMALL or not rows:
+def _by_blocks(
+    b: Builder, x: Tensor, weights: Tensor, zero: Tensor | float, scales: Tensor, depth: int
+) -> Tensor | None:
+    """The product with weights [N, blocks, block] that are known and stay as narrow as they are; else None."""
+    zeros = zero.array if isinstance(zero, Tensor) else np.full(scales.shape, zero, np.float32)
+    if weights.array is None or scales.array is None or zeros is None:
         return None
-    if 4 * rows > 3 * block or np.abs(centred.array + 0.5).max() > 128 or np.any(centred.array % 1):
-        return None
-    matrix = b.reshape(x, [rows, x.shape[-1]])
-    matrix = b.pad(matrix, [0, 0], [0, blocks * block - x.shape[-1]])
-    parts = b.transpose(b.reshape(matrix, [rows, blocks, block]), [1, 0, 2])
-    weights = known(np.ascontiguousarray(centred.array.astype(np.int8).transpose(1, 0, 2)), name=centred.name)
-    products = b.mul(b.mixed_matmul(parts, weights, transpose_b=True), b.transpose(scales, [1, 2, 0]))
-    return b.reshape(b.reduce("sum", products, [0]), [*x.shape[:-1], outputs])
+    outputs, blocks, block = weights.shape
+    values = weights.array.reshape(outputs, blocks * block)[:, :depth].T
+    zeros, scale = (one.reshape(outputs, blocks).T for one in (zeros, scales.array))
+    return blocked_matmul(b, x, BlockedWeights(values, zeros, scale, block, weights.name))
 
 
 def _zero_points(node: Node, bits: int, outputs: int, blocks: int) -> Tensor | float:

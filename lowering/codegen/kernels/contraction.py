@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....dialects.dataflow.base import ints
-from ....dialects.dataflow.contraction import ConvOp, MatmulOp
+from ....dialects.dataflow.contraction import ConvOp, MatmulOp, held_in, narrow_pairs, pairs_of_slice
 from ....dialects.dataflow.partial_conv import PartialConvOp
 from ....dialects.sparse.panel_ops import PanelConvOp
 from ....formats.sparse.nonzero import ALL_NONZERO
@@ -22,7 +22,7 @@ def select_matmul(op: MatmulOp, tile: Tile) -> None:
     batch = tile.out.shape[:-2]
     a = a.broadcast_to((*batch, *a.shape[-2:]))
     b = b.broadcast_to((*batch, *b.shape[-2:]))
-    multiply(tile, tile.out, a, b, (len(batch), 1, 1, 1), op.expected)
+    multiply(tile, tile.out, a, b, (len(batch), 1, 1, 1), narrow_pairs(op), op.expected)
 
 
 def transposed(view: View) -> View:
@@ -37,17 +37,17 @@ def select_conv(op: ConvOp, tile: Tile) -> None:
     Groups are batch dimensions where the tile holds whole ones, otherwise one product each.
     """
     out, (x, w) = tile.out, tile.views
-    all_outputs, per_group = w_shape(op)
-    outputs = all_outputs // op.group_count
+    outputs, per_group = op.operand_shape(1)[0] // op.group_count, op.group_channels
     start, size = tile.box.offsets[1], tile.box.sizes[1]
     first = start // outputs
     count = (start + size - 1) // outputs - first + 1
     spatial = len(x.shape) - 2
+    channels = tile.box.sizes[2 + spatial]
     # with the channels of a group split as well, a slice that spans groups holds all channels of each
-    split = x.shape[1] != count * w.shape[1]
-    stride, skipped = (per_group, tile.box.offsets[2 + spatial]) if split else (w.shape[1], 0)
+    split = x.shape[1] != count * channels
+    stride, skipped = (per_group, tile.box.offsets[2 + spatial]) if split else (channels, 0)
     if count > 1 and start % outputs == 0 and size % outputs == 0:
-        groups = x.walk((count, *x.shape), (x.strides[1] * stride, *x.strides)).part(2, skipped, w.shape[1])
+        groups = x.walk((count, *x.shape), (x.strides[1] * stride, *x.strides)).part(2, skipped, channels)
         kernels = w.walk((count, outputs, *w.shape[1:]), (w.strides[0] * outputs, *w.strides))
         shape = (count, out.shape[0], outputs, *out.shape[2:])
         target = out.walk(shape, (out.strides[1] * outputs, *out.strides))
@@ -56,9 +56,9 @@ def select_conv(op: ConvOp, tile: Tile) -> None:
     for group in range(count):
         low = max(start, (first + group) * outputs)
         high = min(start + size, (first + group + 1) * outputs)
-        channels = x.part(1, group * stride + skipped, w.shape[1])
+        part = x.part(1, group * stride + skipped, channels)
         target = out.part(1, low - start, high - low)
-        _products(op, target, channels, w.part(0, low - start, high - low), 0, tile)
+        _products(op, target, part, w.part(0, low - start, high - low), 0, tile)
 
 
 def select_partial_conv(op: PartialConvOp, tile: Tile) -> None:
@@ -67,14 +67,8 @@ def select_partial_conv(op: PartialConvOp, tile: Tile) -> None:
     channels = tile.box.sizes[2 + op.spatial]
     for number in range(tile.box.sizes[0]):
         first = number * op.part_channels
-        x_part, w_part = x.part(1, first, channels), w.part(1, first, channels)
-        _products(op, out.part(0, number, 1), x_part, w_part, 0, tile)
-
-
-def w_shape(op: ConvOp) -> tuple[int, int]:
-    """Output channels and input channels per group of the whole operation."""
-    shape = op.operand_shape(1)
-    return shape[0], shape[1]
+        low, size = pairs_of_slice(first, channels) if held_in(op.weights) == 2 else (first, channels)
+        _products(op, out.part(0, number, 1), x.part(1, first, channels), w.part(1, low, size), 0, tile)
 
 
 def _products(op: ConvOp | PartialConvOp, out: View, x: View, w: View, batch: int, tile: Tile) -> None:
@@ -85,7 +79,7 @@ def _products(op: ConvOp | PartialConvOp, out: View, x: View, w: View, batch: in
     kernels = w.permute((*range(batch), *range(batch + 1, rank), batch))
     target = out.permute((*range(n + 1), *range(rank - spatial, rank), channel))
     nonzero = op.expected if isinstance(op, ConvOp) else ALL_NONZERO
-    multiply(tile, target, windows, kernels, (batch, 1 + spatial, 1 + spatial, 1), nonzero)
+    multiply(tile, target, windows, kernels, (batch, 1 + spatial, 1 + spatial, 1), narrow_pairs(op), nonzero)
 
 
 def windows_of(

@@ -178,7 +178,7 @@
 // -----
 
 %a, %b = "test.op"() : () -> (tensor<4x6xf32>, tensor<6x5xi16>)
-// expected-error@+1 {{operands have element types f32 and i16: expected equal ones, or a float and an integer of 8 bits}}
+// expected-error@+1 {{operands have element types f32 and i16: expected equal ones, a float and an integer of 8 bits, or one of these and pairs of 4 bits}}
 %c = dataflow.matmul %a, %b : (tensor<4x6xf32>, tensor<6x5xi16>) -> tensor<4x5xf32>
 
 // -----
@@ -216,3 +216,27 @@
 %a, %b = "test.op"() : () -> (tensor<4x6xi32>, tensor<6xf32>)
 // expected-error@+1 {{zero = 200 should be within the result's type, -128 to 127}}
 %c = dataflow.quantize %a, %b zero 200 : (tensor<4x6xi32>, tensor<6xf32>) -> tensor<4x6xi8>
+
+// -----
+
+func.func @main(%x: tensor<4x6xf32>, %w: tensor<4x8xvector<2xi4>>) -> tensor<4x8xf32> {
+  // expected-error@+1 {{operands have shapes [4, 6] and [4, 8]: K is 6 in one and 4 in the other}}
+  %y = dataflow.matmul %x, %w : (tensor<4x6xf32>, tensor<4x8xvector<2xi4>>) -> tensor<4x8xf32>
+  func.return %y : tensor<4x8xf32>
+}
+
+// -----
+
+func.func @main(%w: tensor<4x8xvector<2xi4>>) -> tensor<4x8xvector<2xi4>> {
+  // expected-error@+1 {{pairs are taken by contractions and slices}}
+  %y = dataflow.neg %w : (tensor<4x8xvector<2xi4>>) -> tensor<4x8xvector<2xi4>>
+  func.return %y : tensor<4x8xvector<2xi4>>
+}
+
+// -----
+
+func.func @main(%a: tensor<4x3xvector<2xi4>>, %b: tensor<6x8xvector<2xi4>>) -> tensor<4x8xi32> {
+  // expected-error@+1 {{or one of these and pairs of 4 bits}}
+  %y = dataflow.matmul %a, %b : (tensor<4x3xvector<2xi4>>, tensor<6x8xvector<2xi4>>) -> tensor<4x8xi32>
+  func.return %y : tensor<4x8xi32>
+}

@@ -1,4 +1,4 @@
-// Weights of 8 bits beside floats at every level: the cores widen them.
+// Weights of 8 bits beside floats at every level: the cores widen them, or multiply them as they are.
 
 // RUN: meshloom-opt %s -t 'interpret{inputs=iota}' | filecheck %s
 // RUN: meshloom-opt %s -p 'dataflow-to-manycore,manycore-tile{chip=tiny}' -t 'interpret{inputs=iota}' | filecheck %s
@@ -16,7 +16,7 @@
 // CHECK:      y: {{.*}} = {{\[\[}}339., 339., 339.]]
 
 // CODE: mov i8 -> f32
-// CODE: mov u8 -> f32
+// CODE: dot.byte f32 -> u8
 // SMALL: widens
 
 func.func @main(%x: tensor<1x4x6x6xf32> {dataflow.name = "x"}) -> (tensor<1x3xf32> {dataflow.name = "y"}) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import random
 import shutil
@@ -15,15 +16,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from meshloom.dialects.coreasm.isa import DESC, OPCODE, new_words
 from meshloom.emulator.executable.executable import (
     Executable,
+    Program,
     as_view,
     from_bytes,
+    idle_program,
     read_executable,
     source_name,
     to_bytes,
     write_executable,
 )
+from meshloom.emulator.executable.shared_rows import runs_of
 from meshloom.support.errors import InputError, MeshloomError
 
 Make = Callable[[], Executable]
@@ -67,7 +72,6 @@ def test_file_is_mapped_not_copied(sample: Make, tmp_path: Path) -> None:
     assert isinstance(exe.weights, np.ndarray)
     assert not exe.weights.flags.owndata
     assert not exe.weights.flags.writeable
-    assert not exe.programs[0].words.flags.owndata
     assert bytes(as_view(exe.weights)) == sample().weights
     assert list(tmp_path.iterdir()) == [path]
 
@@ -214,3 +218,25 @@ def test_same_bytes_in_another_process(sample: Make, tmp_path: Path) -> None:
         [sys.executable, "-c", code, str(path)], capture_output=True, check=True, env={"PYTHONHASHSEED": "5"}
     )
     assert done.stdout == path.read_bytes()
+
+
+def test_words_that_programs_share_are_in_the_file_once(sample: Make) -> None:
+    exe = sample()
+    words = new_words(301)
+    words["op"], words["imm"], words["addr"][:, 0] = OPCODE["li"], 1, range(301)
+    words[-1:] = idle_program().words
+    sizes = [len(to_bytes(exe))]
+    for number in range(3):
+        exe.programs.append(Program(f"copy{number}", words, np.zeros(0, DESC)))
+        sizes.append(len(to_bytes(exe)))
+    first, *more = np.diff(sizes)
+    assert first > words.nbytes
+    assert all(one < words.nbytes / 8 for one in more)
+    assert np.array_equal(from_bytes(to_bytes(exe)).programs[-1].words, words)
+
+
+@pytest.mark.parametrize("values", [[], [7], [7, 7, 7], [1, 2, 2, 1, 1]])
+def test_runs_of_sources(values: list[int]) -> None:
+    runs = runs_of(np.array(values, np.uint32))
+    assert np.repeat(runs[:, 0], runs[:, 1]).tolist() == values
+    assert len(runs) == sum(1 for _ in itertools.groupby(values))

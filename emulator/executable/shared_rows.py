@@ -1,0 +1,44 @@
+"""
+Tables of distinct rows: programs of different cores have most of their words and access descriptors in common, which a
+file holds once and names by number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_SHORT, _LONG = np.dtype("<u2"), np.dtype("<u4")
+
+
+def share_rows(tables: Sequence[NDArray[Any]], dtype: np.dtype[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
+    """
+    The distinct elements of tables of records, in the order of their first appearance; for each table the numbers of
+    its elements among these, as `number_type` has them.
+    """
+    rows = np.concatenate([np.zeros(0, dtype), *tables])
+    bytes_of = np.ascontiguousarray(rows).view(f"V{dtype.itemsize}")
+    _, first, which = np.unique(bytes_of, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    numbers = place[which.reshape(-1)].astype(number_type(len(order)))
+    ends = np.cumsum([len(table) for table in tables], dtype=np.int64)
+    return rows[first[order]], np.split(numbers, ends[:-1]) if len(tables) else []
+
+
+def number_type(rows: int) -> np.dtype[Any]:
+    """The type of numbers of so many rows: of 16 bits, or of 32 where these are too few."""
+    return _SHORT if rows <= 1 << 16 else _LONG
+
+
+def runs_of(values: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """[runs, 2] equal neighbours: the value and how many there are."""
+    if not len(values):
+        return np.zeros((0, 2), _LONG)
+    begins = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
+    lengths = np.diff(np.append(begins, len(values)))
+    return np.stack([values[begins], lengths], axis=1).astype(_LONG)

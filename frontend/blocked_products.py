@@ -1,0 +1,72 @@
+"""
+Products with known weights of few bits whose scales and zero points change along what is summed, in blocks.
+
+Each block of the other operand is multiplied by each of the weights' blocks as integers, the products are scaled, and
+added up: so weights stay as narrow as they are in the file.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .builder_values import SMALL
+from .quantised import narrowest
+from .tensors import FLOAT32, Array, Tensor, known
+
+if TYPE_CHECKING:
+    from .builder import Builder
+
+
+@dataclass(frozen=True, eq=False)
+class BlockedWeights:
+    """[K, N]: (values - zero) * scale, of which rows in the same block share the parameters."""
+
+    values: Array
+    """[K, N] integers of at most 8 bits, in any type."""
+    zero: Array | None
+    """[blocks, N], any numbers; None: 0."""
+    scale: Array
+    """[blocks, N]"""
+    block: int
+    """Rows of a block; the last one may have fewer."""
+    name: str = ""
+
+
+def blocks_of(parameter: Array, axis: int) -> int:
+    """Into how many elements along an axis an array falls that are all alike: as many as divide every change."""
+    moved = np.moveaxis(parameter, axis, 0).reshape(parameter.shape[axis], -1)
+    changes = np.flatnonzero((moved[1:] != moved[:-1]).any(axis=1)) + 1
+    return math.gcd(*(int(one) for one in changes)) if len(changes) else parameter.shape[axis]
+
+
+def blocked_matmul(b: Builder, x: Tensor, weights: BlockedWeights) -> Tensor | None:
+    """
+    x [..., K] times the weights. None where x is no f32 that is computed, where weights are few or no integers, or
+    where there would be more products of blocks than weights.
+    """
+    depth, outputs = weights.values.shape
+    block, blocks = weights.block, len(weights.scale)
+    rows = x.size // depth if x.rank and depth else 0
+    if x.array is not None or x.dtype != FLOAT32 or weights.values.size <= SMALL or not rows or 4 * rows > 3 * block:
+        return None
+    padding = blocks * block - depth
+    values = (
+        np.pad(weights.values, [(0, padding), (0, 0)], mode="edge").reshape(blocks, block, outputs).transpose(0, 2, 1)
+    )
+    zero = None if weights.zero is None else weights.zero.reshape(blocks, outputs, 1)
+    found = narrowest(values, zero)
+    if found is None:
+        return None
+    narrow, left = found
+    matrix = b.pad(b.reshape(x, [rows, depth]), [0, 0], [0, padding])
+    parts = b.transpose(b.reshape(matrix, [rows, blocks, block]), [1, 0, 2])
+    products = b.mixed_matmul(parts, known(narrow, name=weights.name), transpose_b=True)
+    if left is not None:
+        taken = known(np.ascontiguousarray(left.reshape(blocks, 1, outputs)), name=f"{weights.name}_zero_points")
+        products = b.sub(products, b.mul(b.reduce("sum", parts, [2]), b.cast(taken, FLOAT32)))
+    scale = known(np.ascontiguousarray(weights.scale.reshape(blocks, 1, outputs).astype(np.float32)))
+    return b.reshape(b.reduce("sum", b.mul(products, scale), [0]), [*x.shape[:-1], outputs])

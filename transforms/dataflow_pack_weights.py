@@ -1,0 +1,79 @@
+"""Pass `dataflow-pack-weights`: hold weights of 4 bits two a byte."""
+
+from __future__ import annotations
+
+from typing import ClassVar, TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, i8
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ..analysis.semantic_effect import EXACT, SemanticEffect
+from ..dialects.dataflow import ConvOp, MatmulOp, WeightOp
+from ..dialects.dataflow.constants import Array
+from ..dialects.dataflow.evaluate import evaluate
+from ..dialects.dataflow.types import element_of, i4_pair, is_float, shape_of, tensor, ui4_pair, ui8
+from ..dialects.locations import at
+from ..formats.pairs import pack_pairs
+from ..formats.weights import STORE
+from .shared.constants import weight_of
+from .shared.offloaded_values import is_offloaded
+
+Contraction: TypeAlias = MatmulOp | ConvOp
+
+RANGES: tuple[tuple[Attribute, int, int], ...] = ((i4_pair, -8, 7), (ui4_pair, 0, 15))
+"""Types of pairs, with the least and the largest integer of each."""
+
+
+class DataflowPackWeightsPass(ModulePass):
+    """
+    Hold weights of 8-bit integers two a byte where 4 bits are enough for all of them, and all that reads them are
+    contractions, which sum over the same axis: cores widen them while they multiply.
+
+    Weights in the text (`dataflow.constant`) stay as they are, and so do offloaded ones.
+    """
+
+    name = "dataflow-pack-weights"
+    semantic_effect: ClassVar[SemanticEffect] = EXACT
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for weight in [one for one in op.walk() if isinstance(one, WeightOp)]:
+            axis = _summed_axis(weight.result)
+            if axis is not None and (found := _type_of(array := evaluate(weight, ()))) is not None:
+                with at(weight):
+                    _pack(weight, array, found, axis)
+
+
+def _summed_axis(value: SSAValue) -> int | None:
+    """The axis that all contractions that read a value sum over; None where others read it, or they do not agree."""
+    if element_of(value) not in (i8, ui8) or is_offloaded(value):
+        return None
+    uses = [(use.operation, use.index) for use in value.uses]
+    axes = {_axis_of(op, index) for op, index in uses}
+    axis = axes.pop() if len(axes) == 1 else None
+    return axis if axis is not None and shape_of(value)[axis] > 1 else None
+
+
+def _axis_of(op: Operation, index: int) -> int | None:
+    """The axis of an operand of a contraction that can be pairs there; None of other operands."""
+    if not isinstance(op, MatmulOp | ConvOp) or (isinstance(op, ConvOp) and index == 0):
+        return None
+    other = element_of(op.operands[1 - index])
+    return op.inner_axis(index) if is_float(other) or other == i8 else None
+
+
+def _type_of(array: Array) -> Attribute | None:
+    """The type of pairs that has room for all integers."""
+    low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
+    return next((type for type, least, most in RANGES if least <= low and high <= most), None)
+
+
+def _pack(weight: WeightOp, array: Array, element: Attribute, axis: int) -> None:
+    pairs = pack_pairs(array, axis)
+    packed = weight_of(STORE.put(pairs), tensor(element, pairs.shape), weight.sym_name.data)
+    packed.result.name_hint = weight.result.name_hint
+    Rewriter.insert_op(packed, InsertPoint.before(weight))
+    weight.result.replace_all_uses_with(packed.result)
+    Rewriter.erase_op(weight)
