@@ -282,11 +282,12 @@ def run_alone(tasks: Sequence[TaskWork], chip: Chip) -> list[float]:
 
 def alone(tasks: Sequence[TaskWork], chip: Chip) -> list[float]:
     """
-    The price of each task: its cycles in isolation with its first constants loaded before, but at least its DRAM time;
-    plus a share of its DRAM and network time that overlaps them.
+    The price of each task: its cycles in isolation with its first constants loaded before, but at least the time of its
+    DRAM traffic and of its messages, as constants that every core receives fill the links for longer than it computes;
+    plus a share of the times that overlap these.
     """
     found: list[float] = []
     for task, cycles in zip(tasks, run_alone(tasks, chip), strict=True):
         times = (task.computing, task.dram, task.network)
-        found.append(max(cycles, task.dram) + NEIGHBOURS * (sum(times) - max(times)))
+        found.append(max(cycles, *times) + NEIGHBOURS * (sum(times) - max(times)))
     return found
