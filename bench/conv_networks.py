@@ -60,7 +60,7 @@ class ConvNet:
             case "":
                 return x
             case "Relu6":
-                bounds = [self.constant(np.float32(value)) for value in (0, 6)]
+                bounds = [self.constant(np.array(value, np.float32)) for value in (0, 6)]
                 return self.node("Clip", [x, *bounds], self.shapes[x])
             case "Swish":
                 return self.node("Mul", [x, self.node("Sigmoid", [x], self.shapes[x])], self.shapes[x])

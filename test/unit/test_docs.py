@@ -38,6 +38,7 @@ LONG = {
         "memory-planning",
         "memory-saving",
         "orders",
+        "performance",
         "plugins",
         "rationale/memory",
         "reference/topology",

@@ -10,6 +10,7 @@ from meshloom.analysis.planning.estimate import (
     HANDSHAKE,
     MESSAGE,
     Clocks,
+    Pricing,
     StepWork,
     TaskWork,
     alone,
@@ -133,12 +134,13 @@ def test_tasks_that_run_alone_do_not_know_of_each_other() -> None:
     assert run_alone([], TINY) == []
 
 
-def test_a_task_costs_at_least_the_time_of_its_messages() -> None:
+def test_where_links_are_busy_a_task_costs_at_least_the_time_of_its_messages() -> None:
     """
-    Constants that every core receives are there before the task begins, but fill the links for 900 cycles: no fewer
-    for each of many such tasks, beside 0.7 of the 100 in which it computes.
+    Constants that every core receives are there before the task begins, but fill the links for 900 cycles: beside 0.7
+    of the 100 in which it computes, these are hidden behind other tasks, or what each of many such tasks takes.
     """
     computing = NOTHING._replace(step=StepWork("MPU", 100, 0, 0))
     passing = computing._replace(passed_constants=900.0)
     assert run_alone([computing, passing], TINY) == [100, 100]
-    assert alone([computing, passing], TINY) == [100, pytest.approx(900 + 0.7 * 100)]
+    assert alone([computing, passing], TINY) == [100, pytest.approx(100 + 0.7 * 100)]
+    assert alone([computing, passing], TINY, Pricing.BUSY) == [100, pytest.approx(900 + 0.7 * 100)]
