@@ -22,12 +22,18 @@ from .sram_layout import estimated_times, lay_out_sram
 BUSY_SHARE = 0.02
 """Links are busy if messages take longer than their tasks by this share of the cycles of all tasks."""
 
+ACCEPT_RATIO = 0.9
+"""
+A plan by the other prices is taken below this share of the estimate: it leaves less to gain to the search that looks
+ahead, and estimates of different grids err by some percent.
+"""
+
 
 def with_busy_links(
     network: NetworkPlan, function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMemo | None = None
 ) -> NetworkPlan:
     """
-    `network`, or a plan of the same function by `Pricing.BUSY` if links are busy and its estimate is less.
+    `network`, or a plan of the same function by `Pricing.BUSY` if links are busy and its estimate is clearly less.
 
     Networks with loops, and those with tasks that were tiled before, do not change.
     """
@@ -35,7 +41,7 @@ def with_busy_links(
         return network
     try:
         other = plan_network(function, chip, place, memo, Pricing.BUSY)
-        return other if _estimate(other, chip) < _estimate(network, chip) else network
+        return other if _estimate(other, chip) < ACCEPT_RATIO * _estimate(network, chip) else network
     except ResourceError:
         return network
 

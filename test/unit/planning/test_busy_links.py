@@ -57,6 +57,7 @@ NARROW = (192, 96, 96, 192)
 
 def test_grids_that_send_less_are_taken_where_links_are_busy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(busy_links, "BUSY_SHARE", -1.0)
+    monkeypatch.setattr(busy_links, "ACCEPT_RATIO", 0.99)
     function, place = convolutions(NARROW, 4, 4), column_major(EDGE)
     alone = plan_network(function, EDGE, place)
     found = with_busy_links(alone, function, EDGE, place)
@@ -71,9 +72,9 @@ def test_where_units_take_longer_than_links_nothing_is_planned_again() -> None:
     assert with_busy_links(alone, function, EDGE, place) is alone
 
 
-def test_a_plan_without_a_lower_estimate_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both prices give the same grids here."""
+def test_a_plan_without_a_clearly_lower_estimate_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its estimate is 6% lower: less than those of grids may err by."""
     monkeypatch.setattr(busy_links, "BUSY_SHARE", -1.0)
-    function, place = convolutions((64, 64, 64), 8, 8), column_major(EDGE)
+    function, place = convolutions(NARROW, 4, 4), column_major(EDGE)
     alone = plan_network(function, EDGE, place)
     assert with_busy_links(alone, function, EDGE, place) is alone
