@@ -34,9 +34,11 @@ from .options.progress import Progress
 from .options.subgraph_options import SubgraphOptions, default_jobs, parse_subgraphs
 from .sequence.inline_subgraphs import inline_subgraphs
 from .simplify import unroll_kept_loops
+from .subgraphs.cascading import cascades
 from .subgraphs.compile_subgraphs import Driver
-from .subgraphs.micro_batching import Attempt, micro_batch, micro_batch_counts
+from .subgraphs.micro_batching import micro_batches
 from .subgraphs.outline_function import outline_function
+from .subgraphs.smaller_values import Attempt, try_variations
 from .subgraphs.subgraph import Subgraphs
 
 MOST_COMPARED = 128
@@ -53,7 +55,8 @@ class ManycoreOutlineToFitPass(EffortOptions, ModulePass):
     subgraphs that do not compile are split, and so are operators that do not fit alone. A network that fits stays as it
     is; existing subgraphs are kept, and split if they do not fit. Loops are kept if they compile; those of few
     operations are unrolled if that is no slower. Subgraphs of a network that had none, without a rule, are marked
-    `to_fit`: `manycore-fuse-subgraphs` may fuse them again.
+    `to_fit`: `manycore-fuse-subgraphs` may fuse them again. If values of a network that fits pass through DRAM, it is
+    tried in micro-batches (`dataflow-split-batch`), or with chains of operators in stripes (`dataflow-cascade`).
 
     `chip`: a name, or the path of a `.toml`; without it, the module's. `subgraphs`, `jobs`, `effort`, `order`,
     `stop-at`, `placement`: as for `meshloom-compile`.
@@ -121,11 +124,17 @@ def _without_loops(module: ModuleOp, driver: Driver, ideal: dict[str, int]) -> A
     """Compile a network without loops, in as many launches as it needs."""
     given = inline_subgraphs(driver.function)
     automatic = not given and driver.options.rule is None and driver.options.split_failures
-    counts = micro_batch_counts(module, driver.chip) if automatic else []
-    before = module.clone() if counts else module
-    whole = Attempt(module, driver, driver.run(given))
     least = roofline(driver.chip, Work(**ideal)).bound
-    return micro_batch(before, counts, whole, least) if counts else whole
+    batches = micro_batches(driver.function, driver.chip) if automatic else []
+    striped, whole_cycles = cascades(driver.function, driver.chip) if automatic and not batches else ([], 0.0)
+    before = module.clone() if batches or striped else module
+
+    def whole() -> Attempt:
+        return Attempt(module, driver, driver.run(given))
+
+    if batches or striped:
+        return try_variations(batches or striped, before, driver, whole, least, whole_cycles)
+    return whole()
 
 
 def _fused_loops(

@@ -3,6 +3,7 @@
 PASSES: dict[str, str] = {
     "coreasm-pack": "coreasm_pack:CoreasmPackPass",
     "coreasm-unpack": "coreasm_unpack:CoreasmUnpackPass",
+    "dataflow-cascade": "dataflow_cascade:DataflowCascadePass",
     "dataflow-differentiate": "dataflow_differentiate:DataflowDifferentiatePass",
     "dataflow-fold-affine": "dataflow_fold_affine:DataflowFoldAffinePass",
     "dataflow-merge-constants": "dataflow_merge_constants:DataflowMergeConstantsPass",

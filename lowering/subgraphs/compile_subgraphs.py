@@ -141,8 +141,9 @@ class Driver:
 
     def _divided(self, parts: list[Subgraph]) -> list[Subgraph]:
         """The subgraphs, with failed ones split."""
-        if not self.options.split_failures:
-            self._give_up(next(part for part in parts if isinstance(part.outcome, Failure)))
+        for part in parts:
+            if isinstance(part.outcome, Failure) and (not self.options.split_failures or part.is_specified):
+                self._give_up(part)
         if self.log.attempts > self._most:
             raise MeshloomError(
                 f"the network does not fit chip '{self.chip.name}' after {self._most} parts were tried: choose a chip "
@@ -230,6 +231,8 @@ class Driver:
             raise located(MeshloomError(message), _only(part.operators))
         names = part.operators
         what = f"operator '{name_of(names[0])}' ({names[0].name})" if len(names) == 1 else "the network"
+        if part.is_specified:
+            what += ", as it is tiled and prefetched,"
         figures = over(failure.resource, failure.needed, failure.available)
         error = ResourceError(
             f"{what} does not fit chip '{self.chip.name}': it {figures} ({message})",

@@ -10,6 +10,7 @@ from xdsl.traits import IsTerminator
 
 from ...analysis.cost_graphs.function_graph import BlockGraph, is_source
 from ...analysis.subgraphs.op_graph import Segments
+from ...dialects.manycore import TaskOp
 from ..cache.compile_cache import Outcome
 from ..cache.subgraph_code import SubgraphCode
 from ..cache.subgraph_text import SubgraphText
@@ -42,6 +43,15 @@ class Subgraph:
     def operators(self) -> Operators:
         """Its operators, in order."""
         return tuple(op for op in self.nodes if is_operator(op))
+
+    @property
+    def is_specified(self) -> bool:
+        """
+        Whether it consists of several tasks whose tiling and memory the text specifies: results that stay in the cores
+        cannot pass from one launch to another.
+        """
+        operators = self.operators
+        return len(operators) > 1 and all(isinstance(op, TaskOp) and op.placement is not None for op in operators)
 
     @property
     def ends(self) -> tuple[str, str]:

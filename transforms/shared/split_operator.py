@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
+from operator import sub
 
 import numpy as np
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -81,7 +82,9 @@ class Splitter:
     positions: dict[SSAValue, list[tuple[dict[Box, SSAValue], Box]]] = field(
         default_factory=dict[SSAValue, list[tuple[dict[Box, SSAValue], Box]]]
     )
-    """Position of a value in `pieces`, since it may be split itself."""
+    """Position of a value in `known_parts`, since it may be split itself."""
+    stripes: dict[SSAValue, tuple[Box, SSAValue]] = field(default_factory=dict[SSAValue, tuple[Box, SSAValue]])
+    """Values of which only a box is there at present, with the value that holds it: tiles read that."""
 
     def as_producer(self, op: TilingInterface, limit: int, parts: Parts) -> Parts:
         """
@@ -110,7 +113,7 @@ class Splitter:
         joining: list[Operation] = []
         for chosen in product(*ranges):
             tile = Box(tuple(low for low, _ in chosen), tuple(size for _, size in chosen))
-            part = self._build(op, tile)
+            part = self.build(op, tile, op)
             part.name_hint = name = self.unique(hint) if hint else None
             target = op.result_box(tile)
             if target in results:
@@ -134,33 +137,34 @@ class Splitter:
         Rewriter.erase_op(op)
         return joining
 
-    def _build(self, op: TilingInterface, tile: Box) -> SSAValue:
-        """The operator on one tile."""
+    @keeps_location
+    def build(self, op: TilingInterface, tile: Box, before: Operation) -> SSAValue:
+        """The operator on one tile, inserted before an operation."""
         parts = [op.operand_slice(index, tile) for index in range(len(op.operands))]
         if parts and not any(math.prod(part.shape) for part in parts):
             # It reads nothing (a part of a `pad` that is all padding), so what it gives is known.
             zeros = [np.broadcast_to(np.zeros((), numpy_type(element_of(v))), shape_of(v)) for v in op.operands]
-            return self._known(compute_tile(op, tile, zeros), element_of(op.results[0]), op)
-        operands = [self._operand(op, index, part) for index, part in enumerate(parts)]
+            return self._known(compute_tile(op, tile, zeros), element_of(op.results[0]), before)
+        operands = [self._operand(op, index, part, before) for index, part in enumerate(parts)]
         built = op.build_tile(tile, operands)
         for step in built:
-            insert_before(step, op)
+            insert_before(step, before)
         last = built[-1]
         if isinstance(last, ConvOp | ReduceWindowOp) and (absorbed := without_pad(last)) is not None:
-            insert_before(absorbed, op)
+            insert_before(absorbed, before)
             Rewriter.erase_op(last)
             return absorbed.results[0]
         return last.results[0]
 
-    def _operand(self, op: TilingInterface, index: int, part: OperandSlice) -> SSAValue:
+    def _operand(self, op: TilingInterface, index: int, part: OperandSlice, before: Operation) -> SSAValue:
         """The slice of an operand that a tile reads, with its padding."""
         if part.is_padded and part.box.volume == 0:
             element = element_of(op.operands[index])
-            return self._known(np.broadcast_to(scalar_array(part.pad_value, element), part.shape), element, op)
-        value = self._part(op.operands[index], part, op)
+            return self._known(np.broadcast_to(scalar_array(part.pad_value, element), part.shape), element, before)
+        value = self._part(op.operands[index], part, before)
         if not part.is_padded:
             return value
-        return insert_before(PadOp(value, part.pad_low, part.pad_high, value=part.pad_value), op)
+        return insert_before(PadOp(value, part.pad_low, part.pad_high, value=part.pad_value), before)
 
     def _known(self, array: Array, element: Attribute, before: Operation) -> SSAValue:
         """A constant; an array of equal elements becomes a broadcast number."""
@@ -171,6 +175,10 @@ class Splitter:
         return insert_before(BroadcastOp(one, array.shape), before) if array.size != 1 else one
 
     def _part(self, value: SSAValue, part: OperandSlice, before: Operation) -> SSAValue:
+        if value in self.stripes:
+            held, value = self.stripes[value]
+            offsets = tuple(map(sub, part.box.offsets, held.offsets))
+            part = replace(part, box=Box(offsets, part.box.sizes))
         box = part.box
         stepped = any(step != 1 for step in part.steps)
         if not stepped and box == Box.whole(shape_of(value)):

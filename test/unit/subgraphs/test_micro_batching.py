@@ -9,10 +9,12 @@ import pytest
 from meshloom.analysis.execution.check_semantics import difference
 from meshloom.analysis.execution.interpret import run_main
 from meshloom.chips import load_chip
+from meshloom.dialects.dataflow.entry_function import find_main
 from meshloom.emulator.functional.engine import run_functional
 from meshloom.emulator.timing.engine import run_timing
 from meshloom.frontend.onnx_import import import_onnx
 from meshloom.lowering.driver.compile_module import SubgraphOptions, compile_module
+from meshloom.lowering.subgraphs.micro_batching import micro_batches
 from meshloom.tools.oracle import Oracle, compare
 from meshloom.transforms.dataflow_split_batch import DataflowSplitBatchPass
 from random_networks import RandomNetwork
@@ -52,7 +54,6 @@ def test_a_batch_is_computed_a_few_frames_at_a_time() -> None:
         assert compare(name, outputs[name], value).equal
 
 
-def test_a_single_frame_is_compiled_once() -> None:
-    compilation = compile_module(import_onnx(ONET, {"input_3": (1, 48, 48, 3)}), load_chip("tiny"))
-    assert compilation.parts[0].code.segments[-1] > 0
-    assert [entry.action for entry in compilation.log.entries if entry.action != "try"] == ["compile"]
+def test_a_single_frame_has_no_micro_batches() -> None:
+    function = find_main(import_onnx(ONET, {"input_3": (1, 48, 48, 3)}))
+    assert micro_batches(function, load_chip("tiny")) == []

@@ -1,0 +1,104 @@
+"""
+Variants of a network whose values are smaller at any time: if values pass through DRAM because they do not fit in the
+cores' memory, the network is rewritten to compute parts of them in turn, compiled, and compared (spec 3, step 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import NamedTuple
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from ...analysis.search import ACCEPT_RATIO, Search
+from ...dialects.dataflow.entry_function import find_main
+from ...transforms.dataflow_cascade import weight_names
+from .compile_subgraphs import Driver
+from .subgraph import Subgraphs
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A module that was compiled."""
+
+    module: ModuleOp
+    driver: Driver
+    found: Subgraphs
+
+    @cached_property
+    def cycles(self) -> float:
+        """Cycles with host copies."""
+        return self.driver.cycles(self.found)
+
+    def may_gain(self, least: float) -> bool:
+        """Whether it compiles as one launch, but passes values through DRAM and takes longer than its lower bound."""
+        parts = self.found.parts
+        return len(parts) == 1 and parts[0].code.segments[-1] > 0 and self.cycles * ACCEPT_RATIO > least
+
+
+WHOLE = "all at once"
+"""The name of the network as it is among its variants."""
+
+
+class Variation(NamedTuple):
+    """A way to rewrite a network so that its values are smaller."""
+
+    name: str
+    rewrite: Callable[[FuncOp, set[str]], bool]
+    """
+    Rewrites a function; given names of all weights of its module, and adds to them. False: nothing was rewritten.
+    """
+
+
+def try_variations(
+    variations: Sequence[Variation],
+    before: ModuleOp,
+    driver: Driver,
+    whole: Callable[[], Attempt],
+    least: float,
+    whole_cycles: float = 0,
+) -> Attempt:
+    """
+    The best of a network as a whole and its variants, each of which has smaller values than the one before: it is tried
+    only if those before it helped, or did not fit, and more may help.
+
+    before        the module before compilation
+    whole         compiles the network as a whole
+    least         a lower bound of its cycles
+    whole_cycles  an estimate of what it takes as a whole, if that is known: it is then compiled last, and not at all if
+                  a variant takes fewer
+    """
+    search = Search[Attempt](lambda attempt: attempt.cycles, driver.options.effort.measure)
+    if not whole_cycles:
+        search.try_variant(WHOLE, whole)
+    names = weight_names(before)
+    for variation in variations:
+        if search.is_any and not search.best().may_gain(least):
+            break
+        driver.progress(f"compile {variation.name}")
+        made = before.clone()
+        if not variation.rewrite(find_main(made), {*names}):
+            break
+        best, failures = search.best() if search.is_any else None, len(search.failures)
+        search.try_variant(variation.name, partial(_attempt, made, driver), share=ACCEPT_RATIO)
+        if len(search.failures) == failures and search.best() is best:
+            break
+    if whole_cycles and search.is_any and search.least() < whole_cycles:
+        search.skip(WHOLE, f"estimated {whole_cycles:,.0f} cycles")
+    elif whole_cycles:
+        search.try_variant(WHOLE, whole)
+    best = search.best()
+    if best.driver is not driver:
+        for entry in best.driver.log.entries:
+            driver.log.add(entry)
+    driver.compiler.note_trials(search.trials)
+    return best
+
+
+def _attempt(module: ModuleOp, driver: Driver) -> Attempt:
+    """Compile a module that must not be split. Raises ResourceError if it does not fit."""
+    another = driver.for_another(find_main(module))
+    return Attempt(module, another, another.run())
