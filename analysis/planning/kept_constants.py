@@ -171,7 +171,7 @@ class Keeping:
         first = self._first(one, plans)
         if first is None and one.tasks[-1] == len(plans) and not one.in_loop:
             return None  # for nobody
-        given = {} if first is None else {"grid": first.tiling.grid}
+        given = {} if first is None else {"grid": first.tiling.over_cores}
         plan = make(keep_operands(sources, one.operands), **given)
         if isinstance(plan, Shortage) or not plan.kept_reads():
             return None

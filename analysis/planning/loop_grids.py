@@ -1,6 +1,10 @@
 """
 Grids of the tasks of loops. A carried value must be where the next step expects it, so the tasks that write it have the
 same tiling, whatever is best for each of them: a few numbers of cores are tried for all.
+
+Sizes need no divisors: a state of 97 elements lies on 14 cores, 7 elements or 6 on each. What a task computes of the
+same elements, as the 4 x 97 columns of the gates of an LSTM, is cut at the same elements (`multiples`), so that each
+core finds its part of what the task before has computed.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from xdsl.ir import SSAValue
 
 from ...chips import Chip
 from ...dialects.dataflow.tiling import DimKind
-from ...dialects.manycore import Tiling
+from ...dialects.manycore import Grid, Tiling
 from ..tasks.task_info import TaskInfo
 from .loops import LoopSpan, memory_root
 from .plan_task import PlaceTiles
@@ -26,7 +30,7 @@ class LoopGrids:
 
     tilings: dict[int, Tiling]
     """Tilings of tasks that compute the initial value of a carried one."""
-    grids: dict[int, tuple[int, ...]]
+    grids: dict[int, Grid]
     """Of tasks in loops, and of those that compute what loops scan."""
 
 
@@ -37,32 +41,46 @@ def loop_grids(tasks: Sequence[TaskInfo], spans: Sequence[LoopSpan], chip: Chip,
     """
     numbers = {info.result: number for number, info in enumerate(tasks)}
     pairs = list(_carried(spans, numbers))
-    begins = {begin: _with_even(tasks[begin], chip) for begin, _ in pairs}
+    begins = {begin: _with_innermost(tasks[begin], chip) for begin, _ in pairs}
     counts = sorted({prod(grid) for found in begins.values() for grid in found}, reverse=True)
     made: list[LoopGrids] = []
     for count in counts:
         tilings: dict[int, Tiling] = {}
-        grids: dict[int, tuple[int, ...]] = {}
+        grids: dict[int, Grid] = {}
+        states: set[tuple[int, int]] = set()
         for begin, again in pairs:
             grid = _of_cores(begins[begin], count)
             rank = len(grid)
             tilings[begin] = Tiling(grid, place(tasks[begin], grid), (1,) * rank, tuple(range(rank)))
             grids[again] = _with_reductions(tasks[again], grid)
+            if grid[-1] > 1:
+                states.add((tasks[begin].sizes[-1], grid[-1]))
         for everywhere in (True, False):
-            rest = {} if not everywhere else _scanned(tasks, spans, count, chip) | _alike(tasks, spans, count, chip)
+            rest = {} if not everywhere else _alike(tasks, spans, count, states, chip)
             found = LoopGrids(tilings, {**rest, **grids})
             if found not in made:
                 made.append(found)
     return made
 
 
-def _with_even(info: TaskInfo, chip: Chip) -> list[tuple[int, ...]]:
-    """Candidates for a carried value, and the grid of the most cores of which all have equally much of it."""
+def _with_innermost(info: TaskInfo, chip: Chip) -> list[tuple[int, ...]]:
+    """
+    Candidates for a carried value, and grids along the innermost dimension: on each number of cores of the candidates,
+    or the fewest that have no larger part of it, and on the most cores that have equally much of it.
+    """
     found = list(grid_candidates(info, chip))
-    size = info.sizes[-1]
-    count = max(count for count in range(1, min(size, len(chip.usable_cores)) + 1) if size % count == 0)
-    even = (*(1 for _ in info.sizes[1:]), count)
-    return found if even in found or info.reductions else [*found, even]
+    if info.reductions:
+        return found
+    size, cores = info.sizes[-1], len(chip.usable_cores)
+    counts = {_fewest_alike(size, min(count, size)) for count in {cores, *map(prod, found)}}
+    counts.add(max(count for count in range(1, min(size, cores) + 1) if size % count == 0))
+    rest = (1,) * (len(info.sizes) - 1)
+    return list(dict.fromkeys([*found, *((*rest, count) for count in sorted(counts))]))
+
+
+def _fewest_alike(size: int, parts: int) -> int:
+    """The fewest parts of which none is larger than the largest of so many parts of a size."""
+    return -(-size // -(-size // parts))
 
 
 def _of_cores(grids: Sequence[tuple[int, ...]], count: int) -> tuple[int, ...]:
@@ -79,54 +97,63 @@ def _carried(spans: Sequence[LoopSpan], numbers: dict[SSAValue, int]) -> Iterato
                 yield numbers[root], numbers[value]
 
 
-def _with_reductions(info: TaskInfo, grid: Sequence[int]) -> tuple[int, ...]:
+def _with_reductions(info: TaskInfo, grid: Sequence[int]) -> Grid:
     """The grid of a task from the cut of its result."""
     left = iter(grid)
-    return tuple(1 if dim in info.reductions else next(left, 1) for dim in range(len(info.space)))
+    return Grid(tuple(1 if dim in info.reductions else next(left, 1) for dim in range(len(info.space))))
 
 
-def _alike(tasks: Sequence[TaskInfo], spans: Sequence[LoopSpan], count: int, chip: Chip) -> dict[int, tuple[int, ...]]:
+def _alike(
+    tasks: Sequence[TaskInfo], spans: Sequence[LoopSpan], count: int, states: set[tuple[int, int]], chip: Chip
+) -> dict[int, Grid]:
     """
-    Grids of so many cores for the tasks of loops, along the innermost dimension of which all cores have equally much,
-    or else along the innermost that can be cut so, or several.
-    """
-    found: dict[int, tuple[int, ...]] = {}
-    for span in spans:
-        for number in range(span.first, span.last + 1):
-            even = _even_grid(tasks[number], count)
-            cut = [grid for grid in grid_candidates(tasks[number], chip) if prod(grid) == count]
-            if even is not None:
-                found[number] = even
-            elif cut:
-                found[number] = max(cut, key=lambda grid: (max(grid), grid[::-1]))
-    return found
+    Grids of so many cores for the tasks of loops, and for those that compute what loops scan: at the elements at which
+    `states` are cut, (size, number of cores); else along the innermost dimension of which all cores have equally much,
+    or along the innermost that can be cut so, or several.
 
-
-def _even_grid(info: TaskInfo, count: int) -> tuple[int, ...] | None:
-    """The grid of so many cores along the innermost dimension of which all have equally much; None: there is none."""
-    for dim in range(len(info.sizes) - 1, -1, -1):
-        if info.space[dim].kind is DimKind.PARALLEL and info.sizes[dim] and info.sizes[dim] % count == 0:
-            return tuple(count if one == dim else 1 for one in range(len(info.sizes)))
-    return None
-
-
-def _scanned(
-    tasks: Sequence[TaskInfo], spans: Sequence[LoopSpan], count: int, chip: Chip
-) -> dict[int, tuple[int, ...]]:
-    """
-    Grids of so many cores for the tasks that compute what loops scan: along the innermost dimension alone, so that each
-    core has its part of every step.
+    What is scanned is cut along its innermost dimension alone, so that each core has its part of every step.
     """
     numbers = {info.result: number for number, info in enumerate(tasks)}
     roots = {memory_root(value) for span in spans for value in span.op.scanned}
-    found: dict[int, tuple[int, ...]] = {}
+    found: dict[int, Grid] = {}
     for number in (numbers[root] for root in roots if root in numbers):
         info = tasks[number]
         inner = max((dim for dim in range(len(info.space)) if dim not in info.reductions), default=-1)
-        cut = [grid for grid in grid_candidates(info, chip) if prod(grid) == count == grid[inner]]
-        even = _even_grid(info, count)
-        if even is not None and even[inner] == count:
-            cut = [even]
-        if cut:
-            found[number] = cut[0]
+        grid = _as_states(info, states, inner) or _even_grid(info, count)
+        cut = (Grid(one) for one in grid_candidates(info, chip) if prod(one) == count == one[inner])
+        if grid is None or grid.parts[inner] == 1:
+            grid = next(cut, None)
+        if grid is not None:
+            found[number] = grid
+    for span in spans:
+        for number in range(span.first, span.last + 1):
+            grid = _as_states(tasks[number], states) or _even_grid(tasks[number], count)
+            if grid is None:
+                cut = [one for one in grid_candidates(tasks[number], chip) if prod(one) == count]
+                grid = Grid(max(cut, key=lambda one: (max(one), one[::-1]))) if cut else None
+            if grid is not None:
+                found[number] = grid
     return found
+
+
+def _as_states(info: TaskInfo, states: set[tuple[int, int]], only: int | None = None) -> Grid | None:
+    """
+    The cut along the innermost dimension, or the one that is given, that holds the elements of a state, or several for
+    each: at the same elements. None: there is no such dimension.
+    """
+    for dim in range(len(info.sizes) - 1, -1, -1) if only is None else (only,):
+        for size, parts in sorted(states, reverse=True):
+            each, rest = divmod(info.sizes[dim], size)
+            if info.space[dim].kind is DimKind.PARALLEL and each and not rest and info.root.may_split(dim, parts):
+                ones = (1,) * len(info.sizes)
+                multiples = () if each == 1 or size % parts == 0 else (*ones[:dim], each, *ones[dim + 1 :])
+                return Grid((*ones[:dim], parts, *ones[dim + 1 :]), multiples)
+    return None
+
+
+def _even_grid(info: TaskInfo, count: int) -> Grid | None:
+    """The grid of so many cores along the innermost dimension of which all have equally much; None: there is none."""
+    for dim in range(len(info.sizes) - 1, -1, -1):
+        if info.space[dim].kind is DimKind.PARALLEL and info.sizes[dim] and info.sizes[dim] % count == 0:
+            return Grid(tuple(count if one == dim else 1 for one in range(len(info.sizes))))
+    return None

@@ -4,7 +4,7 @@ Loops among the tasks of a function: `dataflow.loop` with tasks in its body.
 The tasks of a body are planned once, in sequence with those around it. Their operands and results have the same
 addresses in all steps: a carried value stays in the cores, in the tiles of the task that computes its initial value,
 and the task that computes it for the next step overwrites these tiles. A scanned or stacked value is a part of a value
-in DRAM that advances in every step.
+in DRAM that advances in every step, or a row of one that is spread over the cores.
 """
 
 from __future__ import annotations
@@ -150,6 +150,23 @@ def part_of(value: SSAValue) -> Part | None:
             if one is value:
                 return _part(loop, whole, along)
     return None
+
+
+def written_part(result: SSAValue) -> Part | None:
+    """The part of a stacked value that a task's result is; None where it is no part of another value."""
+    return part_of(result) if isinstance(result, OpResult) else None
+
+
+def held_as(result: SSAValue) -> SSAValue:
+    """The value in whose memory the result of a task lies: a stacked value of which it is a part, or itself."""
+    part = written_part(result)
+    return result if part is None else part.whole
+
+
+def held_rows(result: SSAValue) -> int:
+    """Number of such parts in that memory; 1 for a result that is no part of another value."""
+    part = written_part(result)
+    return 1 if part is None else part.rows
 
 
 def _part(loop: LoopOp, whole: SSAValue, along: Along) -> Part:

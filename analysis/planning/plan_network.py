@@ -17,10 +17,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 from ...chips import Chip
-from ...dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
+from ...dialects.dataflow import ConstantOp, LoopOp, ReshapeOp, WeightOp
 from ...dialects.dataflow.types import shape_of
 from ...dialects.locations import at, located
-from ...dialects.manycore import Tiling
+from ...dialects.manycore import Grid, Tiling
 from ...support.errors import InputError, ResourceError
 from ...support.phases import phase
 from ..tasks.task_info import TaskInfo, value_bytes
@@ -35,7 +35,18 @@ from .kept_constants import (
     with_loads,
 )
 from .loop_grids import loop_grids
-from .loops import LoopSpan, is_carry, loops_in, memory_root, part_of, spans_of, tasks_in
+from .loops import (
+    LoopSpan,
+    held_as,
+    held_rows,
+    is_carry,
+    loops_in,
+    memory_root,
+    part_of,
+    spans_of,
+    tasks_in,
+    written_part,
+)
 from .plan_memo import PlanMemo
 from .plan_specified import is_specified, plan_specified, plan_tiled
 from .plan_task import PlaceTiles, Readable, Shortage, Source, TaskPlan, aligned, plan_task
@@ -107,10 +118,14 @@ class NetworkPlan:
         """Estimated cycles of a task in a loop, in isolation, in a step that finds its resident operands."""
         return self.plans[number].loading(()).cycles
 
+    def cycles_of_loop(self, span: LoopSpan) -> float:
+        """Estimated cycles of a step of a loop whose tasks run one after the other."""
+        return sum(self.cycles_of_step(number) for number in range(span.first, span.last + 1))
+
     @property
     def resident(self) -> dict[SSAValue, int]:
-        """Resident values -> number of the task that computes them."""
-        return {info.result: number for number, info in enumerate(self.tasks) if self.plans[number].resident}
+        """Resident values -> number of the task that computes them, or a part of them in each step of a loop."""
+        return {held_as(info.result): number for number, info in enumerate(self.tasks) if self.plans[number].resident}
 
 
 @phase("plan tasks")
@@ -169,7 +184,7 @@ def network_plans(
 
 def _cycles_of_loops(network: NetworkPlan) -> float:
     """Cycles of tasks in loops."""
-    return sum(network.cycles_of_step(number) * span.steps for number, span in network.loop_of.items())
+    return sum(network.cycles_of_loop(span) * span.steps for span in network.loops)
 
 
 def _plan_all(
@@ -178,7 +193,7 @@ def _plan_all(
     place: PlaceTiles,
     memo: PlanMemo,
     fixed: Mapping[int, Tiling],
-    grids: Mapping[int, tuple[int, ...]],
+    grids: Mapping[int, Grid],
     pricing: Pricing = Pricing.HIDDEN,
 ) -> NetworkPlan:
     """As `plan_network`, with the tilings and the grids of some tasks given by number."""
@@ -195,18 +210,19 @@ def _plan_all(
         held = begun.held_bytes + sum(map(kept_bytes, kept.values()))
         available = int(chip.sram_bytes * WORKING_SHARE) - held
         sources = [source_of(value, resident) for value in info.operands]
-        number, read_as = len(begun.plans), shapes.get(memory_root(info.result), set())
+        number, value = len(begun.plans), held_as(info.result)
+        read_as = shapes.get(memory_root(value), set())
         if not is_specified(info) and number in fixed:
             plan = plan_tiled(
                 info, chip, sources, fixed[number], SramBudget(available), chip.sram_bytes - held, resident=True
             )
         elif is_specified(info):
-            must_leave = _must_leave(info, in_dram, read_as)
+            must_leave = _must_leave(info, value in in_dram, read_as)
             sources = keep_operands(sources, info.op.kept)
             with at(info.op):
                 plan = _planned_as_written(info, chip, sources, available, chip.sram_bytes - held, must_leave, memo)
         else:
-            stays = info.result not in in_dram
+            stays = value not in in_dram
             alone = partial(
                 _plan_next, info, chip, place, stays=stays, read_as=read_as, memo=memo, grid=grids.get(number),
                 pricing=pricing,
@@ -218,7 +234,7 @@ def _plan_all(
                 victims = begun.in_the_way()
                 rest = {value: one for value, one in resident.items() if value not in victims}
                 moved = [source_of(value, rest) for value in info.operands]
-                more = available + sum(aligned(resident[victim].tile_bytes) for victim in victims)
+                more = available + sum(begun.bytes_of(victim) for victim in victims)
                 other = alone(moved, available=more)
                 detour = sum(_detour(victim, chip) for victim in victims)
                 if isinstance(other, TaskPlan) and other.cycles + detour < plan.cycles:
@@ -233,6 +249,8 @@ def _plan_all(
             for value in apart:
                 grids.pop(begun.numbers[value], None)
             begun.go_back(apart)
+        elif isinstance(plan, TaskPlan) and value is not info.result and _is_too_much(info, plan, available):
+            in_dram.add(value)
         elif isinstance(plan, TaskPlan):
             begun.add(plan)
         elif kept and not is_specified(info):
@@ -258,6 +276,12 @@ def _plan_all(
             )  # fmt: skip
             raise located(error, info.op)
     return NetworkPlan(tasks, with_loads(tasks, begun.plans), last_use, pricing=pricing)
+
+
+def _is_too_much(info: TaskInfo, plan: TaskPlan, available: int) -> bool:
+    """Whether what a loop stacks, of which the plan of a step has one part, does not fit if it is to stay."""
+    rest = aligned(plan.tile_bytes * held_rows(info.result)) - aligned(plan.tile_bytes)
+    return plan.resident and not is_specified(info) and plan.working_bytes + rest > available
 
 
 def _rows_elsewhere(info: TaskInfo, plan: TaskPlan, resident: Mapping[SSAValue, TaskPlan]) -> set[SSAValue]:
@@ -306,24 +330,29 @@ class _Begun:
 
     @cached_property
     def numbers(self) -> dict[SSAValue, int]:
-        """Result of a task -> the task's number."""
-        return {info.result: number for number, info in enumerate(self.tasks)}
+        """The value that a task computes, or a part of it in each step of a loop -> the task's number."""
+        return {held_as(info.result): number for number, info in enumerate(self.tasks)}
+
+    def bytes_of(self, value: SSAValue) -> int:
+        """Bytes of SRAM of a core that a resident value takes."""
+        return aligned(self.resident[value].tile_bytes * held_rows(self.tasks[self.numbers[value]].result))
 
     def in_the_way(self) -> set[SSAValue]:
         """
         The values that go to DRAM if the task does not fit: those with the largest tiles; ties go to the earlier one.
         """
         count = 1 << self.planned_again // len(self.tasks)
-        return set(nlargest(count, self.movable, lambda value: (self.resident[value].tile_bytes, -self.numbers[value])))
+        return set(nlargest(count, self.movable, lambda value: (self.bytes_of(value), -self.numbers[value])))
 
     def add(self, plan: TaskPlan) -> None:
         """Append the plan of the next task."""
         number = len(self.plans)
         self.plans.append(plan)
         for value in self.leaving.pop(number, ()):
-            self.held_bytes -= aligned(self.resident.pop(value).tile_bytes)
+            self.held_bytes -= self.bytes_of(value)
+            del self.resident[value]
             self.movable.pop(value, None)
-        if plan.resident and self.last_use[self.tasks[number].result] > number:
+        if plan.resident and self.last_use[held_as(self.tasks[number].result)] > number:
             self._enter(number, plan)
 
     def go_back(self, values: Iterable[SSAValue]) -> None:
@@ -336,16 +365,17 @@ class _Begun:
         del self.plans[number:]
         self.resident, self.movable, self.held_bytes, self.leaving = {}, {}, 0, {}
         for earlier, (info, plan) in enumerate(zip(self.tasks, self.plans, strict=False)):
-            if plan.resident and self.last_use[info.result] >= number:
+            if plan.resident and self.last_use[held_as(info.result)] >= number:
                 self._enter(earlier, plan)
 
     def _enter(self, number: int, plan: TaskPlan) -> None:
         info = self.tasks[number]
-        self.resident[info.result] = plan
-        self.held_bytes += aligned(plan.tile_bytes)
-        self.leaving.setdefault(self.last_use[info.result], []).append(info.result)
-        if not is_specified(info) and info.result not in self.bound:
-            self.movable[info.result] = None
+        value = held_as(info.result)
+        self.resident[value] = plan
+        self.held_bytes += self.bytes_of(value)
+        self.leaving.setdefault(self.last_use[value], []).append(value)
+        if not is_specified(info) and value not in self.bound:
+            self.movable[value] = None
 
 
 def _largest_tile(info: TaskInfo, shortage: Shortage) -> str:
@@ -416,13 +446,15 @@ def _no_loop(span: LoopSpan, why: str) -> ResourceError:
 
 
 def _must_be_in_dram(function: FuncOp, tasks: tuple[TaskInfo, ...]) -> set[SSAValue]:
-    """Results of the function, values read by index, and what loops stack."""
+    """Results of the function, values read by index, and what loops stack without that a task reads it."""
     found: set[SSAValue] = set()
     last = function.body.block.last_op
     if last is not None:
         found.update(memory_root(value) for value in last.operands)
+    read = {memory_root(value) for info in tasks for value in info.operands}
+    read |= {part.whole for value in read if (part := part_of(value)) is not None}
     for loop in loops_in(function.body.block):
-        found.update(loop.yielded[len(loop.initial) :])
+        found.update(value for value in loop.stacked if value not in read)
     for info in tasks:
         for read in info.reads:
             value = info.operands[read.operand]
@@ -443,9 +475,9 @@ def in_cores(
 ) -> dict[SSAValue, TaskPlan]:
     """Results that are in the cores when the task after those with `plans` begins -> their plans."""
     return {
-        info.result: plan
+        held_as(info.result): plan
         for info, plan in zip(tasks, plans, strict=False)
-        if plan.resident and last_use[info.result] >= len(plans)
+        if plan.resident and last_use[held_as(info.result)] >= len(plans)
     }
 
 
@@ -471,7 +503,7 @@ def _plan_next(
     stays: bool,
     read_as: set[tuple[int, ...]],
     memo: PlanMemo,
-    grid: tuple[int, ...] | None = None,
+    grid: Grid | None = None,
     pricing: Pricing = Pricing.HIDDEN,
 ) -> TaskPlan | Shortage:
     """
@@ -515,30 +547,43 @@ def _planned_as_written(
 
 def readable_as(info: TaskInfo, shapes: set[tuple[int, ...]]) -> Readable:
     """Whether a task's result can be read in these shapes from its present tiles."""
-    own = shape_of(info.result)
+    own = _held_shape(info.result)
     others = shapes - {own}
 
     def readable(held: Callable[[], Distribution]) -> bool:
         if not others:
             return True
-        distribution = held()
+        distribution = _held(info.result, held())
         return all(distribution.reshaped(own, shape) is not None for shape in others)
 
     return readable
 
 
-def _must_leave(info: TaskInfo, in_dram: set[SSAValue], read_as: set[tuple[int, ...]]) -> str | None:
-    """The reason why the result of a tiled task cannot stay in the cores, or None."""
-    if info.result in in_dram:
+def _held(result: SSAValue, distribution: Distribution) -> Distribution:
+    """The distribution of the value in whose memory a task's result lies, in the shape that `_held_shape` gives."""
+    part = written_part(result)
+    return distribution if part is None else distribution.stacked(part.rows)
+
+
+def _held_shape(result: SSAValue) -> tuple[int, ...]:
+    part = written_part(result)
+    return shape_of(result) if part is None else (part.rows, *shape_of(result))
+
+
+def _must_leave(info: TaskInfo, in_dram: bool, read_as: set[tuple[int, ...]]) -> str | None:
+    """The reason why the result of a tiled task cannot stay in the cores, or None. `in_dram`: readers need it there."""
+    if in_dram:
         return "it is a result of the function or read by index"
     if not read_as:
         return "no task reads it"
-    if read_as == {shape_of(info.result)}:
+    own = _held_shape(info.result)
+    if read_as == {own}:
         return None
     tiles = info.op.tiling.data.tile_boxes(info.sizes)
     held = Distribution({core: info.root.result_box(tile) for core, tile in tiles.items()}, 0)
+    held = _held(info.result, held)
     for shape in sorted(read_as):
-        if held.reshaped(shape_of(info.result), shape) is None:
+        if held.reshaped(own, shape) is None:
             return f"it is read in shape {list(shape)}, in which its tiles are not contiguous"
     return None
 
@@ -549,8 +594,18 @@ def source_of(value: SSAValue, resident: Mapping[SSAValue, TaskPlan]) -> Source:
     part = part_of(root)
     if part is not None and part.whole in resident:
         whole = shape_of(part.whole)
-        return Source(resident[part.whole].distribution.row(whole, part.rows, shape_of(value)), False)
+        held = _spread(part.whole, resident[part.whole])
+        return Source(None if held is None else held.row(whole, part.rows, shape_of(value)), False)
     if root not in resident:
         return Source(None, isinstance(root.owner, ConstantOp | WeightOp))
-    distribution = resident[root].distribution
-    return Source(distribution.reshaped(shape_of(root), shape_of(value)), False)
+    held = _spread(root, resident[root])
+    return Source(None if held is None else held.reshaped(shape_of(root), shape_of(value)), False)
+
+
+def _spread(root: SSAValue, plan: TaskPlan) -> Distribution | None:
+    """The distribution of a value, given the plan of the task that computes it, or a part of it in each step."""
+    loop = root.owner
+    if not isinstance(loop, LoopOp) or root not in loop.stacked:
+        return plan.distribution
+    result = next(one for one, whole in zip(loop.yielded, loop.results, strict=True) if whole is root)
+    return _held(result, plan.distribution).reshaped(_held_shape(result), shape_of(root))

@@ -13,7 +13,7 @@ from typing import TypeVar, cast
 from ...chips import Chip
 from ...chips.cycles import bound_by_weights
 from ...dialects.dataflow.tiling import Box
-from ...dialects.manycore import Tiling
+from ...dialects.manycore import Grid, Tiling
 from ..sparse.product_cycles import LOADING_WORK
 from ..tasks.slices import Tiles
 from ..tasks.task_info import TaskInfo, value_bytes
@@ -230,7 +230,7 @@ def plan_task(
     *,
     limit: float = math.inf,
     accept: Callable[[tuple[int, ...]], bool] = lambda grid: True,
-    grid: tuple[int, ...] | None = None,
+    grid: Grid | None = None,
     pricing: Pricing = Pricing.HIDDEN,
 ) -> TaskPlan | Shortage:
     """
@@ -258,7 +258,7 @@ def task_plans(
     *,
     limit: float = math.inf,
     accept: Callable[[tuple[int, ...]], bool] = lambda grid: True,
-    grid: tuple[int, ...] | None = None,
+    grid: Grid | None = None,
     pricing: Pricing = Pricing.HIDDEN,
 ) -> list[TaskPlan] | Shortage:
     """
@@ -268,9 +268,9 @@ def task_plans(
     found: list[TaskPlan] = []
     least = Shortage(1 << 62)
     tilings = [
-        Tiling(one, place(info, one), (1,) * len(one), _default_order(info))
-        for one in (grid_candidates(info, chip) if grid is None else (grid,))
-        if accept(one)
+        Tiling(one.parts, place(info, one.parts), (1,) * len(one.parts), _default_order(info), one.multiples)
+        for one in (map(Grid, grid_candidates(info, chip)) if grid is None else (grid,))
+        if accept(one.parts)
     ]
     for looked_at, bound in enumerate(_fastest_first(info, chip, sources, readable, tilings, pricing)):
         if found and looked_at >= MAX_GRIDS:
@@ -444,7 +444,7 @@ def _best_order(cut: Cut, plan: TaskPlan) -> TaskPlan:
     for order in permutations(sorted(moving)):
         if order == tuple(moving):
             continue  # as it is: where dimensions stand that are not cut makes no difference
-        option = Tiling(tiling.grid, tiling.cores, tiling.steps, (*still, *order, *reductions))
+        option = replace(tiling, order=(*still, *order, *reductions))
         candidate = cut.plan(option, plan.slots, plan.keeps_constants)
         if candidate.working_bytes <= plan.working_bytes and candidate.cycles < best.cycles:
             best = candidate

@@ -110,8 +110,9 @@ _NOTHING = ReadSize(1, 0, 0, 0)
 
 def last_tile(info: TaskInfo, tiling: Tiling) -> Box:
     """The last tile, as large as any (`split_evenly`)."""
-    starts = tuple((count - 1) * size // count for size, count in zip(info.sizes, tiling.grid, strict=True))
-    return Box(starts, tuple(size - start for size, start in zip(info.sizes, starts, strict=True)))
+    cut = tiling.over_cores
+    ranges = [cut.range_at(dim, size, cut.parts[dim] - 1) for dim, size in enumerate(info.sizes)]
+    return Box(tuple([low for low, _ in ranges]), tuple([extent for _, extent in ranges]))
 
 
 def sample_tiles(info: TaskInfo, tiling: Tiling) -> Tiles:
@@ -135,7 +136,7 @@ def plan_read(
     """
     if tiles.sampled:
         # The same for all sources: searches with other values in the cores ask for it again.
-        key = "samples", read.uses[0], tiles.tiling.grid, tiles.tiling.cores
+        key = "samples", read.uses[0], tiles.tiling.over_cores, tiles.tiling.cores
         whole = info.once(key, lambda: info.read_slices(read, tiles))
     else:
         whole = info.read_slices(read, tiles)
@@ -168,7 +169,7 @@ def measure_read(
             return measure_kept(plan, info, chip, tile, found=True)
         case ReadKind.STREAM:
             keep, sampled = keep_constants and plan.constant, plan.whole.tiles.sampled
-            key = "stream", plan.read.uses[0], tiling.grid, tiling.steps, tiling.order, keep, sampled
+            key = "stream", plan.read.uses[0], tiling.over_cores, tiling.steps, tiling.order, keep, sampled
             return info.once(key, lambda: _measure_stream(plan, info, chip, tiling, step, tile, keep))
         case _:
             return _NOTHING

@@ -16,7 +16,7 @@ from ...support.errors import ResourceError
 from ..allocation.allocate import Allocation, allocate
 from ..search import ACCEPT_RATIO
 from .interleaved import parts_interleave
-from .loops import is_carry
+from .loops import held_as, held_rows, is_carry
 from .network_estimate import Code, TaskWorks, network_estimate
 from .plan_network import NetworkPlan
 from .plan_task import ALIGNMENT, TaskPlan, aligned
@@ -284,8 +284,8 @@ def _collect(
         # What tasks in a loop use is theirs from the first of them to the last, so that steps are alike.
         begin, end = (number, number) if span is None else (span.first, span.last)
         if plan.resident and not is_carry(info):
-            until = max(end, network.last_use.get(info.result, end))
-            buffers.add(("tile", number, 0, 0), plan.tile_bytes, begin, until)
+            until = max(end, network.last_use.get(held_as(info.result), end))
+            buffers.add(("tile", number, 0, 0), plan.tile_bytes * held_rows(info.result), begin, until)
         item = info.buffers.item_bytes[info.buffers.result]
         for slot in range(plan.slots if number in apart else plan.staging_slots(info)):
             buffers.add(("staging", number, 0, slot), plan.step_elements * item, begin, end)

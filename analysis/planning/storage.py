@@ -34,6 +34,11 @@ class Distribution:
         arrays = self.arrays
         return arrays.low.shape, arrays.cores.tobytes(), arrays.low.tobytes(), arrays.high.tobytes(), self.tile_bytes
 
+    def stacked(self, rows: int) -> Distribution:
+        """The distribution of so many values that are distributed so, one after the other in each core."""
+        boxes = {core: Box((0, *box.offsets), (rows, *box.sizes)) for core, box in self.boxes.items()}
+        return Distribution(boxes, self.tile_bytes * rows)
+
     def row(self, shape: tuple[int, ...], rows: int, row: tuple[int, ...]) -> Distribution | None:
         """
         Where one of so many `rows` of a value of a shape lies, each of shape `row`; None where a core does not hold its

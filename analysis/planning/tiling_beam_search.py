@@ -192,4 +192,4 @@ class _Search:
     def _places(self, partial: _Partial) -> Hashable:
         """A key of the distributions of the values that later tasks read from the cores."""
         held = partial.held.items()
-        return tuple((self._numbers[value], plan.tiling.grid, plan.tiling.cores) for value, plan in held)
+        return tuple((self._numbers[value], plan.tiling.over_cores, plan.tiling.cores) for value, plan in held)

@@ -23,9 +23,9 @@ from ...dialects.dataflow.types import element_bytes, element_of, shape_of
 from .grouping import group_operations
 from .stripes import Stripe, add_need, operand_stripes, tile_of
 
-COUNTS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64)
+COUNTS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24)
 """Numbers of stripes that are looked at."""
-MOST_TASKS = 96
+MOST_TASKS = 48
 """A cascade may consist of so many tasks in all its stripes, each of which has code of its own."""
 MOST_REPEATED = 2.0
 """A cascade may compute at most so many times the chain's work: longer chains only repeat more."""
@@ -122,7 +122,7 @@ class _Chooser:
     def keys(self) -> list[int]:
         """
         Numbers of operators, ascending, before which a chain may begin or end: 0, and those before which no computed
-        value is alive but the result of the operator just before.
+        value is alive but the result of the operator just before, which a task gives.
         """
         numbers = {op: number for number, op in enumerate(self.ops)}
         last_use: dict[SSAValue, int] = {
@@ -135,7 +135,7 @@ class _Chooser:
         for number, op in enumerate(self.ops):
             alive.difference_update([value for value in op.operands if last_use.get(value) == number])
             alive.update(value for value in op.results if last_use[value] > number)
-            if len(op.results) == 1 and alive == {op.results[0]}:
+            if len(op.results) == 1 and alive == {op.results[0]} and op.results[0] in self.stored:
                 found.append(number + 1)
         return found
 
@@ -194,7 +194,8 @@ class _Chooser:
         """
         result = self._key_value(end)
         size = shape_of(result)[axis]
-        stripe = Stripe(axis, size * (count // 2) // count, size * (count // 2 + 1) // count)
+        low = size * (count // 2) // count
+        stripe = Stripe(axis, low, min(size, low + -(-size // count)))
         # What stays of the result takes memory from the stripes.
         kept, written = (_bytes(result), 0) if self._stays(result) else (0, _bytes(result))
         needed = {result: stripe}

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...dialects.dataflow.tiling import Box, OperandSlice, split_evenly
+from ...dialects.dataflow.tiling import Box, OperandSlice
 from ...dialects.manycore import Tiling
 from .number_rows import number_rows
 
@@ -39,9 +39,10 @@ class Tiles:
         """Of an iteration space of these sizes; `numbers` are those of some tiles."""
         chosen = np.arange(len(tiling.cores)) if numbers is None else np.array(numbers, np.int64)
         tiles = Tiles(tiling, sizes, chosen, len(chosen) < len(tiling.cores))
+        cut = tiling.over_cores
         for dim, (size, parts) in enumerate(zip(sizes, tiling.grid, strict=True)):
-            if parts > size:
-                filled = np.array([extent > 0 for _, extent in split_evenly(size, parts)])
+            if parts > size // cut.multiple(dim):
+                filled = np.array([extent > 0 for _, extent in cut.ranges(dim, size)])
                 tiles = replace(tiles, numbers=tiles.numbers[filled[tiles.position(dim)]])
         return tiles
 
@@ -64,12 +65,12 @@ class Tiles:
 
     def along(self, dims: Sequence[int]) -> tuple[list[tuple[tuple[int, int], ...]], NDArray[np.int64]]:
         """(Ranges of tiles along some dimensions: (offset, size) by dimension; [tiles] which of them each has)."""
-        grid = self.tiling.grid
+        grid, cut = self.tiling.grid, self.tiling.over_cores
         if len(self.numbers) == len(self.tiling.cores):
             which = np.zeros(len(self.numbers), np.int64)
             for dim in dims:
                 which = which * grid[dim] + self.position(dim)
-            return list(product(*(split_evenly(self.sizes[dim], grid[dim]) for dim in dims))), which
+            return list(product(*(cut.ranges(dim, self.sizes[dim]) for dim in dims))), which
         strides = [prod(grid[dim + 1 :]) for dim in dims]
         numbers: list[int] = self.numbers.tolist()
         ranges = [
@@ -79,10 +80,8 @@ class Tiles:
         return ranges, np.arange(len(ranges))
 
     def _range(self, dim: int, position: int) -> tuple[int, int]:
-        """(Offset, size) along a dimension at a place in the grid; see `split_evenly`."""
-        size, parts = self.sizes[dim], self.tiling.grid[dim]
-        low = position * size // parts
-        return low, (position + 1) * size // parts - low
+        """(Offset, size) along a dimension at a place in the grid."""
+        return self.tiling.over_cores.range_at(dim, self.sizes[dim], position)
 
 
 def extents_of(sliced: OperandSlice) -> tuple[Extent, ...]:

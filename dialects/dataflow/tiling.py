@@ -234,9 +234,12 @@ class OpCost:
         return self.count_bytes()
 
 
-def split_evenly(size: int, parts: int) -> list[tuple[int, int]]:
-    """Cut [0, size) into `parts` ranges (offset, size), equal but for one; some are empty where parts > size."""
-    cuts = [part * size // parts for part in range(parts + 1)]
+def split_evenly(size: int, parts: int, multiple: int = 1) -> list[tuple[int, int]]:
+    """
+    Cut [0, size) into `parts` ranges (offset, size) as even as multiples of `multiple`, which divides `size`, can be;
+    the last is as large as any. Some are empty where parts > size / multiple.
+    """
+    cuts = [part * (size // multiple) // parts * multiple for part in range(parts + 1)]
     return [(low, high - low) for low, high in pairwise(cuts)]
 
 

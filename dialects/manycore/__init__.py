@@ -10,7 +10,7 @@ from .ops import TaskOp
 from .repeat import RepeatOp
 from .stage import StageOp
 from .subgraph import SubgraphOp
-from .tiling import Tiling
+from .tiling import Grid, Tiling
 
 Manycore = Dialect(
     "manycore", [TaskOp, YieldOp, SubgraphOp, LaunchOp, RepeatOp, ExecuteOp, ComputeOp, StageOp], [ChipAttr, TilingAttr]
@@ -21,6 +21,7 @@ __all__ = [
     "ChipAttr",
     "ComputeOp",
     "ExecuteOp",
+    "Grid",
     "LaunchOp",
     "Manycore",
     "RepeatOp",

@@ -92,7 +92,7 @@ def chip_of(op: Operation) -> Chip | None:
         raise VerifyException(str(error)) from error
 
 
-_FIELDS = ("grid", "cores", "steps", "order")
+_FIELDS = ("grid", "cores", "steps", "order", "multiples")
 KEPT_TILINGS = 1 << 12
 """Tilings whose attributes are kept: variants of a network write the same ones again and again."""
 
@@ -112,6 +112,9 @@ class TilingAttr(ParametrizedAttribute):
         for step in loops over steps, in this order:
             compute the box
     ```
+
+    `multiples`, which may be left out where they are 1, divide the offsets and sizes of tiles: with
+    `grid = [1, 3], ..., multiples = [1, 4]`, 28 columns are cut into 8, 8 and 12.
     """
 
     name = "manycore.tiling"
@@ -119,9 +122,18 @@ class TilingAttr(ParametrizedAttribute):
     cores_attr: DenseArrayBase[I64]
     steps_attr: DenseArrayBase[I64]
     order_attr: DenseArrayBase[I64]
+    multiples_attr: DenseArrayBase[I64]
 
-    def __init__(self, grid: Sequence[int], cores: Sequence[int], steps: Sequence[int], order: Sequence[int]) -> None:
-        super().__init__(*(DenseArrayBase.from_list(i64, list(values)) for values in (grid, cores, steps, order)))
+    def __init__(
+        self,
+        grid: Sequence[int],
+        cores: Sequence[int],
+        steps: Sequence[int],
+        order: Sequence[int],
+        multiples: Sequence[int] = (),
+    ) -> None:
+        lists = (grid, cores, steps, order, _shortened(multiples))
+        super().__init__(*(DenseArrayBase.from_list(i64, list(values)) for values in lists))
 
     @property
     def grid(self) -> tuple[int, ...]:
@@ -143,8 +155,19 @@ class TilingAttr(ParametrizedAttribute):
         """Dimensions from the outermost loop to the innermost."""
         return tuple(self.order_attr.get_values())
 
+    @property
+    def multiples(self) -> tuple[int, ...]:
+        """By dimension, what divides offsets and sizes of tiles; empty where that is 1 everywhere."""
+        return tuple(self.multiples_attr.get_values())
+
     @staticmethod
-    def check(grid: Sequence[int], cores: Sequence[int], steps: Sequence[int], order: Sequence[int]) -> str | None:
+    def check(
+        grid: Sequence[int],
+        cores: Sequence[int],
+        steps: Sequence[int],
+        order: Sequence[int],
+        multiples: Sequence[int] = (),
+    ) -> str | None:
         """What is wrong with these lists taken together, or None."""
         rank = len(grid)
         if len(steps) != rank or len(order) != rank:
@@ -157,10 +180,12 @@ class TilingAttr(ParametrizedAttribute):
             return f"the grid has {math.prod(grid)} tiles but cores has {len(cores)} entries: expected one a tile"
         if any(core < 0 for core in cores) or len(set(cores)) != len(cores):
             return f"cores = {list(cores)} should be distinct core numbers"
+        if multiples and (len(multiples) != rank or min(multiples) < 1):
+            return f"multiples = {list(multiples)} should be {rank} numbers of at least 1"
         return None
 
     def verify(self) -> None:
-        if problem := self.check(self.grid, self.cores, self.steps, self.order):
+        if problem := self.check(self.grid, self.cores, self.steps, self.order, self.multiples):
             raise VerifyException(problem)
 
     @classmethod
@@ -169,7 +194,9 @@ class TilingAttr(ParametrizedAttribute):
         with parser.in_angle_brackets():
             start = parser.pos
             for number, field in enumerate(_FIELDS):
-                if number:
+                if field == "multiples" and parser.parse_optional_punctuation(",") is None:
+                    break
+                if number and field != "multiples":
                     parser.parse_punctuation(",")
                 parser.parse_keyword(field)
                 parser.parse_punctuation("=")
@@ -178,23 +205,24 @@ class TilingAttr(ParametrizedAttribute):
                 parser.raise_error("numbers of a tiling should fit in 32 bits", start, parser.pos)
             if problem := cls.check(*lists):
                 parser.raise_error(problem, start, parser.pos)
+        lists[4:] = [list(_shortened(lists[4] if len(lists) > 4 else ()))]
         return [DenseArrayBase.from_list(i64, values) for values in lists]
 
     def print_parameters(self, printer: Printer) -> None:
-        values = (self.grid, self.cores, self.steps, self.order)
+        values = (self.grid, self.cores, self.steps, self.order, *((self.multiples,) if self.multiples else ()))
         with printer.in_angle_brackets():
-            printer.print_string(", ".join(f"{name} = {list(one)}" for name, one in zip(_FIELDS, values, strict=True)))
+            printer.print_string(", ".join(f"{name} = {list(one)}" for name, one in zip(_FIELDS, values, strict=False)))
 
     @staticmethod
     @lru_cache(KEPT_TILINGS)
     def of(tiling: Tiling) -> TilingAttr:
         """The attribute that holds a tiling."""
-        return TilingAttr(tiling.grid, tiling.cores, tiling.steps, tiling.order)
+        return TilingAttr(tiling.grid, tiling.cores, tiling.steps, tiling.order, tiling.multiples)
 
     @property
     def data(self) -> Tiling:
         """The tiling as plain data, which knows tiles and steps."""
-        return Tiling(self.grid, self.cores, self.steps, self.order)
+        return Tiling(self.grid, self.cores, self.steps, self.order, self.multiples)
 
     def tiles(self, sizes: Sequence[int]) -> Iterator[tuple[int, Box]]:
         """(core, its tile) of an iteration space of these sizes, in row-major order; tiles may be empty."""
@@ -204,3 +232,8 @@ class TilingAttr(ParametrizedAttribute):
         """(index per dimension, box) of each step of a tile, in the order of execution."""
         tiling = self.data
         yield from zip(tiling.step_indices(), tiling.step_boxes(tile), strict=True)
+
+
+def _shortened(multiples: Sequence[int]) -> Sequence[int]:
+    """Multiples of a tiling, empty where all are 1."""
+    return () if all(one == 1 for one in multiples) else multiples

@@ -52,6 +52,10 @@ class CoreMemories:
         default_factory=dict[SSAValue, tuple[dict[int, Box], tuple[int, ...]]]
     )
     """Buffer -> core's box of the value, and the value's shape."""
+    stacked: dict[SSAValue, tuple[dict[int, Box], tuple[int, ...]]] = field(
+        default_factory=dict[SSAValue, tuple[dict[int, Box], tuple[int, ...]]]
+    )
+    """Buffer whose rows the steps of a loop write -> core's box of a row, and the shape of the rows together."""
     whole: dict[tuple[int, SSAValue], tuple[SSAValue, OperandSlice]] = field(
         default_factory=dict[tuple[int, SSAValue], tuple[SSAValue, OperandSlice]]
     )
@@ -78,6 +82,13 @@ class CoreMemories:
         if buffer in self.rows:
             whole, count, row = self.rows[buffer]
             return self.collect(whole, element).reshape(count, -1)[row]
+        if buffer in self.stacked:
+            boxes, (rows, *shape) = self.stacked[buffer]
+            found = np.zeros((rows, *shape), numpy_type(element))
+            for core, box in boxes.items():
+                if box.volume:
+                    found[:, *_index(box, (0,) * box.rank)] = self.view(core, buffer, element, (rows, *box.sizes))
+            return found
         if buffer not in self.held:
             raise MeshloomError(f"{buffer.type} is read before any task has written it")
         boxes, shape = self.held[buffer]
@@ -226,7 +237,9 @@ class _Task:
         for step in range(count - 1):
             self._issue(op.steps.block, step)
         self._issue(op.last.block, count - 1)
-        if self.resident:
+        if (row := self.memories.rows.get(op.target)) is not None:
+            self.memories.stacked[row[0]] = (self.results, (row[1], *self.result_shape))
+        elif self.resident:
             self.memories.held[op.target] = (self.results, self.result_shape)
 
     def _issue(self, block: Block, step: int) -> None:
@@ -396,7 +409,12 @@ class _Task:
         if staging and not (self.resident and number + 1 == len(self.ops)):
             return self.memories.view(core, staging[self.versions[step] % len(staging)], element, part.sizes)
         tile = self.results[core]
-        return self.memories.view(core, self.op.target, element, tile.sizes)[_index(part, tile.offsets)]
+        if (row := self.memories.rows.get(self.op.target)) is not None:
+            whole, count, at = row
+            held = self.memories.view(core, whole, element, (count, *tile.sizes))[at]
+        else:
+            held = self.memories.view(core, self.op.target, element, tile.sizes)
+        return held[_index(part, tile.offsets)]
 
 
 def _origin(whole: OperandSlice) -> tuple[int, ...]:

@@ -24,7 +24,8 @@ class RepeatOp(IRDLOperation):
     all steps: a task may write a buffer that a task before the loop has written, which is how steps hand on values. Of
     a buffer in DRAM, a step sees a part, which begins `from` bytes after it in the first step, and `by` bytes further
     on in each step that follows. Of a buffer in SRAM, which holds the tiles of a value, a step sees a row of each tile:
-    the bytes are those of the largest tile, which has as many rows as there are parts of this size in the buffer.
+    the bytes are those of the largest tile, which has as many rows as there are parts of this size in the buffer. Tasks
+    of the loop read such a row where it lies, or write it.
 
     ```
     manycore.repeat 48 times

@@ -87,7 +87,7 @@ def verify_launch(block: Block) -> None:
             raise located(
                 VerifyException(f"@{name} writes the buffer that @{other} writes: expected one of its own"), op
             )
-        tasks[name], writers[op.target] = op, op
+        tasks[name], writers[op.target], writers[part_whole(op.target)] = op, op, op
     written: set[SSAValue] = set()
     for op in issued(block):
         match op:
@@ -156,11 +156,13 @@ def _verify_buffers(op: ExecuteOp, block: Block, writers: dict[SSAValue, Execute
             error = VerifyException(f"@{name} reads {value.type} as a whole, which no task of the launch writes")
             raise located(error, op)
         result = writer.ops[-1].results[0].type
-        if prod(shape_of(argument)) * (1 if row is None else row.rows) != prod(shape_of(writer.ops[-1].results[0])):
+        row_written = tile_row(writer.target)
+        rows, of_writer = (1 if one is None else one.rows for one in (row, row_written))
+        if prod(shape_of(argument)) * rows != prod(shape_of(writer.ops[-1].results[0])) * of_writer:
             error = VerifyException(f"@{name} reads @{writer.sym_name.data}'s result, {result}, as {argument.type}")
             raise located(error, op)
     for value in (*op.reads, *op.staging, *op.temporaries, op.target):
-        if buffer_of(value).space is Space.SRAM and value.owner.parent_block() is not block:
+        if buffer_of(value).space is Space.SRAM and part_whole(value).owner.parent_block() is not block:
             raise located(VerifyException(f"@{name} uses {value.type}, which is not allocated in its launch"), op)
 
 

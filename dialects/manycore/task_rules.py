@@ -62,6 +62,11 @@ def verify_tiling(root: TilingInterface, tiling: TilingAttr) -> None:
             raise VerifyException(f"grid = {grid} in dimension {dim}, which is {one.kind}: expected 1")
         if steps > 1 and (fixed or (reduction and root.combine is None)):
             raise VerifyException(f"steps = {steps} in dimension {dim}, which is {one.kind} and cannot be split")
+        multiple = tiling.multiples[dim] if tiling.multiples else 1
+        if one.size % multiple:
+            raise VerifyException(
+                f"multiples = {multiple} in dimension {dim}, which has size {one.size}: expected a divisor of it"
+            )
         if steps > max(one.size, 1):
             raise VerifyException(f"steps = {steps} in dimension {dim}, which has size {one.size}: expected no more")
 

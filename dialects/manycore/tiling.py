@@ -12,22 +12,51 @@ from ..dataflow.tiling import Box, split_blocks, split_evenly
 
 
 @dataclass(frozen=True)
+class Grid:
+    """How an iteration space is cut over cores: into so many `parts` per dimension."""
+
+    parts: tuple[int, ...]
+    multiples: tuple[int, ...] = ()
+    """By dimension, what the offsets and sizes of all parts are multiples of; empty: 1 everywhere."""
+
+    def ranges(self, dim: int, size: int) -> list[tuple[int, int]]:
+        """(Offset, size) of the parts of a dimension of this size; the last is as large as any."""
+        return split_evenly(size, self.parts[dim], self.multiple(dim))
+
+    def range_at(self, dim: int, size: int, part: int) -> tuple[int, int]:
+        """(Offset, size) of one of these."""
+        parts, multiple = self.parts[dim], self.multiple(dim)
+        low, high = (number * (size // multiple) // parts * multiple for number in (part, part + 1))
+        return low, high - low
+
+    def multiple(self, dim: int) -> int:
+        """What offsets and sizes along a dimension are multiples of."""
+        return self.multiples[dim] if self.multiples else 1
+
+
+@dataclass(frozen=True)
 class Tiling:
     """
     How an iteration space is cut.
 
     `grid` parts per dimension go to `cores` (row-major tile number -> core); each core's tile is cut into `steps` parts
-    per dimension in time, looped with `order` from the outermost dimension to the innermost.
+    per dimension in time, looped with `order` from the outermost dimension to the innermost. `multiples`: as of `Grid`.
     """
 
     grid: tuple[int, ...]
     cores: tuple[int, ...]
     steps: tuple[int, ...]
     order: tuple[int, ...]
+    multiples: tuple[int, ...] = ()
+
+    @property
+    def over_cores(self) -> Grid:
+        """The cut over cores."""
+        return Grid(self.grid, self.multiples)
 
     def tile_boxes(self, sizes: Sequence[int]) -> dict[int, Box]:
         """Core -> its tile of an iteration space of these sizes (boxes may be empty), in tile order."""
-        parts = [split_evenly(size, count) for size, count in zip(sizes, self.grid, strict=True)]
+        parts = [self.over_cores.ranges(dim, size) for dim, size in enumerate(sizes)]
         offsets = product(*([low for low, _ in ranges] for ranges in parts))
         extents = product(*([extent for _, extent in ranges] for ranges in parts))
         return dict(zip(self.cores, map(Box, offsets, extents), strict=True))

@@ -16,6 +16,7 @@ from ...support.errors import MeshloomError
 from ...transforms.manycore_tile import plans_of, write_tilings
 from ...transforms.shared.reorder import arrange_tasks, tasks_of
 from ...transforms.shared.task_order import find_order
+from ..ir.loop_tasks import store_in_steps
 from ..options.effort import Effort
 from .autotune_subgraph import Plan
 
@@ -30,13 +31,16 @@ NAMES = ("tilings that look ahead", "tilings task by task")
 def candidate_plans(function: FuncOp, chip: Chip, memo: PlanMemo, effort: Effort) -> list[Plan]:
     """
     Plans of the untiled tasks of a function: in program order, and in up to `effort.orders` others that are estimated
-    to be cheaper (spec 3). The function's tasks are left in the order of the last plan, with its tilings.
+    to be cheaper (spec 3). The function's tasks are left in the order of the last plan, with its tilings. Loops whose
+    steps take longer than a store to DRAM store in each step what they stack for others than tasks.
 
     `memo`: of the tasks. Raises as `plan_network` if they cannot be planned in program order.
     """
     block = function.body.block
     program = tasks_of(block)
     plans = plans_of(function, chip, memo)
+    if any([store_in_steps(span.op) for span in plans[0].loops if plans[0].cycles_of_loop(span) >= chip.dram_latency]):
+        plans = plans_of(function, chip, memo)
     if plans[0].loops:
         found = [Plan(f"grids of loops {number}", plan) for number, plan in enumerate(plans, 1)]
     else:

@@ -112,19 +112,20 @@ class _Generator:
                 self._issue(one, in_loop=True)
         self._views.step = 0
         self._machine.end_loop()
-        for number in {number for task in tasks for number in self._schedule.tasks[task].operands}:
+        used = [self._schedule.tasks[task] for task in tasks]
+        for number in {number for task in used for number in (*task.operands, task.result)}:
             self._rows_as_one(number, begin)
         for task in tasks:
             self._machine.set_source(task)
             self._passing.signal_read_after_write(task)
 
     def _rows_as_one(self, number: int, begin: Mapping[int, int]) -> None:
-        """Let whoever sees a row of a value in the cores, since these instructions, count as seeing all rows."""
+        """Let whoever touches a row of a value in the cores, since these instructions, count as touching all rows."""
         buffer = self._schedule.buffers[number]
         if not isinstance(buffer, TileBuffer) or buffer.rows is None:
             return
         task = self._schedule.tasks[buffer.task]
-        for core, box in task.distribution.boxes.items():
+        for core, box in task.held(buffer)[0].boxes.items():
             if core in begin and box.volume:
                 high = buffer.address + box.volume * ITEM_BYTES[task.result_dtype]
                 self._machine.streams[core].as_one_since(buffer.address, high, begin[core])
@@ -309,7 +310,8 @@ class _TaskCode:
             slot = self.phases[step].version % len(task.staging)
             return View.dense("sram", task.staging[slot], dtype, result.sizes)
         whole = self.held[core]
-        held = View.dense("sram", resident.address, dtype, whole.sizes)
+        row = self.views.result_row(self.number) or 0
+        held = View.dense("sram", resident.address + row * whole.volume * ITEM_BYTES[dtype], dtype, whole.sizes)
         start = tuple(offset - low for offset, low in zip(result.offsets, whole.offsets, strict=True))
         return held.box(start, result.sizes)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..launch.launch_schedule import DramBuffer, LaunchSchedule, TileBuffer
+from ..launch.launch_schedule import Buffer, DramBuffer, LaunchSchedule, TileBuffer
 from .buffers import Buffers
 from .view import View
 
@@ -37,7 +37,13 @@ class OperandViews:
         Which row of an operand that stays in the cores this step of a loop sees, where it sees one: `tiles` then has a
         dimension more, the first, along which rows follow each other.
         """
-        buffer = self._schedule.operand_buffer(task, operand)
+        return self._row(self._schedule.operand_buffer(task, operand))
+
+    def result_row(self, task: int) -> int | None:
+        """Which row of a value that stays in the cores a task computes in this step of a loop; None: no row of one."""
+        return self._row(self._schedule.result_buffer(task))
+
+    def _row(self, buffer: Buffer) -> int | None:
         if not isinstance(buffer, TileBuffer) or buffer.rows is None:
             return None
         return buffer.rows.first + self.step * buffer.rows.advance
@@ -50,9 +56,9 @@ class OperandViews:
         if found is None:
             buffer = self._schedule.operand_buffer(task, operand)
             assert isinstance(buffer, TileBuffer)
-            producer = self._schedule.tasks[buffer.task]
+            held, whole = self._schedule.tasks[buffer.task].held(buffer)
             shape = key[1] if buffer.rows is None else (buffer.rows.count, *key[1])
-            seen = producer.distribution.reshaped(producer.shape, shape)
+            seen = held.reshaped(whole, shape)
             if seen is None:
                 raise AssertionError("values that are read in another shape are planned to lie in DRAM")
             found = self._tiles[key] = Buffers(buffer.address, own.operand_dtype(operand), seen.arrays)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from xdsl.ir import Block, BlockArgument, SSAValue, Use
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue, Use
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.tasks.task_info import TaskInfo
@@ -25,7 +25,10 @@ Outline = Callable[[tuple[TilingInterface, ...], str], TaskOp]
 
 
 def separate_values(block: Block) -> None:
-    """Insert copies, as operators, of the initial values and the results of the loops of a block."""
+    """
+    Insert copies, as operators, of the initial values and the results of the loops of a block; of what they stack,
+    where the block gives it back: what only tasks read may stay in the cores.
+    """
     for loop in [op for op in block.ops if isinstance(op, LoopOp)]:
         with at(loop):
             for position, value in enumerate(list(loop.initial)):
@@ -37,6 +40,49 @@ def separate_values(block: Block) -> None:
                     copy = _copy(value)
                     Rewriter.insert_op(copy, InsertPoint.after(loop))
                     value.replace_uses_with_if(copy.results[0], lambda use, copy=copy: use.operation is not copy)
+    if block.last_op is not None:
+        _copy_what_is_given_back(block.last_op)
+
+
+def _copy_what_is_given_back(last: Operation) -> None:
+    """Insert copies of what loops stack, as far as the last operation of a block reads it."""
+    for position, value in enumerate(list(last.operands)):
+        loop = _seen(value).owner
+        if isinstance(loop, LoopOp):
+            with at(loop):
+                copy = _copy(value)
+                copy.results[0].name_hint = value.name_hint
+                Rewriter.insert_op(copy, InsertPoint.before(last))
+                last.operands[position] = copy.results[0]
+
+
+def store_in_steps(loop: LoopOp) -> bool:
+    """
+    Remove the tasks that `separate_values` made to copy what a loop stacks where nothing else reads it: it then lies in
+    DRAM. Returns whether there was one.
+    """
+    copies = [task for task in map(_only_copy, loop.stacked) if task is not None]
+    for task in copies:
+        task.results[0].replace_all_uses_with(task.operands[0])
+        Rewriter.erase_op(task)
+    return bool(copies)
+
+
+def _only_copy(value: SSAValue) -> TaskOp | None:
+    """The task that copies a value for the end of the block, if that is all that reads it, through reshapes or not."""
+    use = value.get_user_of_unique_use()
+    while isinstance(use, ReshapeOp):
+        use = use.result.get_user_of_unique_use()
+    if not isinstance(use, TaskOp) or not _is_returned(use.results[0]):
+        return None
+    body = list(use.body.block.ops)
+    same = isinstance(body[0], CastOp) and len(body) == 2 and use.operands[0].type == use.results[0].type
+    return use if same else None
+
+
+def _is_returned(value: SSAValue) -> bool:
+    """Whether only the end of a block reads a value."""
+    return all(one.operation.next_op is None for one in value.uses)
 
 
 def separate_results(loop: LoopOp, outline: Outline) -> None:
@@ -55,13 +101,20 @@ def separate_results(loop: LoopOp, outline: Outline) -> None:
         root = _seen(last.operands[position])
         if isinstance(root, BlockArgument) and root.block is loop.body.block and root.index != position:
             copied(position, "carried")  # before another task writes there
-    for position in range(count, len(last.operands)):
-        value = last.operands[position]
-        if not isinstance(value.owner, TaskOp) or not value.has_one_use():
-            copied(position, "stacked")
+    stacked = [
+        position
+        for position in range(count, len(last.operands))
+        if not isinstance(last.operands[position].owner, TaskOp) or not last.operands[position].has_one_use()
+    ]
+    late = [position for position in stacked if isinstance(_seen(last.operands[position]).owner, TaskOp)]
+    for position in stacked:
+        if position not in late:
+            copied(position, "stacked")  # before its memory is written again
     for position in range(count):
         if not _may_write(loop, position):
             copied(position, "carried")
+    for position in late:
+        copied(position, "stacked")
 
 
 def _copy(value: SSAValue) -> CastOp:
@@ -81,7 +134,7 @@ def _may_write(loop: LoopOp, position: int) -> bool:
     writer = value.owner
     if not isinstance(writer, TaskOp) or writer.parent_op() is not loop:
         return False
-    if sum(one is value for one in loop.yielded) > 1:
+    if sum(one is value for one in loop.yielded[: len(loop.initial)]) > 1:
         return False
     for use in _uses(before):
         reader = use.operation

@@ -83,7 +83,7 @@ def segment_dram(function: FuncOp, network: NetworkPlan, chip: Chip) -> DramSegm
     }
     for span in network.loops:
         for value in span.op.stacked:
-            if value not in returned:
+            if value not in returned and value not in network.resident:
                 lives[value] = (span.first, max(span.last, network.last_use.get(value, span.last)))
     lives = dict(sorted(lives.items(), key=lambda item: item[1][0]))
     addresses = {value: segment << SEGMENT_BITS for segment, value in enumerate(outside)}

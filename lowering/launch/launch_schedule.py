@@ -65,6 +65,8 @@ class TileBuffer:
     """Number of the task that computes it."""
     rows: Rows | None = None
     """It is a row of the value, for each step of a loop another one."""
+    stacked: int | None = None
+    """Number of rows of the value, of which the task computes one in each step of a loop; None: it computes all."""
 
 
 Buffer: TypeAlias = DramBuffer | TileBuffer
@@ -112,6 +114,12 @@ class ScheduledTask:
         root = self.info.root
         tiles = self.tiling.tile_boxes(self.info.sizes)
         return Distribution({core: root.result_box(tile) for core, tile in tiles.items()}, 0)
+
+    def held(self, buffer: TileBuffer) -> tuple[Distribution, tuple[int, ...]]:
+        """Where the tiles of the value are that the task computes, whole or by rows, and the value's shape."""
+        if buffer.stacked is None:
+            return self.distribution, self.shape
+        return self.distribution.stacked(buffer.stacked), (buffer.stacked, *self.shape)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -125,7 +125,9 @@ class _Reader:
                     raise InputError(f"a task reads {type} as a whole, which no task of the launch writes")
                 row = tile_row(value)
                 rows = None if row is None else Rows(row.rows, row.first, row.advance)
-                made: Buffer = TileBuffer(address_of(whole), self.writer[whole], rows)
+                written = tile_row(self.executes[self.writer[whole]].target)
+                stacked = None if written is None else written.rows
+                made: Buffer = TileBuffer(address_of(whole), self.writer[whole], rows, stacked)
             elif (whole := part_whole(value)) is not value:
                 assert isinstance(value, BlockArgument)
                 loop = value.block.parent_op()
@@ -170,11 +172,9 @@ class _Reader:
         value = op.inputs[read.operand]
         source = None
         if buffer_of(value).space is Space.SRAM:
-            whole = part_whole(value)
-            producer = self.tasks[self.writer[whole]] if whole in self.writer else None
-            if producer is None:
-                raise InputError(f"task @{info.name} reads {value.type} as a whole, which no task of the launch writes")
-            source = producer
+            buffer = self.buffers[self._buffer(value)]
+            assert isinstance(buffer, TileBuffer)
+            source = self.tasks[buffer.task], buffer
         slots = tuple(map(address_of, op.read_buffers(index)))
         constant = isinstance(value.owner, GlobalOp)  # not a part of one, which is another in each step
         return ScheduledRead(
@@ -233,25 +233,24 @@ def _plan_read(
     tiling: Tiling,
     index: int,
     slots: Sequence[int],
-    source: ScheduledTask | None,
+    source: tuple[ScheduledTask, TileBuffer] | None,
     constant: bool,
     row: TileRow | None,
 ) -> ReadPlan:
     """
-    The slices of a read; `source`: the task in whose tiles the operand lies, None for DRAM, `row`: which row of it is
-    read in a step of a loop. Raises InputError.
+    The slices of a read; `source`: the task in whose tiles the operand lies, and these; None for DRAM. `row`: which row
+    of it is read in a step of a loop. Raises InputError.
     """
     read = info.reads[index]
     held = None
     if source is not None:
         shape = shape_of(info.arguments[read.operand])
-        if row is None:
-            held = source.distribution.reshaped(source.shape, shape)
-        else:
-            held = source.distribution.row(source.shape, row.rows, shape)
+        writer, buffer = source
+        spread, whole = writer.held(buffer)
+        held = spread.reshaped(whole, shape) if row is None else spread.row(whole, row.rows, shape)
         if held is None:
             raise InputError(
-                f"task @{info.name} reads the result of @{source.info.name} in a shape in which its tiles are not "
+                f"task @{info.name} reads the result of @{writer.info.name} in a shape in which its tiles are not "
                 "contiguous: put that in dram"
             )
     plan = plan_read(info, chip, Tiles.of(tiling, info.sizes), read, held, constant)

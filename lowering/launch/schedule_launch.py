@@ -8,7 +8,7 @@ from functools import partial
 
 from xdsl.ir import SSAValue
 
-from ...analysis.planning.loops import memory_root, part_of
+from ...analysis.planning.loops import memory_root, part_of, written_part
 from ...analysis.planning.plan_network import NetworkPlan
 from ...analysis.planning.plan_task import TaskPlan
 from ...analysis.planning.reads import ReadKind, ReadPlan, is_shared
@@ -101,7 +101,9 @@ class _Values:
                     self._dram.addresses[part.whole] + part.start, bytes_of(root), task, (), whole, part.advance
                 )
             elif task is not None and self._in_cores(root):
-                buffer = TileBuffer(self._sram.addresses.get(("tile", task, 0, 0), 0), task)
+                written = written_part(self._network.tasks[task].result)
+                stacked = None if written is None else written.rows
+                buffer = TileBuffer(self._sram.addresses.get(("tile", task, 0, 0), 0), task, stacked=stacked)
             else:
                 reuses = tuple(self.number(other) for other in self._dram.before.get(root, ()))
                 buffer = DramBuffer(self._dram.addresses[root], bytes_of(root), task, reuses)
@@ -111,11 +113,7 @@ class _Values:
 
     def _in_cores(self, root: SSAValue) -> bool:
         task = self._producer.get(root)
-        return (
-            task is not None
-            and part_of(self._network.tasks[task].result) is None
-            and self._network.plans[task].resident
-        )
+        return task is not None and self._network.plans[task].resident
 
 
 def _task(

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
-from ...analysis.planning.loops import LoopSpan, memory_root, part_of
+from ...analysis.planning.loops import LoopSpan, held_as, memory_root, part_of, written_part
 from ...analysis.planning.plan_network import NetworkPlan
 from ...analysis.planning.plan_task import TaskPlan
 from ...analysis.planning.reads import ReadKind
@@ -170,7 +170,7 @@ class _Writer:
             alloc = self.allocated[key] = self._alloc(key)
             self.ops.append(alloc)
             if key[0] == "tile":
-                self.buffers[self.network.tasks[key[1]].result] = alloc.buffer
+                self.buffers[held_as(self.network.tasks[key[1]].result)] = alloc.buffer
 
     def _alloc(self, key: Key) -> AllocOp:
         role, number, index, _ = key
@@ -269,7 +269,9 @@ def _shape_of_buffer(role: str, index: int, info: TaskInfo, plan: TaskPlan) -> t
     tile = plan.tiling.tile_boxes(info.sizes)[plan.tiling.cores[-1]]
     step = plan.tiling.step_boxes(tile)[0]
     if role == "tile":
-        return info.root.largest_result(tile), element_of(info.result)
+        written = written_part(info.result)
+        rows = () if written is None else (written.rows,)
+        return (*rows, *info.root.largest_result(tile)), element_of(info.result)
     if role == "read":
         read = plan.reads[index]
         element = element_of(info.operands[read.read.operand])

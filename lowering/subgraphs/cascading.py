@@ -16,8 +16,8 @@ SHARES = {"with chains in stripes": 0.5, "with chains in finer stripes": 0.25}
 Shares of the cores' memory for the values that stay in it, by the name of the variant: the smaller one is tried if
 values still pass through DRAM with the larger one.
 """
-LEAST_GAIN = 0.05
-"""Cascades are compiled if they are estimated to save at least this share of the cycles."""
+LEAST_GAIN = 0.2
+"""Cascades are compiled if they are estimated to save at least this share of the cycles: estimates are rough."""
 
 
 def cascades(function: FuncOp, chip: Chip) -> tuple[list[Variation], float]:

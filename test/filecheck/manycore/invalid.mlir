@@ -57,6 +57,28 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   %x = "test.op"() : () -> tensor<4x8xf32>
+  // expected-error@+1 {{multiples = [1, 0] should be 2 numbers of at least 1}}
+  %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 2], cores = [1, 0], steps = [1, 1], order = [0, 1], multiples = [1, 0]> {
+    %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    manycore.yield %0 : tensor<4x8xf32>
+  }
+}
+
+// -----
+
+builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
+  %x = "test.op"() : () -> tensor<4x8xf32>
+  // expected-error@+1 {{multiples = 3 in dimension 1, which has size 8: expected a divisor of it}}
+  %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 2], cores = [1, 0], steps = [1, 1], order = [0, 1], multiples = [1, 3]> {
+    %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    manycore.yield %0 : tensor<4x8xf32>
+  }
+}
+
+// -----
+
+builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
+  %x = "test.op"() : () -> tensor<4x8xf32>
   // expected-error@+1 {{the tiling has rank 1: expected 2, the iteration space of 'dataflow.relu'}}
   %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1], cores = [0], steps = [1], order = [0]> {
     %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>

@@ -12,12 +12,12 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
       manycore.yield %1, %2 : tensor<3x5xf32>, tensor<3x5xi1>
     }
     %z = manycore.task @first(%p = %y : tensor<3x5xf32>) -> tensor<3x5xf32>
-        in dram tiled <grid = [1, 2], cores = [0, 1], steps = [1, 1], order = [0, 1]> prefetch 0 {
+        in dram tiled <grid = [1, 2], cores = [0, 1], steps = [1, 1], order = [0, 1], multiples = [1, 1]> prefetch 0 {
       %0 = dataflow.neg %p : (tensor<3x5xf32>) -> tensor<3x5xf32>
       manycore.yield %0 : tensor<3x5xf32>
     }
     %u = manycore.task @second(%p = %z : tensor<3x5xf32>) -> tensor<3x5xf32>
-        tiled <grid = [1, 1], cores = [0], steps = [1, 5], order = [0, 1]> prefetch 2 steps 3 attributes {note = "y"} {
+        tiled <grid = [1, 1], cores = [0], steps = [1, 5], order = [0, 1], multiples = [3, 1]> prefetch 2 steps 3 attributes {note = "y"} {
       %0 = dataflow.neg %p : (tensor<3x5xf32>) -> tensor<3x5xf32>
       manycore.yield %0 : tensor<3x5xf32>
     }
@@ -32,4 +32,4 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 // CHECK-NEXT:     %2 = dataflow.isnan %1 : (tensor<3x5xf32>) -> tensor<3x5xi1>
 // CHECK-NEXT:     manycore.yield %1, %2 : tensor<3x5xf32>, tensor<3x5xi1>
 // CHECK:        %z = manycore.task @first(%p = %y : tensor<3x5xf32>) -> tensor<3x5xf32> in dram tiled <grid = [1, 2], cores = [0, 1], steps = [1, 1], order = [0, 1]> prefetch 0 {
-// CHECK:        %u = manycore.task @second(%p = %z : tensor<3x5xf32>) -> tensor<3x5xf32> tiled <grid = [1, 1], cores = [0], steps = [1, 5], order = [0, 1]> prefetch 2 steps 3 attributes {note = "y"} {
+// CHECK:        %u = manycore.task @second(%p = %z : tensor<3x5xf32>) -> tensor<3x5xf32> tiled <grid = [1, 1], cores = [0], steps = [1, 5], order = [0, 1], multiples = [3, 1]> prefetch 2 steps 3 attributes {note = "y"} {

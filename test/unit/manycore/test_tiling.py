@@ -29,7 +29,8 @@ def tilings(draw: st.DrawFn, sizes: Sequence[int], reductions: Sequence[int] = (
     grid = [1 if dim in reductions else draw(st.integers(1, 3)) for dim in range(len(sizes))]
     steps = [draw(st.integers(1, min(3, size))) for size in sizes]
     cores = draw(st.permutations(range(math.prod(grid))))
-    return TilingAttr(grid, cores, steps, draw(st.permutations(range(len(sizes)))))
+    multiples = [draw(st.sampled_from([one for one in range(1, size + 1) if size % one == 0])) for size in sizes]
+    return TilingAttr(grid, cores, steps, draw(st.permutations(range(len(sizes)))), multiples)
 
 
 @given(st.data(), st.lists(st.integers(1, 6), max_size=3))
@@ -41,6 +42,17 @@ def test_every_position_belongs_to_one_step_of_one_core(data: st.DataObject, siz
         for _, box in tiling.step_boxes(tile):
             seen[tuple(slice(a, b) for a, b in zip(box.offsets, box.ends, strict=True))] += 1
     assert (seen == 1).all()
+
+
+@given(st.integers(1, 30), st.integers(1, 6), st.integers(1, 9))
+@settings(max_examples=50, deadline=None)
+def test_tiles_of_several_elements_each_lie_where_tiles_of_one_do(size: int, each: int, parts: int) -> None:
+    """Cut in multiples, the columns of the gates of a state lie where the state's elements do."""
+    ones = TilingAttr([parts], list(range(parts)), [1], [0])
+    several = TilingAttr([parts], list(range(parts)), [1], [0], [each])
+    for (core, one), (other, many) in zip(ones.tiles([size]), several.tiles([size * each]), strict=True):
+        assert core == other
+        assert (many.offsets[0], many.sizes[0]) == (one.offsets[0] * each, one.sizes[0] * each)
 
 
 def test_steps_loop_in_the_given_order() -> None:
