@@ -58,8 +58,12 @@ def matmul_cycles(chip: Chip, rate: Any, batch: Number, m: Number, k: Number, n:
     An R x C weight-stationary array, R = mpu_rows * rate: each block of R x C weights takes mpu_rows cycles to load
     and the m rows of A take m + mpu_rows + C - 2 to pass (SCALE-Sim's form where the rate is 1).
     """
-    blocks = ceil_div(k, chip.mpu_rows * rate) * ceil_div(n, chip.mpu_cols)
-    return batch * blocks * (m + load_cycles(chip)) - 1
+    return batch * matmul_blocks(chip, rate, k, n) * (m + load_cycles(chip)) - 1
+
+
+def matmul_blocks(chip: Chip, rate: Any, k: Number, n: Number) -> Number:
+    """Blocks of weights that K x N of them make."""
+    return ceil_div(k, chip.mpu_rows * rate) * ceil_div(n, chip.mpu_cols)
 
 
 def vector_cycles(chip: Chip, rate: Any, points: Number, factor: Any, operand_bytes: Number) -> Number:

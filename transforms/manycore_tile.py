@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
+from ..analysis.planning.busy_links import with_busy_links
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_memo import PlanMemo
 from ..analysis.planning.plan_network import NetworkPlan, network_plans
@@ -60,12 +61,14 @@ def tile_function(function: FuncOp, chip: Chip) -> NetworkPlan:
 def plans_of(function: FuncOp, chip: Chip, memo: PlanMemo | None = None) -> list[NetworkPlan]:
     """
     Candidate plans: that of the beam search if it has the lower estimate, and that of each task by itself; with loops,
-    also plans with different grids in them. `memo` and errors: see `plan_network`.
+    also plans with different grids in them. Where links are busy, prices of tilings count all messages, if that has the
+    lower estimate. `memo` and errors: see `plan_network`.
     """
     place = column_major(chip)
     alone, *others = network_plans(function, chip, place, memo)
     if alone.loops:
         return [alone, *others]
+    alone = with_busy_links(alone, function, chip, place, memo)
     ahead = tiling_beam_search(alone, chip, place, memo)
     return [alone] if ahead is alone else [ahead, alone]
 

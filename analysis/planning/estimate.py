@@ -9,6 +9,7 @@ same clocks, so that loads of later tasks overlap with the work of earlier ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
@@ -281,13 +282,23 @@ def run_alone(tasks: Sequence[TaskWork], chip: Chip) -> list[float]:
     return run_each(clock_rates(chip, HANDSHAKE, HANDSHAKE, MESSAGE), works, crossing, starts).tolist()
 
 
-def alone(tasks: Sequence[TaskWork], chip: Chip) -> list[float]:
+class Pricing(StrEnum):
+    """How the time of links counts in the price of a task beyond the cycles that it takes in isolation."""
+
+    HIDDEN = "hidden"
+    """Constants that cores pass on to each other come while other tasks compute."""
+    BUSY = "busy"
+    """Links have no time left from other tasks: a task takes at least as long as its messages."""
+
+
+def alone(tasks: Sequence[TaskWork], chip: Chip, pricing: Pricing = Pricing.HIDDEN) -> list[float]:
     """
-    The price of each task: its cycles in isolation with its first constants loaded before, but at least its DRAM time;
-    plus a share of its DRAM and network time that overlaps them.
+    The price of each task: its cycles in isolation with its first constants loaded before, but at least its DRAM time,
+    with `Pricing.BUSY` also that of its messages; plus a share of its DRAM and network time that overlaps them.
     """
     found: list[float] = []
     for task, cycles in zip(tasks, run_alone(tasks, chip), strict=True):
         times = (task.computing, task.dram, task.network)
-        found.append(max(cycles, task.dram) + NEIGHBOURS * (sum(times) - max(times)))
+        least = max(cycles, task.dram, task.network if pricing is Pricing.BUSY else 0.0)
+        found.append(least + NEIGHBOURS * (sum(times) - max(times)))
     return found

@@ -24,7 +24,7 @@ from ...dialects.manycore import Grid, Tiling
 from ...support.errors import InputError, ResourceError
 from ...support.phases import phase
 from ..tasks.task_info import TaskInfo, value_bytes
-from .estimate import PASS_THROUGH
+from .estimate import PASS_THROUGH, Pricing
 from .kept_constants import (
     Keeping,
     ReadOf,
@@ -83,6 +83,8 @@ class NetworkPlan:
     """Number of the last task that reads a value (by storage root)."""
     policy: PrefetchPolicy = PREFETCH_POLICIES[0]
     """A prefetch policy: how early constants are loaded."""
+    pricing: Pricing = Pricing.HIDDEN
+    """By which prices the tilings were chosen."""
 
     @cached_property
     def roots(self) -> tuple[tuple[SSAValue, ...], ...]:
@@ -127,26 +129,39 @@ class NetworkPlan:
 
 
 @phase("plan tasks")
-def plan_network(function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMemo | None = None) -> NetworkPlan:
+def plan_network(
+    function: FuncOp,
+    chip: Chip,
+    place: PlaceTiles,
+    memo: PlanMemo | None = None,
+    pricing: Pricing = Pricing.HIDDEN,
+) -> NetworkPlan:
     """
     Plan all tasks of a function. A task that specifies the memory of its result keeps that and its tiling.
 
-    `memo` holds results of earlier calls for this chip and `place`.
+    `memo` holds results of earlier calls for this chip and `place`. `pricing`: by which prices tilings are compared
+    where there are no loops.
 
     Raises InputError naming a task whose specified tiling is not possible, MeshloomError naming task, core, bytes
     needed and bytes available if a task does not fit even alone, ResourceError for a loop whose carried values do not
     fit the cores.
     """
-    return network_plans(function, chip, place, memo)[0]
+    return network_plans(function, chip, place, memo, pricing)[0]
 
 
-def network_plans(function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMemo | None = None) -> list[NetworkPlan]:
+def network_plans(
+    function: FuncOp,
+    chip: Chip,
+    place: PlaceTiles,
+    memo: PlanMemo | None = None,
+    pricing: Pricing = Pricing.HIDDEN,
+) -> list[NetworkPlan]:
     """
     As `plan_network`; of a function with loops, plans with different grids of the tasks in these, the one with the
     fewest estimated cycles first.
     """
     memo = PlanMemo() if memo is None else memo
-    network = _plan_all(function, chip, place, memo, {}, {})
+    network = _plan_all(function, chip, place, memo, {}, {}, pricing)
     if not network.loops:
         return [network]
     if all(map(is_specified, network.tasks)):
@@ -179,6 +194,7 @@ def _plan_all(
     memo: PlanMemo,
     fixed: Mapping[int, Tiling],
     grids: Mapping[int, Grid],
+    pricing: Pricing = Pricing.HIDDEN,
 ) -> NetworkPlan:
     """As `plan_network`, with the tilings and the grids of some tasks given by number."""
     grids = dict(grids)
@@ -208,8 +224,9 @@ def _plan_all(
         else:
             stays = value not in in_dram
             alone = partial(
-                _plan_next, info, chip, place, stays=stays, read_as=read_as, memo=memo, grid=grids.get(number)
-            )
+                _plan_next, info, chip, place, stays=stays, read_as=read_as, memo=memo, grid=grids.get(number),
+                pricing=pricing,
+            )  # fmt: skip
             planned = partial(alone, available=available)
             plan = keeping.plan(begun.plans, sources, planned) or planned(sources)
             if isinstance(plan, TaskPlan) and plan.fitting_steps >= CROWDED_STEPS and movable:
@@ -258,7 +275,7 @@ def _plan_all(
                 "SRAM of a core", plan.needed, available,
             )  # fmt: skip
             raise located(error, info.op)
-    return NetworkPlan(tasks, with_loads(tasks, begun.plans), last_use)
+    return NetworkPlan(tasks, with_loads(tasks, begun.plans), last_use, pricing=pricing)
 
 
 def _is_too_much(info: TaskInfo, plan: TaskPlan, available: int) -> bool:
@@ -487,6 +504,7 @@ def _plan_next(
     read_as: set[tuple[int, ...]],
     memo: PlanMemo,
     grid: Grid | None = None,
+    pricing: Pricing = Pricing.HIDDEN,
 ) -> TaskPlan | Shortage:
     """
     Plan a task in so many bytes of SRAM; its result goes to DRAM if it must not or cannot stay. `grid`: the only one
@@ -494,16 +512,19 @@ def _plan_next(
     """
 
     def plan(budget: SramBudget) -> TaskPlan | Shortage:
+        def planned(readable: Readable | None) -> TaskPlan | Shortage:
+            return plan_task(info, chip, sources, budget, readable, place, grid=grid, pricing=pricing)
+
         if stays and read_as:
-            plan = plan_task(info, chip, sources, budget, readable_as(info, read_as), place, grid=grid)
+            plan = planned(readable_as(info, read_as))
             if isinstance(plan, TaskPlan):
                 if not plan.resident or plan.fitting_steps < CROWDED_STEPS:
                     return plan
-                other = plan_task(info, chip, sources, budget, None, place, grid=grid)
+                other = planned(None)
                 return other if isinstance(other, TaskPlan) and other.cycles < plan.cycles else plan
-        return plan_task(info, chip, sources, budget, None, place, grid=grid)
+        return planned(None)
 
-    return memo.plan(info, sources, available, (stays, frozenset(read_as), grid), plan)
+    return memo.plan(info, sources, available, (stays, frozenset(read_as), grid, pricing), plan)
 
 
 def _planned_as_written(

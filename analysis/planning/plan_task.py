@@ -18,7 +18,7 @@ from ...support.records import lazy, quick_init
 from ..sparse.product_cycles import LOADING_WORK
 from ..tasks.slices import Tiles
 from ..tasks.task_info import TaskInfo, value_bytes
-from .estimate import TaskWork, alone, step_work, task_work
+from .estimate import Pricing, TaskWork, alone, step_work, task_work
 from .reads import (
     ReadPlan,
     ReadSize,
@@ -95,6 +95,8 @@ class TaskPlan:
     """The weight of the work of matrix units; see `price`."""
     fitting_steps: int = 1
     """Number of steps of the first plan that fitted; more steps are for speed."""
+    pricing: Pricing = field(default=Pricing.HIDDEN, compare=False)
+    """What `cycles` count."""
 
     @lazy
     def work(self) -> TaskWork:
@@ -104,7 +106,7 @@ class TaskPlan:
     @lazy
     def cycles(self) -> float:
         """Estimated cycles in isolation."""
-        return alone([self.work], self.chip)[0]
+        return alone([self.work], self.chip, self.pricing)[0]
 
     @lazy
     def price(self) -> float:
@@ -217,10 +219,11 @@ class Shortage:
 
 
 def estimate_together(plans: Sequence[TaskPlan]) -> None:
-    """Estimate the cycles of several plans for one chip in one call, which is faster."""
+    """Estimate the cycles of several plans for one chip and with one pricing in one call, which is faster."""
     unknown = [plan for plan in plans if "cycles" not in plan.__dict__]
     if unknown:
-        for plan, cycles in zip(unknown, alone([plan.work for plan in unknown], unknown[0].chip), strict=True):
+        found = alone([plan.work for plan in unknown], unknown[0].chip, unknown[0].pricing)
+        for plan, cycles in zip(unknown, found, strict=True):
             plan.__dict__["cycles"] = cycles
 
 
@@ -243,6 +246,7 @@ def plan_task(
     limit: float = math.inf,
     accept: Callable[[tuple[int, ...]], bool] = lambda grid: True,
     grid: Grid | None = None,
+    pricing: Pricing = Pricing.HIDDEN,
 ) -> TaskPlan | Shortage:
     """
     The cheapest tiling that fits `budget` on each core, by estimated cycles.
@@ -252,7 +256,9 @@ def plan_task(
 
     A result that is not `readable` goes to DRAM. None: it goes there in any case.
     """
-    found = task_plans(info, chip, sources, budget, readable, place, 1, limit=limit, accept=accept, grid=grid)
+    found = task_plans(
+        info, chip, sources, budget, readable, place, 1, limit=limit, accept=accept, grid=grid, pricing=pricing
+    )
     return found if isinstance(found, Shortage) else found[0]
 
 
@@ -268,6 +274,7 @@ def task_plans(
     limit: float = math.inf,
     accept: Callable[[tuple[int, ...]], bool] = lambda grid: True,
     grid: Grid | None = None,
+    pricing: Pricing = Pricing.HIDDEN,
 ) -> list[TaskPlan] | Shortage:
     """
     The cheapest tilings with different grids, the best first: at most `most`, and none that costs much more than the
@@ -280,12 +287,12 @@ def task_plans(
         for one in (map(Grid, grid_candidates(info, chip)) if grid is None else (grid,))
         if accept(one.parts)
     ]
-    for looked_at, bound in enumerate(_fastest_first(info, chip, sources, readable, tilings)):
+    for looked_at, bound in enumerate(_fastest_first(info, chip, sources, readable, tilings, pricing)):
         if found and looked_at >= MAX_GRIDS:
             break
         if bound.least_cycles >= limit:
             continue
-        cut = _cut(info, chip, sources, readable, Tiles.of(bound.tiling, info.sizes))
+        cut = _cut(info, chip, sources, readable, Tiles.of(bound.tiling, info.sizes), pricing)
         if cut.plan(bound.tiling).least_cycles >= limit:
             continue
         cut = cut.with_traffic()
@@ -309,6 +316,7 @@ def _fastest_first(
     sources: Sequence[Source],
     readable: Readable | None,
     tilings: Sequence[Tiling],
+    pricing: Pricing,
 ) -> Iterator[TaskPlan]:
     """
     Grids by ascending lower bound of their cycles, which is that without steps and messages.
@@ -330,12 +338,14 @@ def _fastest_first(
             yield found.pop(number)
             continue
         tiling = tilings[number]
-        plan = _cut(info, chip, sources, readable, sample_tiles(info, tiling)).plan(tiling)
+        plan = _cut(info, chip, sources, readable, sample_tiles(info, tiling), pricing).plan(tiling)
         found[number] = plan
         heapq.heappush(heap, (plan.price, 1, number))
 
 
-def _cut(info: TaskInfo, chip: Chip, sources: Sequence[Source], readable: Readable | None, tiles: Tiles) -> Cut:
+def _cut(
+    info: TaskInfo, chip: Chip, sources: Sequence[Source], readable: Readable | None, tiles: Tiles, pricing: Pricing
+) -> Cut:
     """A grid with its reads; a lower bound if `tiles` is a sample."""
     served = [sources[read.operand] for read in info.reads]
     reads = tuple(
@@ -347,7 +357,7 @@ def _cut(info: TaskInfo, chip: Chip, sources: Sequence[Source], readable: Readab
         return Distribution({core: info.root.result_box(tile) for core, tile in tiles.boxes().items()}, 0)
 
     resident = readable is not None and readable(held)
-    return Cut(info, chip, reads, last_tile(info, tiles.tiling), resident)
+    return Cut(info, chip, reads, last_tile(info, tiles.tiling), resident, pricing)
 
 
 def _refine(cut: Cut, tiling: Tiling, budget: SramBudget) -> TaskPlan | Shortage:
@@ -467,6 +477,7 @@ class Cut:
     """The last tile, which is as large as any."""
     resident: bool
     """Whether the result stays in the cores."""
+    pricing: Pricing = Pricing.HIDDEN
 
     def with_traffic(self) -> Cut:
         """A copy with exchanges estimated from their messages."""
@@ -516,6 +527,7 @@ class Cut:
         return TaskPlan(
             tiling, self.reads, sizes, keep_constants, slots, self.resident, tile_bytes, step_elements, scratch,
             working, lambda sizes: self._work(tiling, step, sizes, outputs), self.info, self.chip, self._matrix_work,
+            pricing=self.pricing,
         )  # fmt: skip
 
     @lazy

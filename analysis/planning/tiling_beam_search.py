@@ -167,10 +167,13 @@ class _Search:
         readable = readable_as(info, read_as) if stays else None
 
         def search(budget: SramBudget) -> list[TaskPlan]:
-            plans = task_plans(info, self.chip, sources, budget, readable, self.place, TILINGS, accept=accept)
+            plans = task_plans(
+                info, self.chip, sources, budget, readable, self.place, TILINGS,
+                accept=accept, pricing=self.network.pricing,
+            )  # fmt: skip
             return [] if isinstance(plans, Shortage) else [plan for plan in plans if plan.resident == stays]
 
-        how = stays, frozenset(read_as), before.tiling.grid if kept else None
+        how = stays, frozenset(read_as), before.tiling.grid if kept else None, self.network.pricing
         return self.memo.several(info, sources, available, how, search)
 
     def _after(self, partial: _Partial, plan: TaskPlan, code: Code) -> _Partial:

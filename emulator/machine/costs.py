@@ -127,10 +127,15 @@ class WordCosts:
     """Element operations of the vector unit, slow functions counted by their factor."""
     sram_bytes: Ints
     """Bytes read and written in SRAM, as the unit sees them (each operand once)."""
+    loading: Ints
+    """Of the cycles of dense matrix products, those in which weights load, and the array fills and drains."""
 
     def take(self, at: NDArray[np.int32]) -> WordCosts:
         """The costs of words `at`."""
-        return WordCosts(self.cycles[at], self.traffic[at], self.macs[at], self.vpu_ops[at], self.sram_bytes[at])
+        return WordCosts(
+            self.cycles[at], self.traffic[at], self.macs[at], self.vpu_ops[at], self.sram_bytes[at],
+            self.loading[at],
+        )  # fmt: skip
 
 
 def word_costs(chip: Chip, words: NDArray[Any], descs: NDArray[Any], location: str = "program") -> WordCosts:
@@ -155,12 +160,14 @@ def costs_by_descriptor(
     ops: NDArray[np.uint8] = words["op"]
     geometry = _Geometry(words, desc, descs, where)
     source, count = (words["dtype"] & 15).astype(np.int64), len(words)
-    cycles, traffic, macs, vpu_ops = (np.zeros(count, np.int64) for _ in range(4))
+    cycles, traffic, macs, vpu_ops, loading = (np.zeros(count, np.int64) for _ in range(5))
     at = np.flatnonzero(_MATMUL[ops])
     if len(at):
         b, m, k, n = geometry.matmul(at)
         cycles[at] = np.maximum(matmul_cycles(chip, source[at], b, m, k, n), 1)
         macs[at] = b * m * k * n
+        blocks = b * cycles_of.matmul_blocks(chip, RATE[source[at]], k, n)
+        loading[at] = np.maximum(blocks * cycles_of.load_cycles(chip) - 1, 0)
     at = np.flatnonzero(_VECTOR[ops])
     if len(at):
         points = geometry.points[at, _FROM_A[ops[at]].astype(np.int64)]
@@ -203,7 +210,7 @@ def costs_by_descriptor(
     at = np.flatnonzero(_SPARSE[ops])
     if len(at):
         macs[at] = geometry.sparse_macs(at)
-    return WordCosts(cycles, traffic, macs, vpu_ops, np.einsum("ij->i", geometry.bytes))
+    return WordCosts(cycles, traffic, macs, vpu_ops, np.einsum("ij->i", geometry.bytes), loading)
 
 
 class _Geometry:

@@ -10,6 +10,7 @@ from ..executable.executable import Executable
 from ..timing.engine import TimingResult
 from .critical_path import Piece, critical_path
 from .task_bounds import TaskOverBound, tasks_over_bound
+from .waterfall import IDEAL, Waterfall, waterfall
 
 LEAST_SHARE = 0.005
 """Of the run; shorter sums are one line, the rest."""
@@ -38,6 +39,8 @@ class Explanation:
     over_bound: tuple[TaskOverBound, ...]
     """The operations that cost most over their own bound."""
     path: tuple[Piece, ...]
+    waterfall: Waterfall | None = None
+    """From the roofline to the run; None where the executable does not say what its network's own work is."""
 
     def __str__(self) -> str:
         return explain_text(self)
@@ -51,6 +54,7 @@ class Explanation:
             ],
             "tasks": [{"task": task, "cycles": cycles} for task, cycles in self.tasks],
             "over_bound": [asdict(one) for one in self.over_bound],
+            **({} if self.waterfall is None else {"waterfall": self.waterfall.parts}),
         }
 
 
@@ -70,7 +74,9 @@ def explain(exe: Executable, timing: TimingResult) -> Explanation:
     shares = sorted((Share(unit, reason, cycles) for (unit, reason), cycles in by_share.items()), key=_longest)
     tasks = sorted(by_task.items(), key=lambda item: -item[1])
     over = tasks_over_bound(exe, timing, path)
-    return Explanation(timing.cycles, tuple(shares), tuple(tasks), tuple(over), tuple(path))
+    return Explanation(
+        timing.cycles, tuple(shares), tuple(tasks), tuple(over), tuple(path), waterfall(exe, timing, path)
+    )
 
 
 def _longest(share: Share) -> int:
@@ -90,6 +96,8 @@ def explain_text(explanation: Explanation) -> str:
         lines.append(f"  {share.cycles:>12,}  {100 * share.cycles / total:5.1f}%  {what}")
     if rest:
         lines.append(f"  {rest:>12,}  {100 * rest / total:5.1f}%  {'':<6}the rest, each under {100 * LEAST_SHARE:g}%")
+    if explanation.waterfall is not None:
+        lines += _waterfall_lines(explanation.waterfall)
     if explanation.over_bound:
         lines.append("operations that cost most over their own bound:")
     for one in explanation.over_bound:
@@ -97,3 +105,13 @@ def explain_text(explanation: Explanation) -> str:
         why = f"{one.task}: bound {one.bound:,.0f} ({one.set_by}){tiles}; {one.why}"
         lines.append(f"  {one.cycles:>12,}  {100 * one.cycles / total:5.1f}%  {why}")
     return "\n".join(lines)
+
+
+def _waterfall_lines(found: Waterfall) -> list[str]:
+    """What makes the run longer than the roofline."""
+    bound = found.parts[IDEAL]
+    lines = [f"what makes them {found.ratio:.2f} x the roofline of {bound:,.0f} that {found.unit} sets:"]
+    for part, cycles in found.parts.items():
+        if abs(cycles) >= LEAST_SHARE * bound:
+            lines.append(f"  {cycles:>12,.0f}  {cycles / bound:5.2f} x  {part}")
+    return lines

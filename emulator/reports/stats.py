@@ -98,7 +98,7 @@ def collect(exe: Executable, timing: TimingResult, mapped: MappedWork | None = N
     noc = sum(links.values())
     own = roofline(chip, Work(work.mpu_macs_f32, work.vpu_ops_f32, dram, noc, host))
     ideal = ideal_work(exe)
-    bound = own if ideal is None else roofline(chip, _at_rate(ideal, work))
+    bound = network_roofline(exe, work) or own
     layers = noted_layers(exe)
     words = sum(len(program.words) for program in exe.programs)
     descriptors = sum(len(program.descs) for program in exe.programs)
@@ -186,6 +186,15 @@ def _launches(exe: Executable, timing: TimingResult) -> list[dict[str, Any]]:
                 pass
         found.append(entry)
     return found
+
+
+def network_roofline(exe: Executable, work: Totals) -> Roofline | None:
+    """
+    The roofline of the network's own work; None for an executable that does not say what that is. `work`: that of the
+    executable, for the types of its operations. Raises EmulationError for a malformed note `ideal`.
+    """
+    ideal = ideal_work(exe)
+    return None if ideal is None else roofline(exe.chip, _at_rate(ideal, work))
 
 
 def _at_rate(ideal: Work, work: Totals) -> Work:

@@ -27,6 +27,8 @@ class TaskWork:
     vpu_ops: NDArray[np.float64]
     """[cores] element operations, in f32-equivalents."""
     dram_bytes: int = 0
+    loading: int = 0
+    """Cycles of all cores in which weights load, and arrays fill and drain."""
     busy: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, QUEUES), np.int64))
     """[cores, 8] cycles."""
 
@@ -79,6 +81,7 @@ def task_work(exe: Executable, timing: TimingResult) -> dict[str, TaskWork]:
             work.macs += np.bincount(core[of], weights=macs[of], minlength=chip.cores)
             work.vpu_ops += np.bincount(core[of], weights=vpu_ops[of], minlength=chip.cores)
             work.dram_bytes += int(traffic[of].sum())
+            work.loading += int(tables.costs.loading[trace.row[of]].sum())
             np.add.at(work.busy, (core[of], unit[of]), (trace.end - trace.start)[of])
     return found
 

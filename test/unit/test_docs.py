@@ -39,6 +39,7 @@ LONG = {
         "memory-planning",
         "memory-saving",
         "orders",
+        "performance",
         "plugins",
         "rationale/memory",
         "reference/topology",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...dialects.coreasm.isa import QUEUES, Unit
 from ...emulator.reports.critical_path import REASONS
 from ...emulator.reports.explain import LEAST_SHARE, explain
+from ...emulator.reports.waterfall import IDEAL, PARTS
 from .bars import Bar, bar_chart, stacked_bar
 from .chip_facts import chip_section
 from .device_memory import device_memory_section
@@ -108,6 +109,15 @@ def limits(facts: RunFacts) -> Section | None:
             tag("h3", heading),
             table(["operation", "on the path", "bound", "set by", "with its tiles", "why"], over),
         ]
+    if (found := explanation.waterfall) is not None:
+        bound = found.parts[IDEAL]
+        rows = [
+            (part, f"{cycles:,.0f}", f"{cycles / bound:.2f}", PARTS[part])
+            for part, cycles in found.parts.items()
+            if abs(cycles) >= LEAST_SHARE * bound
+        ]
+        heading = f"From the roofline, which {found.unit} sets, to the run: {found.ratio:.2f} times as long"
+        parts += [tag("h3", heading), table(["part", "cycles", "of the roofline", "meaning"], rows)]
     note = (
         "The chain of instructions, messages and waits that ends with the last cycle. Its pieces lie end to end, so "
         "they add up to the run: only what is on it can make the run shorter."

@@ -6,7 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from meshloom.analysis.planning.estimate import HANDSHAKE, MESSAGE, Clocks, StepWork, TaskWork, op_cycles, run_alone
+from meshloom.analysis.planning.estimate import (
+    HANDSHAKE,
+    MESSAGE,
+    Clocks,
+    Pricing,
+    StepWork,
+    TaskWork,
+    alone,
+    op_cycles,
+    run_alone,
+)
 from meshloom.analysis.planning.reads import burst_bytes
 from meshloom.chips import load_chip
 from meshloom.chips.cycles import STARTUP, matmul_cycles, vector_cycles
@@ -122,3 +132,15 @@ def test_tasks_that_run_alone_do_not_know_of_each_other() -> None:
     assert run_alone([first, second, third], TINY) == expected
     assert len(set(expected)) == 3
     assert run_alone([], TINY) == []
+
+
+def test_where_links_are_busy_a_task_costs_at_least_the_time_of_its_messages() -> None:
+    """
+    Constants that every core receives are there before the task begins, but fill the links for 900 cycles: beside 0.7
+    of the 100 in which it computes, these are hidden behind other tasks, or what each of many such tasks takes.
+    """
+    computing = NOTHING._replace(step=StepWork("MPU", 100, 0, 0))
+    passing = computing._replace(passed_constants=900.0)
+    assert run_alone([computing, passing], TINY) == [100, 100]
+    assert alone([computing, passing], TINY) == [100, pytest.approx(100 + 0.7 * 100)]
+    assert alone([computing, passing], TINY, Pricing.BUSY) == [100, pytest.approx(900 + 0.7 * 100)]

@@ -1,0 +1,173 @@
+"""
+Where a run's cycles go beyond the roofline: a waterfall from the bound of the busiest kind of unit to the run.
+
+Of the unit that sets the roofline (matrix units, vector units or DRAM ports, all of a kind together), a cycle of the
+run is the network's own work at the full rate, work beyond that, work below the full rate, or a wait. What it waits
+for is what the critical path shows at that time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...dialects.coreasm.isa import QUEUES, Unit
+from ..executable.executable import Executable
+from ..machine.costs import RATE
+from ..timing.engine import TimingResult
+from ..timing.kernel import KIND, LOAD, STORE
+from .critical_path import BUSY_PORT, COMPUTES, DRAM_RATE, FULL_QUEUE, HOST, SEQUENCER, Piece
+from .launch_trace import launch_traces
+from .stats import count_work, network_roofline
+from .task_bounds import task_work
+
+IDEAL, REPEATED, FILLING, LOADING = "ideal", "repeated work", "array not filled", "fill and drain"
+PRODUCTS, VECTORS, COPIES, UNEVEN = "matrix units", "vector units", "copies in SRAM", "uneven units"
+EXCHANGES, WAITING, DISPATCH = "exchanges", "waiting for DRAM", "sequencer"
+PARTS = {
+    IDEAL: "the network's own work, evenly over all units of the kind that sets the roofline, at their full rate",
+    REPEATED: "what is computed or moved more than once, as borders of tiles; below 0: what another unit does",
+    FILLING: "matrix units at work with a part of their array; of other units, with a part of their lanes",
+    LOADING: "matrix units load weights, or their array fills and drains",
+    PRODUCTS: "it waits for products, at the full rate of matrix units",
+    VECTORS: "it waits for operations of vector units",
+    COPIES: "it waits for copies within SRAM, or for the mapping unit",
+    UNEVEN: "it waits for others of its kind, which have more to do",
+    EXCHANGES: "it waits for messages between cores",
+    WAITING: "it waits for data on their way from or to DRAM",
+    DISPATCH: "it waits for the sequencer, a queue, or the host",
+}
+"""The parts of a waterfall, in its order, and what each is."""
+
+
+@dataclass(frozen=True)
+class Waterfall:
+    """What a run's cycles consist of."""
+
+    unit: str
+    """The unit that sets the roofline."""
+    parts: dict[str, float]
+    """Cycles by part of `PARTS`; they add up to those of the run."""
+
+    @property
+    def ratio(self) -> float:
+        """Cycles of the run over the roofline."""
+        return sum(self.parts.values()) / self.parts[IDEAL]
+
+    def figures(self) -> dict[str, Any]:
+        """The parts over the roofline, ready for JSON."""
+        return {name: round(cycles / self.parts[IDEAL], 3) for name, cycles in self.parts.items() if round(cycles)}
+
+
+@dataclass(frozen=True)
+class _Work:
+    """Work of one kind of unit in a run, in cycles of all units of the kind together."""
+
+    times: NDArray[np.int64]
+    """[n, 2] begin and end of each instruction, in cycles of the run."""
+    cycles: NDArray[np.float64]
+    """[n] share of all units' time that it takes."""
+    useful: float
+    """Cycles of its work at the full rate."""
+    loading: float
+
+
+def waterfall(exe: Executable, timing: TimingResult, path: Sequence[Piece]) -> Waterfall | None:
+    """
+    The waterfall of a traced run with this critical path; None for an executable that does not say what its network's
+    own work is, or that has none.
+
+    Raises EmulationError for a malformed note `ideal`.
+    """
+    bound = network_roofline(exe, count_work(exe, [number for number, _, _ in timing.launches]))
+    if bound is None or not path or bound.bound <= 0:
+        return None
+    unit = bound.binding
+    work = _port_work(exe, timing) if unit == "DRAM" else _unit_work(exe, timing, Unit[unit])
+    at_work = float(work.cycles.sum())
+    parts = dict.fromkeys(PARTS, 0.0)
+    parts[IDEAL] = bound.bound
+    parts[REPEATED] = work.useful - bound.bound
+    parts[LOADING] = work.loading
+    parts[FILLING] = at_work - work.useful - work.loading
+    bounds = np.array([path[0].start, *(piece.end for piece in path)])
+    idle = np.diff(bounds) - np.diff(_done(work, bounds))
+    products = _products(exe, timing)
+    for piece, cycles in zip(path, idle.tolist(), strict=True):
+        for part, share in _waits_for(piece, unit, products).items():
+            parts[part] += share * cycles
+    return Waterfall(unit, parts)
+
+
+def _waits_for(piece: Piece, unit: str, products: Mapping[str, dict[str, float]]) -> dict[str, float]:
+    """Shares of parts in a time without work of `unit` in which the critical path goes through `piece`."""
+    moving = piece.unit in (Unit.LOAD, Unit.STORE)
+    if piece.unit < 0 or piece.reason in (SEQUENCER, FULL_QUEUE, HOST):
+        return {DISPATCH: 1.0}
+    if moving:
+        uneven = unit == "DRAM" and piece.reason in (DRAM_RATE, BUSY_PORT)
+        return {UNEVEN if uneven else WAITING: 1.0}
+    if piece.reason != COMPUTES:
+        return {EXCHANGES: 1.0}
+    if piece.unit_name == unit:
+        return {UNEVEN: 1.0}
+    if piece.unit == Unit.MPU:
+        return products[piece.task]
+    return {VECTORS if piece.unit == Unit.VPU else COPIES: 1.0}
+
+
+def _products(exe: Executable, timing: TimingResult) -> dict[str, dict[str, float]]:
+    """By operation, what the time of its matrix units consists of: shares of parts."""
+    peak = exe.chip.mpu_rows * exe.chip.mpu_cols
+    found: dict[str, dict[str, float]] = {}
+    for task, work in task_work(exe, timing).items():
+        busy = max(int(work.busy[:, Unit.MPU].sum()), 1)
+        full, loading = float(work.macs.sum()) / peak / busy, work.loading / busy
+        found[task] = {PRODUCTS: full, LOADING: loading, FILLING: 1.0 - full - loading}
+    return found
+
+
+def _done(work: _Work, at: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Cycles of work done until each of the times `at`, each instruction's evenly over its time."""
+    if not len(work.times):
+        return np.zeros(len(at))
+    rate = work.cycles / np.maximum(work.times[:, 1] - work.times[:, 0], 1)
+    moments, place = np.unique(work.times.ravel(), return_inverse=True)
+    change = np.bincount(place, weights=np.stack([rate, -rate], 1).ravel())
+    done = np.concatenate([[0.0], np.cumsum(np.cumsum(change)[:-1] * np.diff(moments))])
+    return np.interp(at, moments, done)
+
+
+def _unit_work(exe: Executable, timing: TimingResult, unit: Unit) -> _Work:
+    """The work of a unit of all cores."""
+    cores = len(exe.chip.usable_cores)
+    peak = exe.chip.mpu_rows * exe.chip.mpu_cols if unit == Unit.MPU else exe.chip.vpu_lanes
+    times: list[NDArray[np.int64]] = []
+    useful = loading = 0.0
+    for begin, _, trace in launch_traces(exe, timing):
+        own = trace.lane % QUEUES == unit
+        costs, row = trace.tables.costs, trace.row[own]
+        rate = RATE[(trace.tables.words[trace.tables.first]["dtype"] & 15).astype(np.int64)]
+        amount = costs.macs if unit == Unit.MPU else costs.vpu_ops
+        useful += float((amount / rate)[row].sum()) / (peak * cores)
+        loading += float(costs.loading[row].sum()) / cores
+        times.append(np.stack([trace.start[own], trace.end[own]], 1) + begin)
+    joined = np.concatenate(times)
+    return _Work(joined, (joined[:, 1] - joined[:, 0]) / cores, useful, loading)
+
+
+def _port_work(exe: Executable, timing: TimingResult) -> _Work:
+    """The work of the DRAM ports."""
+    times: list[NDArray[np.int64]] = []
+    traffic: list[NDArray[np.int64]] = []
+    for begin, _, trace in launch_traces(exe, timing):
+        kind = trace.tables.classes[trace.row, KIND]
+        own = (kind == LOAD) | (kind == STORE)
+        times.append(np.stack([trace.start[own], trace.end[own]], 1) + begin)
+        traffic.append(trace.tables.costs.traffic[trace.row[own]])
+    cycles = np.concatenate(traffic) / exe.chip.dram_bytes_per_cycle
+    return _Work(np.concatenate(times), cycles, float(cycles.sum()), 0.0)
