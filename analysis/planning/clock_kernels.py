@@ -194,8 +194,7 @@ def run_task(
                     clock[unit] = max(clock[unit], done)
             if task.stored:
                 clock[_DRAM] += task.stored
-                # Packets of stores go between those of loads that wait: at most half of the time.
-                done = max(min(float(clock[_DRAM]), done + 2 * task.stored), done + task.stored)
+                done = max(float(clock[_DRAM]), done + task.stored)
                 stored[stored_count] = done + rates[3]
                 stored_count += 1
         end = max(end, done)
