@@ -124,17 +124,13 @@ def _without_loops(module: ModuleOp, driver: Driver, ideal: dict[str, int]) -> A
     """Compile a network without loops, in as many launches as it needs."""
     given = inline_subgraphs(driver.function)
     automatic = not given and driver.options.rule is None and driver.options.split_failures
+    variations = micro_batches(driver.function, driver.chip) if automatic else []
+    if automatic and not variations:
+        variations = cascades(driver.function, driver.chip)
+    before = module.clone() if variations else module
+    whole = Attempt(module, driver, driver.run(given))
     least = roofline(driver.chip, Work(**ideal)).bound
-    batches = micro_batches(driver.function, driver.chip) if automatic else []
-    striped, whole_cycles = cascades(driver.function, driver.chip) if automatic and not batches else ([], 0.0)
-    before = module.clone() if batches or striped else module
-
-    def whole() -> Attempt:
-        return Attempt(module, driver, driver.run(given))
-
-    if batches or striped:
-        return try_variations(batches or striped, before, driver, whole, least, whole_cycles)
-    return whole()
+    return try_variations(variations, before, whole, least) if variations else whole
 
 
 def _fused_loops(

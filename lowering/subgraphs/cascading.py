@@ -20,15 +20,12 @@ LEAST_GAIN = 0.2
 """Cascades are compiled if they are estimated to save at least this share of the cycles: estimates are rough."""
 
 
-def cascades(function: FuncOp, chip: Chip) -> tuple[list[Variation], float]:
-    """
-    The network with cascades, in few stripes, then in more; none if they are not estimated to be worth it. And the
-    cycles that it is estimated to take without them.
-    """
+def cascades(function: FuncOp, chip: Chip) -> list[Variation]:
+    """The network with cascades, in few stripes, then in more; none if they are not estimated to be worth it."""
     plan = choose_cascades(function.body.block, chip, max(SHARES.values()))
     if plan.cycles >= (1 - LEAST_GAIN) * plan.plain_cycles:
-        return [], plan.plain_cycles
-    return [Variation(name, partial(_run, chip, share)) for name, share in SHARES.items()], plan.plain_cycles
+        return []
+    return [Variation(name, partial(_run, chip, share)) for name, share in SHARES.items()]
 
 
 def _run(chip: Chip, share: float, function: FuncOp, names: set[str]) -> bool:

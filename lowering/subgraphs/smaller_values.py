@@ -39,10 +39,6 @@ class Attempt:
         return len(parts) == 1 and parts[0].code.segments[-1] > 0 and self.cycles * ACCEPT_RATIO > least
 
 
-WHOLE = "all at once"
-"""The name of the network as it is among its variants."""
-
-
 class Variation(NamedTuple):
     """A way to rewrite a network so that its values are smaller."""
 
@@ -53,43 +49,28 @@ class Variation(NamedTuple):
     """
 
 
-def try_variations(
-    variations: Sequence[Variation],
-    before: ModuleOp,
-    driver: Driver,
-    whole: Callable[[], Attempt],
-    least: float,
-    whole_cycles: float = 0,
-) -> Attempt:
+def try_variations(variations: Sequence[Variation], before: ModuleOp, whole: Attempt, least: float) -> Attempt:
     """
-    The best of a network as a whole and its variants, each of which has smaller values than the one before: it is tried
-    only if those before it helped, or did not fit, and more may help.
-
-    before        the module before compilation
-    whole         compiles the network as a whole
-    least         a lower bound of its cycles
-    whole_cycles  an estimate of what it takes as a whole, if that is known: it is then compiled last, and not at all if
-                  a variant takes fewer
+    The best of the compiled network and its variants, each of which has smaller values than the one before: it is tried
+    only if those before it helped, or did not fit, and more may help. `before` is the module before compilation,
+    `least` a lower bound of its cycles.
     """
+    driver = whole.driver
     search = Search[Attempt](lambda attempt: attempt.cycles, driver.options.effort.measure)
-    if not whole_cycles:
-        search.try_variant(WHOLE, whole)
+    search.try_variant("all at once", lambda: whole)
     names = weight_names(before)
     for variation in variations:
-        if search.is_any and not search.best().may_gain(least):
+        best = search.best()
+        if not best.may_gain(least):
             break
         driver.progress(f"compile {variation.name}")
         made = before.clone()
         if not variation.rewrite(find_main(made), {*names}):
             break
-        best, failures = search.best() if search.is_any else None, len(search.failures)
+        failures = len(search.failures)
         search.try_variant(variation.name, partial(_attempt, made, driver), share=ACCEPT_RATIO)
         if len(search.failures) == failures and search.best() is best:
             break
-    if whole_cycles and search.is_any and search.least() < whole_cycles:
-        search.skip(WHOLE, f"estimated {whole_cycles:,.0f} cycles")
-    elif whole_cycles:
-        search.try_variant(WHOLE, whole)
     best = search.best()
     if best.driver is not driver:
         for entry in best.driver.log.entries:

@@ -89,8 +89,7 @@ def test_values_that_do_not_fit_are_computed_in_stripes() -> None:
     whole = compile_module(
         import_onnx(model.SerializeToString(), {}), TINY, options=SubgraphOptions(split_failures=False)
     )
-    assert "with chains in" in automatic.log.entries[-2].text
-    assert automatic.log.entries[-1].text.endswith("cycles: not tried")
+    assert "with chains in" in automatic.log.entries[-1].text
     taken, before = run_timing(automatic.executable), run_timing(whole.executable)
     # Whole, the first value goes to DRAM and comes back.
     assert sum(before.port_written) >= 512_000 > sum(taken.port_written)
