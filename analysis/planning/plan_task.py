@@ -366,7 +366,7 @@ def _refine(cut: Cut, tiling: Tiling, budget: SramBudget) -> TaskPlan | Shortage
 
     @cache
     def measured(steps: tuple[int, ...]) -> TaskPlan:
-        return cut.buffered(Tiling(tiling.grid, tiling.cores, steps, tiling.order), budget)
+        return cut.buffered(Tiling(tiling.grid, tiling.cores, steps, tiling.order, tiling.multiples), budget)
 
     current = measured(tiling.steps)
     while not fits(current, chip, budget):

@@ -34,7 +34,7 @@ TYPES = {
         ["f4", "f2", "V2", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "?"],
     )
 }
-_ELEMENTS = {code: element for element, code in DTYPE_CODES.items()}
+_ELEMENTS = {code: element for element, code in reversed(DTYPE_CODES.items())}
 GAP = 3
 """Elements between rows of the spread layout."""
 
