@@ -1,6 +1,6 @@
 // -p 'dataflow-pack-weights'
 func.func @main(%x: tensor<1x16xf32> {dataflow.name = "x"}) -> (tensor<1x8xf32> {dataflow.name = "y"}) {
-  %w = dataflow.weight @w {source = "docs/reference/passes/pairs.bin", offset = 0 : i64, bytes = 128 : i64, sha256 = "093975ef84b39e5f444990a31da98a5da818406e98b2a37fcf672bd36c44cd63"} : tensor<16x8xi8>
+  %w = dataflow.weight @w {source = "docs/reference/pairs.bin", offset = 0 : i64, bytes = 128 : i64, sha256 = "093975ef84b39e5f444990a31da98a5da818406e98b2a37fcf672bd36c44cd63"} : tensor<16x8xi8>
   %y = dataflow.matmul %x, %w : (tensor<1x16xf32>, tensor<16x8xi8>) -> tensor<1x8xf32>
   func.return %y : tensor<1x8xf32>
 }
