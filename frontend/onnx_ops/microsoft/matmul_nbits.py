@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...arrays import full
 from ...blocked_products import BlockedWeights, blocked_matmul
 from ...builder import Builder
 from ...node import Node
@@ -44,7 +45,7 @@ def _by_blocks(
     b: Builder, x: Tensor, weights: Tensor, zero: Tensor | float, scales: Tensor, depth: int
 ) -> Tensor | None:
     """The product with weights [N, blocks, block] that are known and stay as narrow as they are; else None."""
-    zeros = zero.array if isinstance(zero, Tensor) else np.full(scales.shape, zero, np.float32)
+    zeros = zero.array if isinstance(zero, Tensor) else full(scales.shape, zero, np.float32)
     if weights.array is None or scales.array is None or zeros is None:
         return None
     outputs, blocks, block = weights.shape
