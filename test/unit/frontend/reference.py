@@ -18,7 +18,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 Array = NDArray[Any]
 INTEGER_PRODUCTS = frozenset(
-    "MatMulInteger ConvInteger QLinearMatMul QLinearConv QGemm DynamicQuantizeMatMul MatMulIntegerToFloat".split()
+    "MatMulInteger ConvInteger QLinearMatMul QLinearConv QGemm DynamicQuantizeMatMul MatMulIntegerToFloat "
+    "DynamicQuantizeLSTM".split()
 )
 """Operators whose products ONNX Runtime computes on integers."""
 
