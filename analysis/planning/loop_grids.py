@@ -9,8 +9,8 @@ core finds its part of what the task before has computed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from xdsl.ir import SSAValue
@@ -19,7 +19,7 @@ from ...chips import Chip
 from ...dialects.dataflow.tiling import DimKind
 from ...dialects.manycore import Grid, Tiling
 from ..tasks.task_info import TaskInfo
-from .loops import LoopSpan, memory_root
+from .loops import LoopSpan, memory_root, part_of
 from .plan_task import PlaceTiles
 from .tiling_search import grid_candidates
 
@@ -32,15 +32,36 @@ class LoopGrids:
     """Tilings of tasks that compute the initial value of a carried one."""
     grids: dict[int, Grid]
     """Of tasks in loops, and of those that compute what loops scan."""
+    cores: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
+    """The cores for the tasks of a chain that has cores of its own, and for those that compute what it reads."""
+
+
+def first_of(cores: tuple[int, ...], otherwise: PlaceTiles) -> PlaceTiles:
+    """Place tiles on the first of these cores; more tiles than there are as `otherwise` does."""
+    return lambda info, grid: cores[: prod(grid)] if prod(grid) <= len(cores) else otherwise(info, grid)
+
+
+@dataclass(frozen=True)
+class _Chain:
+    """Tasks of a loop that need nothing of its other tasks."""
+
+    tasks: frozenset[int]
+    """In the loop."""
+    before: frozenset[int]
+    """Those before the loop that compute the initial values of what the chain carries, and what it alone scans."""
 
 
 def loop_grids(tasks: Sequence[TaskInfo], spans: Sequence[LoopSpan], chip: Chip, place: PlaceTiles) -> list[LoopGrids]:
     """
     The constraints to try, for each number of cores: the same tiling for tasks that write carried values, and for all
-    tasks of loops if possible.
+    tasks of loops if possible. Where the steps of loops consist of chains of tasks that need nothing of each other, as
+    the two directions of a layer do, also each chain of a loop on cores of its own.
     """
     numbers = {info.result: number for number, info in enumerate(tasks)}
     pairs = list(_carried(spans, numbers))
+    chains = [_chains(tasks, span, numbers) for span in spans]
+    most = max(map(len, chains))
+    usable = place(tasks[0], (len(chip.usable_cores),))
     begins = {begin: _with_innermost(tasks[begin], chip) for begin, _ in pairs}
     counts = sorted({prod(grid) for found in begins.values() for grid in found}, reverse=True)
     made: list[LoopGrids] = []
@@ -58,9 +79,55 @@ def loop_grids(tasks: Sequence[TaskInfo], spans: Sequence[LoopSpan], chip: Chip,
         for everywhere in (True, False):
             rest = {} if not everywhere else _alike(tasks, spans, count, states, chip)
             found = LoopGrids(tilings, {**rest, **grids})
-            if found not in made:
-                made.append(found)
+            variants = [found]
+            if everywhere and 1 < most and most * count <= len(usable):
+                variants.append(_apart(found, chains, count, usable))
+            made += [one for one in variants if one not in made]
     return made
+
+
+def _apart(found: LoopGrids, loops: Sequence[Sequence[_Chain]], count: int, usable: tuple[int, ...]) -> LoopGrids:
+    """The same grids, of so many cores, with each chain of a loop on cores of its own."""
+    cores: dict[int, tuple[int, ...]] = {}
+    for chains in loops:
+        for number, chain in enumerate(chains):
+            own = usable[number * count : (number + 1) * count]
+            cores.update(dict.fromkeys(chain.tasks | chain.before, own))
+    tilings = {
+        task: replace(tiling, cores=cores[task][: len(tiling.cores)]) if task in cores else tiling
+        for task, tiling in found.tilings.items()
+    }
+    return LoopGrids(tilings, found.grids, cores)
+
+
+def _chains(tasks: Sequence[TaskInfo], span: LoopSpan, numbers: dict[SSAValue, int]) -> list[_Chain]:
+    """The parts of a loop's tasks of which none reads what another computes, in this step or the one before."""
+    loop = range(span.first, span.last + 1)
+    reads = {number: {memory_root(value) for value in tasks[number].operands} for number in loop}
+    writers: dict[SSAValue, set[int]] = {}
+    for number in loop:
+        writers.setdefault(memory_root(tasks[number].result), set()).add(number)
+    chain_of: dict[int, set[int]] = {number: {number} for number in loop}
+    for number in loop:
+        for other in chain_of[number].union(*(writers.get(root, ()) for root in reads[number])):
+            if chain_of[other] is not chain_of[number]:
+                chain_of[number] |= chain_of[other]
+                chain_of.update(dict.fromkeys(chain_of[other], chain_of[number]))
+    chains = list({id(chain): chain for chain in chain_of.values()}.values())
+    outside = [_computed_before(chain, reads, numbers, span) for chain in chains]
+    return [
+        _Chain(frozenset(chain), frozenset(own - set().union(*(other for other in outside if other is not own))))
+        for chain, own in zip(chains, outside, strict=True)
+    ]
+
+
+def _computed_before(
+    chain: set[int], reads: Mapping[int, set[SSAValue]], numbers: Mapping[SSAValue, int], span: LoopSpan
+) -> set[int]:
+    """The tasks before a loop of which a chain reads the results, or rows of them."""
+    roots = {root for number in chain for root in reads[number]}
+    roots |= {part.whole for root in roots if (part := part_of(root)) is not None}
+    return {numbers[root] for root in roots if numbers.get(root, span.first) < span.first}
 
 
 def _with_innermost(info: TaskInfo, chip: Chip) -> list[tuple[int, ...]]:

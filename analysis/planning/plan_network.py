@@ -20,7 +20,7 @@ from ...chips import Chip
 from ...dialects.dataflow import ConstantOp, LoopOp, ReshapeOp, WeightOp
 from ...dialects.dataflow.types import shape_of
 from ...dialects.locations import at, located
-from ...dialects.manycore import Grid, Tiling
+from ...dialects.manycore import Grid
 from ...support.errors import InputError, ResourceError
 from ...support.phases import phase
 from ..tasks.task_info import TaskInfo, value_bytes
@@ -34,7 +34,7 @@ from .kept_constants import (
     kept_bytes,
     with_loads,
 )
-from .loop_grids import loop_grids
+from .loop_grids import LoopGrids, first_of, loop_grids
 from .loops import (
     LoopSpan,
     held_as,
@@ -119,8 +119,13 @@ class NetworkPlan:
         return self.plans[number].loading(()).cycles
 
     def cycles_of_loop(self, span: LoopSpan) -> float:
-        """Estimated cycles of a step of a loop whose tasks run one after the other."""
-        return sum(self.cycles_of_step(number) for number in range(span.first, span.last + 1))
+        """Estimated cycles of a step of a loop in which each core runs its tasks one after the other."""
+        cycles: dict[int, float] = {}
+        for number in range(span.first, span.last + 1):
+            own = self.cycles_of_step(number)
+            for core in self.plans[number].tiling.cores:
+                cycles[core] = cycles.get(core, 0.0) + own
+        return max(cycles.values(), default=0.0)
 
     @property
     def resident(self) -> dict[SSAValue, int]:
@@ -161,7 +166,7 @@ def network_plans(
     fewest estimated cycles first.
     """
     memo = PlanMemo() if memo is None else memo
-    network = _plan_all(function, chip, place, memo, {}, {}, pricing)
+    network = _plan_all(function, chip, place, memo, LoopGrids({}, {}), pricing)
     if not network.loops:
         return [network]
     if all(map(is_specified, network.tasks)):
@@ -171,7 +176,7 @@ def network_plans(
     failure: ResourceError | None = None
     for one in loop_grids(network.tasks, network.loops, chip, place):
         try:
-            network = _plan_all(function, chip, place, memo, one.tilings, one.grids)
+            network = _plan_all(function, chip, place, memo, one)
             check_loops(network)
             found.append(network)
         except ResourceError as error:
@@ -192,12 +197,11 @@ def _plan_all(
     chip: Chip,
     place: PlaceTiles,
     memo: PlanMemo,
-    fixed: Mapping[int, Tiling],
-    grids: Mapping[int, Grid],
+    given: LoopGrids,
     pricing: Pricing = Pricing.HIDDEN,
 ) -> NetworkPlan:
-    """As `plan_network`, with the tilings and the grids of some tasks given by number."""
-    grids = dict(grids)
+    """As `plan_network`, with the tilings, grids and cores that are given of some tasks."""
+    grids = dict(given.grids)
     tasks = tuple(map(memo.info, tasks_in(function)))
     last_use = last_uses(tasks)
     in_dram = _must_be_in_dram(function, tasks)
@@ -212,9 +216,9 @@ def _plan_all(
         sources = [source_of(value, resident) for value in info.operands]
         number, value = len(begun.plans), held_as(info.result)
         read_as = shapes.get(memory_root(value), set())
-        if not is_specified(info) and number in fixed:
+        if not is_specified(info) and number in given.tilings:
             plan = plan_tiled(
-                info, chip, sources, fixed[number], SramBudget(available), chip.sram_bytes - held, resident=True
+                info, chip, sources, given.tilings[number], SramBudget(available), chip.sram_bytes - held, resident=True
             )
         elif is_specified(info):
             must_leave = _must_leave(info, value in in_dram, read_as)
@@ -224,8 +228,8 @@ def _plan_all(
         else:
             stays = value not in in_dram
             alone = partial(
-                _plan_next, info, chip, place, stays=stays, read_as=read_as, memo=memo, grid=grids.get(number),
-                pricing=pricing,
+                _plan_next, info, chip, place, stays=stays, read_as=read_as, memo=memo, pricing=pricing,
+                grid=grids.get(number), cores=given.cores.get(number, ()),
             )  # fmt: skip
             planned = partial(alone, available=available)
             plan = keeping.plan(begun.plans, sources, planned) or planned(sources)
@@ -503,13 +507,15 @@ def _plan_next(
     stays: bool,
     read_as: set[tuple[int, ...]],
     memo: PlanMemo,
-    grid: Grid | None = None,
-    pricing: Pricing = Pricing.HIDDEN,
+    grid: Grid | None,
+    cores: tuple[int, ...],
+    pricing: Pricing,
 ) -> TaskPlan | Shortage:
     """
     Plan a task in so many bytes of SRAM; its result goes to DRAM if it must not or cannot stay. `grid`: the only one
-    that is allowed.
+    that is allowed; `cores`: those to place tiles on, as far as they suffice.
     """
+    place = first_of(cores, place)
 
     def plan(budget: SramBudget) -> TaskPlan | Shortage:
         def planned(readable: Readable | None) -> TaskPlan | Shortage:
@@ -524,7 +530,7 @@ def _plan_next(
                 return other if isinstance(other, TaskPlan) and other.cycles < plan.cycles else plan
         return planned(None)
 
-    return memo.plan(info, sources, available, (stays, frozenset(read_as), grid, pricing), plan)
+    return memo.plan(info, sources, available, (stays, frozenset(read_as), grid, cores, pricing), plan)
 
 
 def _planned_as_written(

@@ -96,6 +96,14 @@ def test_recurrent_layers(kind: str, direction: str) -> None:
     compiled(*layer(kind, direction, 48), "edge", 1)
 
 
+def test_directions_of_a_small_layer_have_cores_of_their_own() -> None:
+    """A step then takes one direction's chain of vector operations, not two."""
+    model, inputs = layer("GRU", "bidirectional", 48, 32)
+    _, (loop,) = with_repeats(model, inputs, "edge", 1)
+    first, second = {op.tiling.cores for op in loop.body.block.ops if isinstance(op, ExecuteOp)}
+    assert not set(first) & set(second)
+
+
 @pytest.mark.parametrize("kind", GATES)
 def test_code_does_not_grow_with_the_steps(kind: str) -> None:
     sizes = [
