@@ -28,9 +28,9 @@ class DataflowToManycorePass(ModulePass):
     """
     Outline groups of operations as tasks.
 
-    A task is a root operation with the elementwise operations over its result that follow it (see
-    `analysis.tasks.grouping`). Constants, weights and reshapes stay between the tasks. Loops that can be carried out as
-    they stand hold tasks; all others are unrolled.
+    A task is a root operation with the elementwise operations over its result that follow it, and the slices that one
+    of these reads (see `analysis.tasks.grouping`). Constants, weights and reshapes stay between the tasks. Loops that
+    can be carried out as they stand hold tasks; all others are unrolled.
     """
 
     name = "dataflow-to-manycore"

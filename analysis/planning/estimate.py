@@ -130,8 +130,9 @@ def _step_work(info: TaskInfo, step: Box, chip: Chip) -> StepWork:
     early = {number for number, _ in info.addends}
     cycles = [0, 0]
     for number in range(1, len(info.body)):
-        _, own = op_cycles(info.cost(number, step), chip, info.value_bytes[number])
-        cycles[number in early] += own
+        if not info.is_view(number):
+            _, own = op_cycles(info.cost(number, step), chip, info.value_bytes[number])
+            cycles[number in early] += own
     return StepWork(unit, root, *cycles)
 
 

@@ -1,4 +1,7 @@
-"""Group operations into tasks: a root and the elementwise operations over its result that can be done tile by tile."""
+"""
+Group operations into tasks: a root, the elementwise operations over its result that can be done tile by tile, and the
+slices that only one of these reads, which it reads in place.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.dataflow import ElementwiseOp, ReshapeOp
+from ...dialects.dataflow import ElementwiseOp, ReshapeOp, SliceOp
 from ...dialects.dataflow.loop_reads import values_read
 from ...dialects.dataflow.tiling import TilingInterface
 from ...dialects.dataflow.types import shape_of
@@ -46,6 +49,7 @@ def _grow(root: Operation, following: Sequence[Operation], taken: set[Operation]
     members: list[TilingInterface] = [root]
     inside: set[SSAValue] = {root.results[0]}
     outside_but_later: set[SSAValue] = set()
+    behind = set(following)
     shape = shape_of(root.results[0])
     best = 1
     for op in following:
@@ -59,13 +63,23 @@ def _grow(root: Operation, following: Sequence[Operation], taken: set[Operation]
             and len(members) <= MAX_EPILOGUE
             and shape_of(op.results[0]) == shape
         ):
-            members.append(op)
-            inside.add(op.results[0])
+            views = [view for view in _views(op) if view not in taken and view not in members and view in behind]
+            members += [*views, op]
+            inside.update(member.results[0] for member in (*views, op))
             if _has_one_output(members):
                 best = len(members)
         elif reads_inside:
             outside_but_later.update(op.results)
     return tuple(members[:best])
+
+
+def _views(op: ElementwiseOp) -> list[SliceOp]:
+    """The slices of the shape of an operation's result that it alone reads."""
+    slices = dict.fromkeys(value.owner for value in op.operands if isinstance(value.owner, SliceOp))
+    shape = shape_of(op.results[0])
+    return [
+        one for one in slices if shape_of(one.result) == shape and all(use.operation is op for use in one.result.uses)
+    ]
 
 
 def _has_one_output(members: Sequence[Operation]) -> bool:

@@ -15,6 +15,7 @@ from ...dialects.dataflow.elementwise import AddOp, ElementwiseOp
 from ...dialects.dataflow.tiling import Box, DimKind, IterDim, OpCost, OperandSlice, TilingInterface, split_evenly
 from ...dialects.dataflow.types import element_bytes, element_of, shape_of
 from ...dialects.manycore import ExecuteOp, TaskOp
+from ...dialects.manycore.task_rules import is_view
 from ...formats.sparse.nonzero import ALL_NONZERO, Nonzero
 from ...support.records import lazy
 from .slices import EXTENT, Extent, Slices, Tiles, extents_of
@@ -43,7 +44,10 @@ class Read:
 
 @dataclass(frozen=True, eq=False)
 class TaskInfo:
-    """A task's parts. Operation 0 of `body` is the root, the rest are elementwise over the root's result."""
+    """
+    A task's parts. Operation 0 of `body` is the root, the rest are elementwise over the root's result, or slices of its
+    shape of what the task reads.
+    """
 
     holder: TaskOp | ExecuteOp
     body: tuple[TilingInterface, ...]
@@ -152,11 +156,11 @@ class TaskInfo:
                 uses_of.setdefault(number, []).append(use)
             return tuple(Read(operand, tuple(uses_of[n])) for n, operand in enumerate(self.holder.read_operands))
         # Elementwise operations over one shape read a value alike; any other operand is a read of its own.
-        found: dict[tuple[int, int | None], list[tuple[int, int]]] = {}
+        found: dict[tuple[int, tuple[int, int] | None], list[tuple[int, int]]] = {}
         for number, op in enumerate(self.body):
             for index, value in enumerate(op.operands):
                 if isinstance(value, BlockArgument):
-                    own = None if isinstance(op, ElementwiseOp) else index
+                    own = None if isinstance(op, ElementwiseOp) else (number, index)
                     found.setdefault((value.index, own), []).append((number, index))
         return tuple(Read(operand, tuple(uses)) for (operand, _), uses in found.items())
 
@@ -204,6 +208,10 @@ class TaskInfo:
     @lazy
     def _results(self) -> dict[tuple[int, ...], int]:
         return {}
+
+    def is_view(self, number: int) -> bool:
+        """Whether operation `number` of the body is a slice that the operations after it read in place."""
+        return is_view(self.body, number)
 
     def cost(self, number: int, tile: Box) -> OpCost:
         """The cost of operation `number` for a tile of the root's iteration space; only the tile's sizes count."""
@@ -397,7 +405,8 @@ class TaskInfo:
 class BodyBuffers:
     """
     Memory of the body's values: operation i writes buffer `of_op[i]`; an elementwise operation writes over an operand
-    that dies with it where the element sizes agree. Buffer `result` holds the task's result.
+    that dies with it where the element sizes agree. Buffer `result` holds the task's result. A slice after the root is
+    read in place and writes none: it has the root's number.
     """
 
     of_op: tuple[int, ...]
@@ -436,14 +445,19 @@ def _body_buffers(info: TaskInfo) -> BodyBuffers:
             if value in number_of:
                 last_use[number_of[value]] = number
     of_op: list[int] = []
+    held: list[int] = []
+    """Operations so far that write a buffer."""
     sizes: list[int] = []
     for number, op in enumerate(info.body):
+        if number and info.is_view(number):
+            of_op.append(of_op[0])
+            continue
         bytes_ = value_bytes(op.results[0])
         free: list[int] = []
         for value in op.operands:
             source = number_of.get(value)
-            if source is not None and last_use[source] == number and sizes[of_op[source]] == bytes_:
-                holders = [other for other in range(number) if of_op[other] == of_op[source]]
+            if source in held and last_use[source] == number and sizes[of_op[source]] == bytes_:
+                holders = [other for other in held if of_op[other] == of_op[source]]
                 if all(last_use.get(other, other) <= number for other in holders):
                     free.append(of_op[source])
         # The root's buffer before others: where it becomes the result's, which each step has for itself, the root of
@@ -453,4 +467,5 @@ def _body_buffers(info: TaskInfo) -> BodyBuffers:
             reused = len(sizes)
             sizes.append(bytes_)
         of_op.append(reused)
+        held.append(number)
     return BodyBuffers(tuple(of_op), tuple(sizes), of_op[-1])

@@ -102,7 +102,7 @@ class ExecuteOp(IRDLOperation):
       before the last operation, which writes the tile (without staging, all operations write the tile).
     - `temporaries(...)`: other values of the body, and last the memory for a narrow operand that the first operation
       converts. `writes` is, for each operation of the body, 0 if it writes the result (or staging), or k if it writes
-      temporary k - 1.
+      temporary k - 1; a slice that others read in place writes nothing, whatever its number.
 
     An SRAM buffer stands for one at the same address on each core. An operand or result in SRAM is distributed: each
     core holds the tile that it computed.

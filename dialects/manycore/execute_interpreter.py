@@ -33,6 +33,7 @@ from .execute import ComputeOp, ExecuteOp
 from .interpreter import combine_partials, materialise
 from .launch import LaunchOp
 from .repeat import RepeatOp, part_whole, tile_row
+from .task_rules import is_view
 
 
 def _index(box: Box, origin: Sequence[int]) -> Any:
@@ -393,8 +394,11 @@ class _Task:
                 self._outside(core, number, position, area, step) if isinstance(value, BlockArgument) else values[value]
                 for position, value in enumerate(inner.operands)
             ]
-            out = self._out(core, number, part, step)
             result = _evaluate(inner, area, operands)
+            if is_view(self.ops, number):
+                values[inner.results[0]] = result
+                continue
+            out = self._out(core, number, part, step)
             if number == 0 and not first and inner.combine is not None:
                 result = combine_partials(inner.combine, out, result, element_of(inner.results[0]))
             out[...] = result

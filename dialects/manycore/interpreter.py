@@ -95,7 +95,7 @@ def run_task(task: TaskOp, operands: Sequence[Array]) -> tuple[Array, ...]:
 
 
 def _finish(task: TaskOp, box: Box, outside: dict[SSAValue, Array], whole: dict[SSAValue, Array]) -> None:
-    """The elementwise operations on a box whose partial results are complete."""
+    """The operations after the root on a box whose partial results are complete."""
     inside: dict[SSAValue, Array] = {task.root.results[0]: whole[task.root.results[0]][_index(box)]}
     for op in task.epilogue:
         types: list[Attribute] = []

@@ -24,7 +24,6 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..dataflow.elementwise import ElementwiseOp
 from ..dataflow.tiling import TilingInterface
 from ..memory.attributes import Space, SpaceAttr
 from .attributes import TilingAttr
@@ -123,9 +122,9 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         return cast(TilingInterface, self.body.block.first_op)
 
     @property
-    def epilogue(self) -> tuple[ElementwiseOp, ...]:
-        """The elementwise operations after the root."""
-        return tuple(cast(ElementwiseOp, op) for op in list(self.body.block.ops)[1:-1])
+    def epilogue(self) -> tuple[TilingInterface, ...]:
+        """The operations after the root: elementwise ones, and slices that these read."""
+        return tuple(cast(TilingInterface, op) for op in list(self.body.block.ops)[1:-1])
 
     @property
     def yielded(self) -> tuple[SSAValue, ...]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...chips import Chip
 from ..dataflow.elementwise import ElementwiseOp
+from ..dataflow.movement import SliceOp
 from ..dataflow.tiling import DimKind, TilingInterface
 from ..dataflow.types import shape_of
 from .attributes import TilingAttr, chip_of
@@ -25,13 +26,21 @@ def verify_operations(ops: Sequence[Operation]) -> TilingInterface:
         raise VerifyException(f"the body begins with '{root.name}': expected an operation with the tiling interface")
     shape = shape_of(root.results[0])
     for op in ops[1:]:
-        if not isinstance(op, ElementwiseOp):
-            raise VerifyException(f"'{op.name}' follows the root: expected elementwise operations only")
+        if isinstance(op, SliceOp):
+            if not isinstance(op.operand, BlockArgument):
+                raise VerifyException("a slice of a value of the body follows the root: expected one of an operand")
+        elif not isinstance(op, ElementwiseOp):
+            raise VerifyException(f"'{op.name}' follows the root: expected elementwise operations and slices only")
         if shape_of(op.results[0]) != shape:
             raise VerifyException(
                 f"'{op.name}' has result shape {list(shape_of(op.results[0]))}: expected the root's, {list(shape)}"
             )
     return root
+
+
+def is_view(ops: Sequence[Operation], number: int) -> bool:
+    """Whether an operation of a body is a slice that the operations after it read in place: it writes no memory."""
+    return len(ops) > 1 and isinstance(ops[number], SliceOp)
 
 
 def verify_from_root(ops: Sequence[Operation], values: Sequence[SSAValue]) -> None:

@@ -13,7 +13,6 @@ from functools import partial
 from xdsl.ir import SSAValue
 
 from ...chips import Chip
-from ...dialects.dataflow.movement import SliceOp
 from ...dialects.dataflow.types import dtype_code
 from ...dialects.manycore import Tiling
 from ...support.errors import MeshloomError
@@ -201,8 +200,6 @@ class _TaskCode:
         self._uses = [[number_of.get(value) for value in op.operands] for op in self.info.body]
         """By operation of the body, for each operand the operation that computes it; None: the task reads it."""
         self._dtypes = [dtype_code(op.results[0]) for op in self.info.body]
-        self._is_view = isinstance(self.info.root, SliceOp) and len(self.info.body) > 1
-        """Whether the root is a slice that the operations after it read in place."""
         self._kernels = [kernel_of(op) for op in self.info.body]
         self._placed = [placed_dims(op) for op in self.info.body]
         self._emitted: dict[Hashable, tuple[CoreStream, int, int]] = {}
@@ -243,8 +240,8 @@ class _TaskCode:
                 self.reads.operand(number, index, core, step) if producer is None else views[producer]
                 for index, producer in enumerate(self._uses[number])
             ]
-            if number == 0 and self._is_view:
-                (views[0],) = operands
+            if info.is_view(number):
+                (views[number],) = operands
                 continue
             accumulate = number == 0 and (phase.accumulate or bool(addends))
             scratch = None if number else self.task.scratch

@@ -144,11 +144,23 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   %x = "test.op"() : () -> tensor<4x8xf32>
-  // expected-error@+1 {{'dataflow.transpose' follows the root: expected elementwise operations only}}
+  // expected-error@+1 {{'dataflow.transpose' follows the root: expected elementwise operations and slices only}}
   %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<8x4xf32> tiled <grid = [1, 1], cores = [0], steps = [1, 1], order = [0, 1]> {
     %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
     %1 = dataflow.transpose %0 [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
     manycore.yield %1 : tensor<8x4xf32>
+  }
+}
+
+// -----
+
+builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
+  %x = "test.op"() : () -> tensor<4x8xf32>
+  // expected-error@+1 {{a slice of a value of the body follows the root: expected one of an operand}}
+  %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 1], cores = [0], steps = [1, 1], order = [0, 1]> {
+    %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %1 = dataflow.slice %0 starts [3, 0] sizes [4, 8] steps [-1, 1] : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    manycore.yield %1 : tensor<4x8xf32>
   }
 }
 

@@ -25,7 +25,7 @@ HEAD = """
 
 
 def grids_of(body: str) -> tuple[dict[str, int], list[LoopGrids]]:
-    """The names of the tasks of a function with these operations after `HEAD`, by number, and what is tried for them."""
+    """The numbers of the tasks of a function with these operations after `HEAD`, and what is tried for them."""
     context = Context()
     for dialect in (Builtin, Func, Dataflow):
         context.load_dialect(dialect)
