@@ -17,6 +17,7 @@ from ..dialects.dataflow.entry_function import find_main
 from ..dialects.memory import Memory
 from ..dialects.sparse import Sparse
 from ..transforms.canonicalize import CanonicalizePass
+from ..transforms.dataflow_block_outputs import DataflowBlockOutputsPass, block_outputs
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from ..transforms.dataflow_hoist_from_loops import DataflowHoistFromLoopsPass
 from ..transforms.dataflow_merge_constants import DataflowMergeConstantsPass
@@ -35,6 +36,7 @@ PLACES = (
     DataflowUnrollLoopsPass.name,
     CanonicalizePass.name,
     DataflowFoldAffinePass.name,
+    DataflowBlockOutputsPass.name,
     DataflowMergeConstantsPass.name,
     DataflowPackWeightsPass.name,
     SparsePackPass.name,
@@ -58,6 +60,7 @@ def simplifying_passes(chip: str | None = None, keep_loops: bool = False) -> Ite
         DataflowUnrollLoopsPass(keep_loops),
         CanonicalizePass(),
         DataflowFoldAffinePass(),
+        DataflowBlockOutputsPass(chip),
         DataflowMergeConstantsPass(),
         DataflowPackWeightsPass(),
         SparsePackPass(chip),
@@ -79,8 +82,11 @@ def simplify(module: ModuleOp, chip: Chip, progress: Progress, keep_loops: bool 
     progress("simplify")
     context = _context()
     for one in simplifying_passes(keep_loops=keep_loops):
-        if isinstance(one, SparsePackPass):
-            pack_module(module, chip)  # which need not have a name, as the pass needs it
+        # A chip need not have a name, as these passes need it.
+        if isinstance(one, DataflowBlockOutputsPass):
+            block_outputs(module, chip)
+        elif isinstance(one, SparsePackPass):
+            pack_module(module, chip)
         else:
             one.apply(context, module)
     name_chip(module, chip)

@@ -19,6 +19,7 @@ from ..lowering.driver.sparse_encode_if_faster import SparseEncodeIfFasterPass, 
 from ..lowering.options.progress import Progress
 from ..lowering.pipelines import encode_pass
 from ..lowering.simplify import simplifying_passes
+from ..transforms.dataflow_block_outputs import DataflowBlockOutputsPass, block_outputs
 from ..transforms.sparse_pack import SparsePackPass, pack_module
 
 if TYPE_CHECKING:
@@ -67,6 +68,29 @@ class PackForChip(ModulePass):
         return SparsePackPass().spec(include_default=include_default)
 
 
+@dataclass(frozen=True)
+class BlockOutputsForChip(ModulePass):
+    """Pass `dataflow-block-outputs` for a chip that has no name and no file."""
+
+    name: ClassVar[str] = DataflowBlockOutputsPass.name
+
+    chip: Chip
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block_outputs(op, self.chip)
+
+    def spec(self, *, include_default: bool = False) -> ArgSpec:
+        """As that pass is written, without the chip."""
+        return DataflowBlockOutputsPass().spec(include_default=include_default)
+
+
+def _for_chip(one: ModulePass, chip: Chip) -> ModulePass:
+    """A pass for a chip that has no name and no file, if it needs one."""
+    if isinstance(one, DataflowBlockOutputsPass):
+        return BlockOutputsForChip(chip)
+    return PackForChip(chip) if isinstance(one, SparsePackPass) else one
+
+
 def encoding_passes(encode: EncodeAsCompiled, unnamed: Chip | None = None) -> tuple[ModulePass, ...]:
     """
     `encode`, and the passes that bring what it encodes into the form in which tasks are made of it: for its chip, or
@@ -74,5 +98,5 @@ def encoding_passes(encode: EncodeAsCompiled, unnamed: Chip | None = None) -> tu
     """
     passes = simplifying_passes(encode.text.chip)
     if unnamed is not None:
-        passes = (PackForChip(unnamed) if isinstance(one, SparsePackPass) else one for one in passes)
+        passes = (_for_chip(one, unnamed) for one in passes)
     return encode, *passes

@@ -12,6 +12,7 @@ PASSES: dict[str, str] = {
     "dataflow-remove-zero-channels": "dataflow_remove_zero_channels:DataflowRemoveZeroChannelsPass",
     "dataflow-split-batch": "dataflow_split_batch:DataflowSplitBatchPass",
     "dataflow-split-to-fit": "dataflow_split_to_fit:DataflowSplitToFitPass",
+    "dataflow-block-outputs": "dataflow_block_outputs:DataflowBlockOutputsPass",
     "dataflow-fuse-loops": "dataflow_fuse_loops:DataflowFuseLoopsPass",
     "dataflow-hoist-from-loops": "dataflow_hoist_from_loops:DataflowHoistFromLoopsPass",
     "dataflow-note-loops": "dataflow_note_loops:DataflowNoteLoopsPass",

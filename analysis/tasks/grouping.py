@@ -32,7 +32,7 @@ def group_operations(block: Block) -> list[tuple[TilingInterface, ...]]:
     for position, op in enumerate(ops):
         if op in taken or not is_tiled(op):
             continue
-        members = _grow(op, ops[position + 1 : position + 1 + LOOK_AHEAD], taken)
+        members = grow(op, ops[position + 1 : position + 1 + LOOK_AHEAD], taken)
         taken.update(members)
         groups.append((ops.index(members[-1], position), members))
     groups.sort(key=lambda group: group[0])
@@ -44,7 +44,8 @@ def is_tiled(op: Operation) -> bool:
     return isinstance(op, TilingInterface) and not isinstance(op, ReshapeOp)
 
 
-def _grow(root: Operation, following: Sequence[Operation], taken: set[Operation]) -> tuple[TilingInterface, ...]:
+def grow(root: Operation, following: Sequence[Operation], taken: set[Operation]) -> tuple[TilingInterface, ...]:
+    """The group of a root: of the operations that follow it in the block, those of no other group that can join it."""
     assert isinstance(root, TilingInterface)
     members: list[TilingInterface] = [root]
     inside: set[SSAValue] = {root.results[0]}
@@ -66,7 +67,7 @@ def _grow(root: Operation, following: Sequence[Operation], taken: set[Operation]
             views = [view for view in _views(op) if view not in taken and view not in members and view in behind]
             members += [*views, op]
             inside.update(member.results[0] for member in (*views, op))
-            if _has_one_output(members):
+            if has_one_output(members):
                 best = len(members)
         elif reads_inside:
             outside_but_later.update(op.results)
@@ -82,6 +83,7 @@ def _views(op: ElementwiseOp) -> list[SliceOp]:
     ]
 
 
-def _has_one_output(members: Sequence[Operation]) -> bool:
+def has_one_output(members: Sequence[Operation]) -> bool:
+    """Whether only members read the results of all members but the last one."""
     group = set(members)
     return all(all(use.operation in group for use in member.results[0].uses) for member in members[:-1])

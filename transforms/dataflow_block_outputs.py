@@ -1,0 +1,250 @@
+"""Pass `dataflow-block-outputs`: convolutions with few output channels compute neighbouring outputs as channels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from ..analysis.planning.estimate import op_cycles
+from ..analysis.semantic_effect import SemanticEffect, reassociating
+from ..analysis.tasks.grouping import LOOK_AHEAD, grow, has_one_output
+from ..chips import Chip
+from ..chips.cycles import RATE_BY_WIDTH, vector_cycles
+from ..dialects.dataflow import ConstantOp, ConvOp, ReshapeOp, SliceOp, TransposeOp, WeightOp
+from ..dialects.dataflow.base import ints
+from ..dialects.dataflow.constants import Array
+from ..dialects.dataflow.tiling import Box, TilingInterface
+from ..dialects.dataflow.types import element_bytes, element_of, shape_of, tensor
+from .shared.chip_option import chip_for
+from .shared.constants import constant_array, constant_source, source_name, source_of
+from .shared.rewrite_once import erase_unread, rewrite_once
+
+MOST_OF_BEFORE = 0.8
+"""The largest share of a convolution's estimated cycles that a block may take: estimates know nothing of exchanges."""
+
+
+@dataclass(frozen=True)
+class DataflowBlockOutputsPass(ModulePass):
+    """
+    Let convolutions with few output channels compute G neighbouring outputs along an axis as G times as many channels.
+
+    A matrix unit has a column for each output channel, and most of them are idle where channels are few, as in filters
+    and last layers. The kernel of the new convolution has G - 1 more strides of positions along the axis, G shifted
+    copies of the weights and zeros beside them; its stride is G times as large. What it computes is brought into the
+    order of before. Axis and G are those with the fewest estimated cycles on the chip (`chip`, or the module's), and
+    nothing changes where these are not fewer by a fifth.
+
+    Results are the same for finite values; zeros times infinities are no numbers.
+    """
+
+    name = "dataflow-block-outputs"
+    semantic_effect: ClassVar[SemanticEffect] = reassociating(1e-5)
+    """The matrix unit may add in another order."""
+
+    chip: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block_outputs(op, chip_for(op, self.chip, f"{self.name}{{chip=NAME}}"))
+
+
+def block_outputs(module: ModuleOp, chip: Chip) -> None:
+    """What the pass does, for this chip."""
+    rewrite_once(module, {ConvOp: (_BlockOutputs(chip),)})
+
+
+@dataclass(frozen=True)
+class _Blocked:
+    """A convolution whose channels are `count` neighbouring outputs along a spatial dimension."""
+
+    op: ConvOp
+    dim: int
+    count: int
+
+    @property
+    def kernel(self) -> tuple[int, ...]:
+        return _with(self.op.kernel, self.dim, self.op.kernel[self.dim] + (self.count - 1) * self._stride)
+
+    @property
+    def _stride(self) -> int:
+        return ints(self.op.strides)[self.dim]
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of outputs along the dimension, the last of which may have more outputs than are needed."""
+        return -(-self.op.result_shape[2 + self.dim] // self.count)
+
+    @property
+    def weight_shape(self) -> tuple[int, ...]:
+        outputs, channels = self.op.operand_shape(1)[:2]
+        return outputs * self.count, channels, *self.kernel
+
+    def weights(self, array: Array) -> Array:
+        """The weights of the convolution from those of before, `array`."""
+        found = np.zeros(self.weight_shape, array.dtype)
+        copies = found.reshape(len(array), self.count, *self.weight_shape[1:])
+        taps = self.op.kernel[self.dim]
+        for number in range(self.count):
+            first = number * self._stride
+            np.moveaxis(copies[:, number], 2 + self.dim, 0)[first : first + taps] = np.moveaxis(array, 2 + self.dim, 0)
+        return found
+
+    def conv(self, operand: SSAValue, weights: SSAValue) -> ConvOp:
+        """The convolution of these values."""
+        op, dim = self.op, self.dim
+        stride = self._stride * self.count
+        low, high = ints(op.pad_low), ints(op.pad_high)
+        needed = (self.blocks - 1) * stride + self.kernel[dim]
+        return ConvOp(
+            operand,
+            weights,
+            strides=_with(ints(op.strides), dim, stride),
+            dilations=ints(op.dilations),
+            pad_low=low,
+            pad_high=_with(high, dim, max(0, needed - low[dim] - op.operand_shape(0)[2 + dim])),
+            groups=op.group_count,
+            pad_value=op.padding,
+            result_element=element_of(op.result),
+            nonzero=None if op.nonzero is None else op.expected,
+        )
+
+    def replacement(self, source: ConstantOp | WeightOp, epilogue: Sequence[TilingInterface]) -> Iterator[Operation]:
+        """Operations that compute what the convolution with weights `source` and its epilogue do."""
+        array = constant_array(source.result)
+        assert array is not None
+        element = element_of(source.result)
+        weights = source_of(self.weights(array), element, f"{source_name(source)}.blocked")
+        conv = self.conv(self.op.operand, weights.results[0])
+        yield from (weights, conv)
+        values: dict[SSAValue, SSAValue] = {self.op.result: conv.result}
+        for member in epilogue:
+            for value in member.operands:
+                if value not in values:
+                    constant = self._of_channels(value)
+                    yield constant
+                    values[value] = constant.results[0]
+            built = member.build_tile(Box.whole(conv.result_shape), [values[value] for value in member.operands])
+            yield from built
+            values[member.results[0]] = built[-1].results[0]
+        yield from self._in_order(list(values.values())[-1])
+
+    def _of_channels(self, value: SSAValue) -> Operation:
+        """A constant for each channel as one for each channel of the new convolution."""
+        array = constant_array(value)
+        assert array is not None
+        rank = len(self.op.result_shape)
+        array = array.reshape((1,) * (rank - array.ndim) + array.shape)
+        repeated = array if array.size == 1 else np.repeat(array, self.count, 1)
+        return source_of(repeated, element_of(value), f"{value.name_hint or 'constant'}.blocked")
+
+    def _in_order(self, result: SSAValue) -> list[Operation]:
+        """Operations that bring the new convolution's result into the form of the old one's."""
+        op, at = self.op, 2 + self.dim
+        batch, outputs, *spatial = op.result_shape
+        apart = ReshapeOp(result, (batch, outputs, self.count, *_with(spatial, self.dim, self.blocks)))
+        axes = [axis for axis in range(len(op.result_shape) + 1) if axis != 2]
+        joined = TransposeOp(apart.result, (*axes[: at + 1], 2, *axes[at + 1 :]))
+        whole = ReshapeOp(joined.result, _with(op.result_shape, at, self.blocks * self.count))
+        if whole.result.type == op.result.type:
+            return [apart, joined, whole]
+        return [apart, joined, whole, SliceOp(whole.result, (0,) * len(op.result_shape), op.result_shape)]
+
+
+class _BlockOutputs(RewritePattern):
+    """Replaces a convolution by the blocked one that takes the fewest cycles, if that is worthwhile."""
+
+    def __init__(self, chip: Chip) -> None:
+        self._chip = chip
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ConvOp, rewriter: PatternRewriter) -> None:
+        source = constant_source(op.weights)
+        if source is None or element_of(op.weights) != element_of(op.operand) or op.is_depthwise:
+            return
+        found = min(
+            ((self._cycles(one), number, one) for number, one in enumerate(_blocks_of(op, self._chip))), default=None
+        )
+        if found is None or found[0] > MOST_OF_BEFORE * _conv_cycles(op, self._chip):
+            return
+        members = _with_epilogue(op)
+        rewriter.replace(members[-1], [*found[2].replacement(source, members[1:])])
+        for member in members[-2::-1]:
+            rewriter.erase(member)
+        erase_unread(source.result)
+
+    def _cycles(self, blocked: _Blocked) -> float:
+        """Estimated cycles of a blocked convolution, and of bringing what it computes into the order of before."""
+        op = blocked.op
+        shapes = op.operand_shape(0), blocked.weight_shape
+        arguments = Block(arg_types=[tensor(element_of(op.operand), shape) for shape in shapes]).args
+        conv = blocked.conv(*arguments)
+        item = element_bytes(element_of(op.result))
+        moved = prod(_tile(conv, self._chip).sizes[: len(op.result_shape)])
+        return _conv_cycles(conv, self._chip) + vector_cycles(
+            self._chip, RATE_BY_WIDTH.get(item, 1), moved, 1, moved * item
+        )
+
+
+def _with_epilogue(op: ConvOp) -> tuple[TilingInterface, ...]:
+    """A convolution, and the elementwise operations over its result that need but constants for each channel."""
+    following: list[Operation] = []
+    after = op.next_op
+    while after is not None and len(following) < LOOK_AHEAD:
+        following.append(after)
+        after = after.next_op
+    members = grow(op, following, set())
+    inside: set[SSAValue] = {op.result}
+    end = best = 1
+    for end, member in enumerate(members[1:], 2):
+        if not all(value in inside or _is_of_channels(value, len(op.result_shape)) for value in member.operands):
+            break
+        inside.add(member.results[0])
+        if has_one_output(members[:end]):
+            best = end
+    return members[:best]
+
+
+def _is_of_channels(value: SSAValue, rank: int) -> bool:
+    """Whether a value is a constant for each channel of a tensor of so many dimensions, or one for all."""
+    shape = shape_of(value)
+    others = [size for axis, size in enumerate(shape, rank - len(shape)) if axis != 1]
+    return constant_source(value) is not None and set(others) <= {1}
+
+
+def _blocks_of(op: ConvOp, chip: Chip) -> Iterator[_Blocked]:
+    """Blocks along each axis, of no more outputs in all channels of a group than a matrix unit has columns."""
+    most = chip.mpu_cols // (op.operand_shape(1)[0] // op.group_count)
+    for dim, (dilation, outputs) in enumerate(zip(ints(op.dilations), op.result_shape[2:], strict=True)):
+        if dilation == 1:
+            yield from (_Blocked(op, dim, count) for count in range(2, min(most, outputs) + 1))
+
+
+def _tile(op: ConvOp, chip: Chip) -> Box:
+    """The part of a core: groups are cut over all cores, then the largest spatial dimensions."""
+    sizes = [dim.size for dim in op.iteration_space()]
+    left = len(chip.usable_cores)
+    spatial = sorted(range(2, 2 + op.spatial), key=lambda dim: -sizes[dim])
+    for dim, pieces in [(0, sizes[0]), (1, op.group_count), *((dim, sizes[dim]) for dim in spatial)]:
+        parts = min(left, pieces)
+        sizes[dim] = -(-sizes[dim] // parts)
+        left //= parts
+    return Box.whole(tuple(sizes))
+
+
+def _conv_cycles(op: ConvOp, chip: Chip) -> float:
+    """Estimated cycles of a convolution: those of a core's part, and of loading the weights."""
+    item = element_bytes(element_of(op.operand))
+    _, cycles = op_cycles(op.cost(_tile(op, chip)), chip, item)
+    return cycles + prod(op.operand_shape(1)) * item / chip.dram_bytes_per_cycle
+
+
+def _with(values: Sequence[int], position: int, value: int) -> tuple[int, ...]:
+    return (*values[:position], value, *values[position + 1 :])
