@@ -18,10 +18,10 @@ from itertools import pairwise
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ...chips import Chip
-from ...dialects.dataflow.tiling import Box, TilingInterface
+from ...dialects.dataflow.tiling import Box, TilingInterface, split_evenly
 from ...dialects.dataflow.types import element_bytes, element_of, shape_of
 from .grouping import group_operations
-from .stripes import Stripe, add_need, operand_stripes, tile_of
+from .stripes import Stripe, add_need, operand_stripes, stripes_of, tile_of
 
 COUNTS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24)
 """Numbers of stripes that are looked at."""
@@ -152,15 +152,29 @@ class _Chooser:
             options = [_Plan(plans[number].cycles + cycles, number)]
             if spilling[0] <= number <= spilling[-1] + 1:
                 options += self._cascades_to(number + 1, plans)
-            plans.append(min(options, key=lambda plan: plan.cycles))
+            options.sort(key=lambda plan: plan.cycles)
+            plans.append(next(plan for plan in options if plan.count == 1 or self._is_possible(number + 1, plan)))
         made: list[Cascade] = []
         at = len(plans) - 1
         while at:
             plan = plans[at]
             if plan.count > 1:
-                made.append(Cascade(tuple(self.ops[keys[plan.before] : keys[at]]), plan.axis, plan.count))
+                made.append(self._cascade(at, plan))
             at = plan.before
         return CascadePlan(tuple(reversed(made)), plans[-1].cycles, plain_cycles)
+
+    def _cascade(self, end: int, plan: _Plan) -> Cascade:
+        """The last chain of a plan up to a key node."""
+        return Cascade(tuple(self.ops[self.keys[plan.before] : self.keys[end]]), plan.axis, plan.count)
+
+    def _is_possible(self, end: int, plan: _Plan) -> bool:
+        """Whether each stripe of the last chain of a plan can be cut out: costs are those of the one in the middle."""
+        cascade = self._cascade(end, plan)
+        size = shape_of(cascade.result)[plan.axis]
+        return all(
+            stripes_of(cascade.operators, cascade.result, Stripe(plan.axis, low, low + extent)) is not None
+            for low, extent in split_evenly(size, plan.count)
+        )
 
     def _plain(self, low: int, high: int) -> tuple[float, bool]:
         """Cycles of operators that are run whole, one after the other; whether some result passes through DRAM."""

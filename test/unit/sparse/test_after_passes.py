@@ -21,7 +21,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 import meshloom
 
-FOLLOW = "canonicalize,dataflow-fold-affine,dataflow-block-outputs,dataflow-merge-constants,sparse-pack,sparse-to-dataflow"
+FOLLOW = (
+    "canonicalize,dataflow-fold-affine,dataflow-block-outputs,dataflow-merge-constants,sparse-pack,sparse-to-dataflow"
+)
 """What follows `sparse-encode-if-faster` in the compiler's own list."""
 SUBGRAPHS = "manycore-outline-subgraphs{rule=fewest-bytes parts=2}"
 WHOLE = "manycore-outline-to-fit{chip=tiny}"

@@ -105,3 +105,32 @@ def test_values_that_fit_are_not_cut() -> None:
     plan = choose_cascades(block, TINY, 0.5)
     assert plan.cascades == ()
     assert plan.cycles == plan.plain_cycles
+
+
+@pytest.mark.parametrize("channels", [(5, 7), (1, 11), (16, 1)])
+def test_chains_with_concatenated_channels_can_be_run_as_they_are_chosen(channels: tuple[int, int]) -> None:
+    """The stripe in the middle may lie in one of the values, others in both: these are no stripe of either."""
+    nodes = [helper.make_node("Conv", ["x", f"w{n}"], [f"c{n}"], pads=[1] * 4) for n in range(2)]
+    nodes += [
+        helper.make_node("Concat", ["c0", "c1"], ["c"], axis=1),
+        helper.make_node("Relu", ["c"], ["r"]),
+        helper.make_node("ReduceMean", ["r"], ["y"], axes=[2, 3]),
+    ]
+    weights = [
+        numpy_helper.from_array(
+            np.random.default_rng(n).standard_normal((channels[n], 1, 3, 3)).astype(np.float32), f"w{n}"
+        )
+        for n in range(2)
+    ]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 1, 64, 64])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, sum(channels), 1, 1])
+    graph = helper.make_graph(nodes, "joined", [x], [y], weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    values = {"x": np.random.default_rng(3).standard_normal((1, 1, 64, 64)).astype(np.float32)}
+    for share in (0.5, 0.25, 0.1, 0.05):
+        module = import_onnx(model.SerializeToString(), {})
+        expected = run_main(module, values)
+        function = find_main(module)
+        run_in_stripes(function, choose_cascades(function.body.block, TINY, share).cascades, weight_names(module))
+        module.verify()
+        np.testing.assert_allclose(run_main(module, values)["y"], expected["y"], rtol=1e-5, atol=1e-5)
