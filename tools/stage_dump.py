@@ -24,10 +24,10 @@ class StageDump:
     then, the stage before has made.
     """
 
-    def __init__(self, folder: Path, module: ModuleOp, first: str = "import") -> None:
+    def __init__(self, folder: Path, module: ModuleOp) -> None:
         self.folder = folder
         self.module = module
-        self.stage = first
+        self.stage = "import"
         self.number = 0
         self.text = self.written = ""
         self.weights = SideFile(folder / WEIGHTS)

@@ -138,15 +138,13 @@ class WordCosts:
         )  # fmt: skip
 
 
-def word_costs(chip: Chip, words: NDArray[Any], descs: NDArray[Any], location: str = "program") -> WordCosts:
+def word_costs(chip: Chip, words: NDArray[Any], descs: NDArray[Any]) -> WordCosts:
     """
     Costs of `words` (WORD, [n]), whose descriptor fields index `descs` (DESC).
 
-    Raises EmulationError, naming `location` and the word, for a descriptor that does not exist or is not valid.
+    Raises EmulationError naming the word for a descriptor that does not exist or is not valid.
     """
-    return costs_by_descriptor(
-        chip, words, words["desc"].astype(np.int64), descs, lambda word: f"{location}: word {word}"
-    )
+    return costs_by_descriptor(chip, words, words["desc"].astype(np.int64), descs, lambda word: f"program: word {word}")
 
 
 def costs_by_descriptor(

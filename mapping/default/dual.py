@@ -17,7 +17,7 @@ from ..mesh import Mesh
 from .bisect import bisect
 
 
-def dual_bisection(graph: Graph, mesh: Mesh, cores: Array, capacity: int, state: Array, *, tries: int = 4) -> Array:
+def dual_bisection(graph: Graph, mesh: Mesh, cores: Array, capacity: int, state: Array) -> Array:
     """Core of each vertex ([n] int32), of `cores`; some are overfull by less than a vertex where sizes are awkward."""
     n = graph.vertices
     core_of = np.full(n, cores[0], np.int32)
@@ -43,7 +43,7 @@ def dual_bisection(graph: Graph, mesh: Mesh, cores: Array, capacity: int, state:
             local[members] = -1
             part = graph if members.size == n else induced(graph, members, local)
             limit = (capacity * first.size, capacity * second.size)
-            side = bisect(part, pull, limit, first.size / stretch.size, state, tries=tries)
+            side = bisect(part, pull, limit, first.size / stretch.size, state)
             for half, cores_of_half in ((0, first), (1, second)):
                 inside = members[side == half]
                 x, y = mesh.x[cores_of_half], mesh.y[cores_of_half]

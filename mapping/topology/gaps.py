@@ -96,13 +96,6 @@ def neighbours(graph: CompressedGraph, u: int) -> Generator[tuple[int, int]]:
         left, v, weight, at, uniform = next_of(graph, left, v, weight, at, uniform)
 
 
-@jit
-def degree_of(graph: CompressedGraph, u: int) -> int:
-    """Number of entries in the row of vertex `u`."""
-    head, _ = get(graph.code, graph.offsets[u], _END)
-    return head >> 1
-
-
 @jit_with(inline="always")
 def row_into(graph: CompressedGraph, u: int, indices: NDArray[Any], weights: NDArray[Any], out: int) -> int:
     """Write the row of vertex `u` to `indices[out:]` and `weights[out:]`; returns the end."""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.sparse.balance_lanes import balance, balance_panels, efficiency, even_panels, panel_work
+from meshloom.analysis.sparse.balance_lanes import balance, balance_panels, even_panels, panel_work
 from meshloom.analysis.sparse.layer_cost import Layer, break_even, fastest, layer_costs
 from meshloom.analysis.sparse.smallest_encoding import all_choices, smallest
 from meshloom.chips import load_chip
@@ -18,6 +18,7 @@ from meshloom.formats.sparse.encode import encode
 from meshloom.formats.sparse.fibers import Fibers
 from meshloom.formats.sparse.index_formats import DIRECT, Format, Kind, candidates, csr, run_length, stride
 from meshloom.formats.sparse.sizes import expected_bits
+from numpy.typing import NDArray
 
 SHAPE = (128, 2048)
 
@@ -146,6 +147,18 @@ def test_the_model_falls_back_to_dense() -> None:
     curve = break_even(EDGE, layer, stride(4), (0.1, 1.0))
     # Memory of the cores must deliver neurons for weights ten times as sparse.
     assert curve[0][1] > 3.5 > 1.01 > curve[1][1]
+
+
+def efficiency(work: NDArray[np.int64], lanes: int, method: str = "sort") -> float:
+    """
+    Useful lane cycles over all, for channels in this order: with `sort`, lanes wait for each other after each channel;
+    with `pair`, only at the end.
+    """
+    steps = -(-len(work) // lanes)
+    table = np.zeros((steps, lanes), np.int64)
+    table.reshape(-1)[: len(work)] = work
+    cycles = int(table.max(axis=1).sum()) if method == "sort" else int(table.sum(axis=0).max(initial=0))
+    return float(work.sum() / (cycles * lanes)) if cycles else 1.0
 
 
 def test_balanced_lanes() -> None:
