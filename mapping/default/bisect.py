@@ -1,9 +1,9 @@
 """
-Cut a graph in two at the least cost, where vertices may also be drawn to a side from outside.
+Bisection of a graph with least cost, including the attraction of vertices to either side.
 
-The cost is the cut plus the pull of the vertices on side 1: `pull` [n] is what a vertex costs more on side 1 than on
-side 0. Multilevel: merged along heavy edges, grown from random vertices, refined by moves with hindsight (Fiduccia and
-Mattheyses 1982) on every level.
+The cost is the cut plus the pull of the vertices on side 1: `pull` [n] is the cost of a vertex on side 1 minus that on
+side 0. Multilevel: coarsened along heavy edges, grown from random vertices, refined on every level by passes of moves
+that are undone back to the best prefix (Fiduccia and Mattheyses 1982).
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _improve(
         over = max(0, load[0] - limit0) + max(0, load[1] - limit1)
         best_over = over
         while done - best_done < patience:
-            # From the overfull side if there is one, else the cheaper of the moves that fit.
+            # From a side over its limit, else the cheaper of the moves that fit.
             source = -1
             if load[0] > limit0 and counts[0] > 0:
                 source = 0
