@@ -59,10 +59,10 @@ def _parser() -> argparse.ArgumentParser:
     parser = make_parser("meshloom-compile", "Compile a neural network for a many-core chip.", EXAMPLES)
     parser.add_argument("model", type=Path, help="an ONNX model, or a .mlir file")
     parser.add_argument(
-        "--chip", metavar="NAME|FILE.toml", help="chip to compile for (of a .mlir file that names its chip, not needed)"
+        "--chip", metavar="NAME|FILE.toml", help="chip to compile for (not needed for a .mlir file that names its chip)"
     )
     parser.add_argument(
-        "--chips", type=int, metavar="N", help="put the network on up to N such chips, each with a stage of a pipeline"
+        "--chips", type=int, metavar="N", help="put the network on up to N such chips, a stage of a pipeline each"
     )
     parser.add_argument("-o", dest="output", type=Path, metavar="OUT.mlx", help="executable to write")
     parser.add_argument(
@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
         "--passes",
         default="",
         metavar="PIPELINE",
-        help="passes to apply first, as for meshloom-opt; the compiler goes on from the level that they reach",
+        help="passes to apply first, as for meshloom-opt; the compiler continues from the level that they reach",
     )
     add_pass_plugin_option(parser)
     parser.add_argument(
@@ -97,12 +97,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--print-pipeline",
         action="store_true",
-        help="print the passes that these options stand for, as for -p, and leave",
+        help="print the passes that these options stand for, as for -p, and exit",
     )
     parser.add_argument(
         "--print-ir-after-all", type=Path, metavar="DIR", help="write the module after each stage to a file in DIR"
     )
-    parser.add_argument("--report", type=Path, metavar="OUT.html", help="write what the compiler did as a page")
+    parser.add_argument("--report", type=Path, metavar="OUT.html", help="write a report of the compilation as a page")
     parser.add_argument(
         "--try",
         dest="try_options",
@@ -211,7 +211,7 @@ def _try(
     compiled: CompiledNetwork,
     stages: Stages,
 ) -> str:
-    """What came out with other options; `module` is the network as it was before it was compiled."""
+    """Results with other options; `module` is the network before compilation."""
     from .read_module import read_module
     from .tried_options import emulated_cycles, larger_batch, tried_text, try_options
 
@@ -234,7 +234,7 @@ def _print_dense_weights(sparse: SparseNetwork[Any]) -> None:
 
 
 def _levels(compilation: Compilation | ChipsCompilation) -> list[tuple[str, ModuleOp]]:
-    """The levels between, down to instructions."""
+    """The module at the levels in between, down to instructions."""
     from ..lowering.driver.compile_module import Compilation
 
     if isinstance(compilation, Compilation):
@@ -284,7 +284,7 @@ def _write(
     layers: Sequence[SparseLayer],
     encoded: bool,
 ) -> None:
-    """The executable, and the report: of several chips, a page each."""
+    """Write the executable, and the report: for several chips, a page each."""
     from ..emulator.executable.chip_pipeline_file import write_any
     from ..lowering.driver.compile_module import Compilation
 
@@ -309,7 +309,7 @@ def _summary(name: str, compilation: Compilation | ChipsCompilation) -> str:
 
 
 def _pipeline(text: str, plugins: Sequence[str]) -> PassPipeline | None:
-    """The passes of `-p`; None where there are none, so that nothing is imported for them."""
+    """The passes of `-p`; None if there are none, which avoids imports."""
     if not text.strip():
         if plugins:
             raise InputError("--load-pass-plugin makes passes known: name those that are to run, with -p")

@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 KINDS = ("swap", "compress", "recompute")
 METHODS = ("default", "spec", "slack", "size")
 QUICK = 20_000_000
-"""Work of the search for fixed places where nobody asks for them; about a nanosecond each."""
+"""Work of the search for fixed offsets if `--offsets` is not given; about a nanosecond each."""
 MOST_PLACED = 20_000
-"""Buffers, for that search."""
+"""Most buffers for that search."""
 ROWS = 40
 """Actions on the terminal; `--actions` writes all."""
 
 
 def add_budget_options(parser: argparse.ArgumentParser) -> None:
-    """The options of this mode, but for those that it shares."""
+    """Add the options of this mode only."""
     group = parser.add_argument_group(
         "saving memory",
-        "The operations run one at a time in the order of the file; tensors that nobody uses for a while leave, and "
-        "are back in time. Weights and inputs are not counted.",
+        "The operations run one at a time in the order of the file; idle tensors are offloaded, and "
+        "restored in time. Weights and inputs are not counted.",
     )
     group.add_argument(
         "--budget", type=_budget, metavar="M", help="up to 1: a share of the peak in program order; above: bytes"
@@ -142,7 +142,7 @@ def check_options(options: argparse.Namespace) -> None:
 
 
 def run_budget(options: argparse.Namespace, graph: CostGraph, progress: Progress) -> str:
-    """Plan and write the files; returns what is to be printed."""
+    """Plan and write the files. Returns the output."""
     from ..analysis.offload.actions import actions
     from ..analysis.offload.effort import Preset
     from ..analysis.offload.evaluate import Evaluator
@@ -270,12 +270,12 @@ def _curve(evaluator: Evaluator, kinds: tuple[Kind, ...], options: argparse.Name
 
 
 def _over_budget(name: str, over: int) -> str:
-    """What a tensor leaves for; within the budget it may still make room for copies."""
+    """Why a tensor is offloaded; within the budget it may still free memory for copies."""
     return f"{name} {over / 1e6:.1f} MB over" if over else "within the budget"
 
 
 def _over(time_ns: int, compute_ns: int) -> float:
-    """By which share the time is longer than computing alone."""
+    """Relative increase of the time over computing alone."""
     return round(time_ns / compute_ns - 1, 6) if compute_ns else 0.0
 
 
@@ -298,7 +298,7 @@ def _figures(
 
 
 def _places(graph: CostGraph, placed: PlacedPlan) -> list[dict[str, Any]]:
-    """Buffers by their start; what comes back is another buffer."""
+    """Buffers by their start; a restored tensor is another buffer."""
     held = placed.residency
     rows = zip(held.tensor, held.size, placed.allocation.offsets, held.start, held.end, strict=True)
     return [
@@ -321,7 +321,7 @@ def _counts(done: Iterable[Action]) -> dict[str, int]:
 
 
 def _row(graph: CostGraph, one: Action) -> dict[str, Any]:
-    """An action for other programs; ids as in the file."""
+    """An action in machine-readable form; ids as in the file."""
 
     def op(number: int) -> dict[str, Any]:
         return {"id": graph.op_ids[number], "name": graph.op_names[number]}
@@ -347,7 +347,7 @@ def _row(graph: CostGraph, one: Action) -> dict[str, Any]:
 
 
 def _table(graph: CostGraph, done: list[Action]) -> list[str]:
-    """What, when and why, for people."""
+    """A table of the actions, with times and reasons."""
     if not done:
         return ["nothing needs to be saved"]
     names = [f"{name} {number}" for name, number in zip(graph.op_names, graph.op_ids, strict=True)]
@@ -386,7 +386,7 @@ def _summary(figures: dict[str, Any]) -> str:
 
 
 def _warning(figures: dict[str, Any]) -> list[str]:
-    """The budget counts live bytes: what lies between buffers at fixed places comes on top."""
+    """The budget counts live bytes: gaps between buffers at fixed offsets come on top."""
     placed = figures["offsets_peak_bytes"]
     if placed is None or placed <= figures["budget_bytes"]:
         return []

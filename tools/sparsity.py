@@ -44,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     add("model", type=Path, help="the network: .onnx or .mlir")
     add("--shape", action="append", default=[], metavar="NAME=1x3x224x224", help="shape of an input with free sizes")
     add_value_option(parser)
-    add("--prune", type=float, metavar="DENSITY", help="as if that share of each tensor were left (see --method)")
+    add("--prune", type=float, metavar="DENSITY", help="prune to this share of each tensor first (see --method)")
     add(
         "--method", choices=("magnitude", "balanced"),
         help="what --prune keeps: the largest of a tensor (the default), or balanced, as many of each output neuron",

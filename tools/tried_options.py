@@ -1,4 +1,4 @@
-"""`meshloom-compile --try`: compile with other options, too, and say which cycles came out; and the hint on zeros."""
+"""`meshloom-compile --try`: cycles with other options; and the hint about weights with zeros."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from ..lowering.driver.compile_network import CompiledNetwork, CompileOptions
 
 FRAMES = 8
-"""Frames in the batch that is tried."""
+"""Factor of the batch size that is tried."""
 
 
 @dataclass(frozen=True)
 class Tried:
-    """An option, and what the network takes with it."""
+    """An option, and the network's cycles with it."""
 
     option: str
     cycles: int | None
-    """Of a whole run, for all its frames; None where it does not compile."""
+    """Cycles of a run of the whole batch; None if it does not compile."""
     frames: int = 1
     what: str = ""
-    """What the compiler did with the option, or why it does not compile."""
+    """The effect of the option, or why it does not compile."""
 
 
 def share_of_zeros(module: ModuleOp) -> float:
-    """Which share of the constant weights of all matrix products and convolutions is zero; 0 where there are none."""
+    """The share of zeros in the constant weights of all matrix products and convolutions; 0 if there are no weights."""
     import numpy as np
 
     from ..transforms.shared.contraction_weights import numeric_values, weight_uses
@@ -104,7 +104,7 @@ def _encoded(compiled: CompiledNetwork) -> str:
 
 
 def tried_text(cycles: int, tried: list[Tried]) -> str:
-    """What was tried, what helps most first; `cycles` are those of the network as it was compiled."""
+    """The tried options, best first; `cycles` are those with the given options."""
     if not tried:
         return "--try: no other option may help this network"
     lines = [f"compiled with other options, too ({cycles:,} cycles with those given):"]
