@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ..emulator.timing.engine import TimingResult
     from ..formats.sparse.encode import Encoded
     from ..lowering.driver.chips_compilation import ChipsCompilation
+    from ..lowering.driver.compile_module import Compilation
     from ..lowering.driver.compile_network import CompileOptions
     from ..lowering.offload.compile_launches import Budget
     from ..lowering.options.subgraph_options import SubgraphOptions
@@ -330,8 +331,7 @@ def compile(
             order=None if order == "searched" else order, placement=None if placement == "searched" else placement,
         )  # fmt: skip
         passes = pipeline
-    if progress is None:
-        progress = _silent
+    progress = progress or _silent
     target = _chip(chip)
     _check_arguments(progress, subgraphs, budget, chips)
     given = _pipeline(passes)
@@ -343,18 +343,8 @@ def compile(
     from ..lowering.linker.read_program import is_program
     from ..lowering.memory_to_coreasm import select_instructions
     from ..lowering.multi_chip.assembled import assembled, is_assembled
-    from ..lowering.options.effort import find_effort, with_order, with_placement
-    from ..lowering.options.subgraph_options import SubgraphOptions
 
-    limit = _limit(budget)
-    wanted = SubgraphOptions() if subgraphs is None else subgraphs
-    if effort != "default":
-        wanted = replace(wanted, effort=find_effort(effort))
-    if order != "searched" or stop_at is not None:
-        wanted = replace(wanted, effort=with_order(wanted.effort, order, stop_at))
-    if placement != "searched":
-        wanted = replace(wanted, effort=with_placement(wanted.effort, placement))
-    asked = CompileOptions(wanted, limit, chips, sparse)
+    asked = CompileOptions(_search(subgraphs, effort, order, stop_at, placement), _limit(budget), chips, sparse)
 
     def inputs(one: ModuleOp) -> dict[str, NDArray[Any]] | None:
         return None if calibration is None else calibration_values(one, calibration)
@@ -372,8 +362,28 @@ def compile(
     if asked.sparse or not sparse:
         asked = replace(asked, calibration=inputs(module))
     compilation = compile_network(module, target, asked, progress).compilation
-    if isinstance(compilation, ChipsCompilation):
-        return _on_chips(compilation)
+    return _on_chips(compilation) if isinstance(compilation, ChipsCompilation) else _on_chip(compilation)
+
+
+def _search(
+    subgraphs: SubgraphOptions | None, effort: str, order: str, stop_at: float | None, placement: str
+) -> SubgraphOptions:
+    """The options of the search. Raises InputError for unknown efforts and methods."""
+    from ..lowering.options.effort import find_effort, with_order, with_placement
+    from ..lowering.options.subgraph_options import SubgraphOptions
+
+    options = SubgraphOptions() if subgraphs is None else subgraphs
+    if effort != "default":
+        options = replace(options, effort=find_effort(effort))
+    if order != "searched" or stop_at is not None:
+        options = replace(options, effort=with_order(options.effort, order, stop_at))
+    if placement != "searched":
+        options = replace(options, effort=with_placement(options.effort, placement))
+    return options
+
+
+def _on_chip(compilation: Compilation) -> CompiledNetwork:
+    """A network on one chip, with facts about its compilation."""
     from ..lowering.offload.figures import saving_figures
 
     report: dict[str, Any] = {

@@ -116,35 +116,19 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _compile(options: argparse.Namespace) -> None:
-    from ..chips import load_chip
-
     pipeline = _pipeline(options.passes, options.load_pass_plugin)
     if options.print_pipeline:
         from .print_pipeline import pipeline_text
 
         print(pipeline_text(options, pipeline, Progress("meshloom-compile", options.quiet).note))
         return
-    if options.output is None:
-        raise InputError("give the executable to write: -o OUT.mlx")
-
-    named = None if options.chip is None else load_chip(options.chip)
-    if named is None and options.model.suffix.lower() != ".mlir":
-        raise InputError("give the chip to compile for: --chip NAME, or --chip FILE.toml")
+    named = _check(options)
     shapes, values = parse_shapes(options.shape), parse_values(options.value)
-    files = [options.model] if options.chip is None else [options.model, Path(options.chip)]
-    check_folders(options.output, options.report, options.log, inputs=files)
     subgraphs = read_subgraph_options(options)
     budget = read_memory_options(options)
-    if options.chips is not None:
-        from ..lowering.driver.compile_chips import check_chips
-
-        check_chips(options.chips)
-    if options.calibrate and not options.sparse:
-        raise InputError("--calibrate measures activations for --sparse: give both")
     with Progress("meshloom-compile", options.quiet) as progress:
         progress("import")
         from ..lowering.driver.compile_network import CompileOptions, compile_network
-        from ..lowering.ir.below_operators import below_operators
         from ..lowering.linker.read_program import is_program
         from ..lowering.multi_chip.assembled import is_assembled
         from .levels import check_level
@@ -173,23 +157,15 @@ def _compile(options: argparse.Namespace) -> None:
             asked = replace(asked, sparse=False)
         elif options.calibrate:
             asked = replace(asked, calibration=calibration_of(module, options.calibrate))
-        above_tasks = below_operators(module) is None
         before = module.clone() if options.try_options else None
-        if above_tasks and not options.quiet and not asked.sparse and not encoded:
-            from .tried_options import zeros_hint
-
-            if hint := zeros_hint(module):
-                progress.note(hint)
+        if not options.quiet and not asked.sparse and not encoded:
+            _hint(module, progress)
         try:
             compiled = compile_network(module, chip, asked, stages.note, log)
         finally:
             log.write()
         compilation, sparse = compiled.compilation, encoded[0] if encoded else compiled.sparse
-        layers: list[SparseLayer] = []
-        if sparse is not None and options.report is not None:
-            from .report.sparse_layers import sparse_layers
-
-            layers = sparse_layers(sparse.plans)
+        layers = _layers(options, sparse)
         stages.levels(lambda: _levels(compilation))
         stages.note("write")
         slower = sparse is not None and sparse.timed is not None and not sparse.taken
@@ -201,6 +177,46 @@ def _compile(options: argparse.Namespace) -> None:
             _print_dense_weights(sparse)
         if tried:
             print(tried)
+
+
+def _hint(module: ModuleOp, progress: Progress) -> None:
+    """Mention `--sparse` if most weights of a network of operators are zero."""
+    from ..lowering.ir.below_operators import below_operators
+    from .tried_options import zeros_hint
+
+    if below_operators(module) is None and (hint := zeros_hint(module)):
+        progress.note(hint)
+
+
+def _layers(
+    options: argparse.Namespace, sparse: SparseNetwork[Compilation | ChipsCompilation] | None
+) -> list[SparseLayer]:
+    """The decisions about weights, for the report; empty without a report."""
+    if sparse is None or options.report is None:
+        return []
+    from .report.sparse_layers import sparse_layers
+
+    return sparse_layers(sparse.plans)
+
+
+def _check(options: argparse.Namespace) -> Chip | None:
+    """The chip of `--chip`. Raises InputError for options that are missing or cannot be combined."""
+    from ..chips import load_chip
+
+    if options.output is None:
+        raise InputError("give the executable to write: -o OUT.mlx")
+    named = None if options.chip is None else load_chip(options.chip)
+    if named is None and options.model.suffix.lower() != ".mlir":
+        raise InputError("give the chip to compile for: --chip NAME, or --chip FILE.toml")
+    files = [options.model] if options.chip is None else [options.model, Path(options.chip)]
+    check_folders(options.output, options.report, options.log, inputs=files)
+    if options.chips is not None:
+        from ..lowering.driver.compile_chips import check_chips
+
+        check_chips(options.chips)
+    if options.calibrate and not options.sparse:
+        raise InputError("--calibrate measures activations for --sparse: give both")
+    return named
 
 
 def _try(
