@@ -129,7 +129,7 @@ def table(plans: Sequence[PlannedWeight]) -> str:
     totals = [0, 0, 0.0, 0.0]
     for plan in plans:
         choice = plan.choice
-        shape = "x".join(map(str, plan.use.strings.shape))
+        shape = "x".join(map(str, plan.use.fibers.shape))
         rows.append([plan.use.name, shape, f"{choice.density:.3f}", str(choice.format or "dense")])
         rows[-1] += _amounts(choice.dense_bytes, choice.nbytes)
         totals[0] += choice.dense_bytes

@@ -289,9 +289,9 @@ class _Geometry:
         d = self.points[at, 0]
         found = np.full(len(at), MAX_POINTS, np.int64)
         for slot in (1, 2):
-            strings, length, group, entries = (self._sizes_of_blocks[at, slot, part] for part in (0, 1, 2, 4))
-            stored = np.minimum(group * entries, strings * length)
-            found = np.where(self._blocks[at, slot], np.minimum(found, stored * (d // strings)), found)
+            fibers, length, group, entries = (self._sizes_of_blocks[at, slot, part] for part in (0, 1, 2, 4))
+            stored = np.minimum(group * entries, fibers * length)
+            found = np.where(self._blocks[at, slot], np.minimum(found, stored * (d // fibers)), found)
         none = ~self._blocks[at].any(axis=1)
         if none.any():
             b, m, k, n = self.matmul(at[none])

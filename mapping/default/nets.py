@@ -270,14 +270,14 @@ def _join(
             continue
         count = 0
         own = of_start[u + 1] - of_start[u]
-        told = False
+        has_preference = False
         for j in range(own + root_start[u + 1] - root_start[u]):
             e = of[of_start[u] + j] if j < own else rooted[root_start[u] + j - own]
             length = start[e + 1] - start[e]
             if length > _CLIQUE:
-                if j >= own or told:
+                if j >= own or has_preference:
                     continue
-            told = True
+            has_preference = True
             share = weight[e] / np.float64(length)
             for k in range(start[e], start[e + 1] + 1):
                 v = leader[pins[k]] if k < start[e + 1] else leader[root[e]]
