@@ -173,7 +173,7 @@ def line_of(name: str, density: float, method: Method, chip: Chip) -> dict[str, 
     if density < 1:
         DataflowPrunePass(density=density, method=method).apply(context, module)
     uses = weight_uses(module)
-    sizes = {f"{LAYER}{number}": (use.rows, use.strings.inputs, use.strings.outputs) for number, use in enumerate(uses)}
+    sizes = {f"{LAYER}{number}": (use.rows, use.fibers.inputs, use.fibers.outputs) for number, use in enumerate(uses)}
     for layer_name, use in zip(sizes, uses, strict=True):
         use.op.results[0].name_hint = layer_name
     judge = module.clone()

@@ -1,4 +1,4 @@
-"""NumPy arrays that the import makes of numbers in a model, their size checked before memory is taken for them."""
+"""NumPy arrays whose size follows from numbers in a model: the size is checked before memory is allocated."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """
-Products with known weights of few bits whose scales and zero points change along what is summed, in blocks.
+Products with known narrow weights that have a scale and zero point for each block of the reduced dimension.
 
-Each block of the other operand is multiplied by each of the weights' blocks as integers, the products are scaled, and
-added up: so weights stay as narrow as they are in the file.
+Each block of the other operand is multiplied by the block of weights as integers; the products are scaled and added.
+The weights therefore stay as narrow as they are in the file.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class BlockedWeights:
     values: Array
     """[K, N] integers of at most 8 bits, in any type."""
     zero: Array | None
-    """[blocks, N], any numbers; None: 0."""
+    """[blocks, N], integers or not; None: 0."""
     scale: Array
     """[blocks, N]"""
     block: int
@@ -37,7 +37,7 @@ class BlockedWeights:
 
 
 def blocks_of(parameter: Array, axis: int) -> int:
-    """Into how many elements along an axis an array falls that are all alike: as many as divide every change."""
+    """The size of the largest blocks along an axis within which the array is constant."""
     moved = np.moveaxis(parameter, axis, 0).reshape(parameter.shape[axis], -1)
     changes = np.flatnonzero((moved[1:] != moved[:-1]).any(axis=1)) + 1
     return math.gcd(*(int(one) for one in changes)) if len(changes) else parameter.shape[axis]
@@ -45,8 +45,8 @@ def blocks_of(parameter: Array, axis: int) -> int:
 
 def blocked_matmul(b: Builder, x: Tensor, weights: BlockedWeights) -> Tensor | None:
     """
-    x [..., K] times the weights. None where x is no f32 that is computed, where weights are few or no integers, or
-    where there would be more products of blocks than weights.
+    x [..., K] times the weights. None if x is known or not f32, if the weights are few or not integers, or if there
+    would be more products of blocks than weights.
     """
     depth, outputs = weights.values.shape
     block, blocks = weights.block, len(weights.scale)

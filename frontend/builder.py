@@ -1,8 +1,8 @@
 """
-Builds `dataflow` operations during import and computes at once what is known.
+Builds `dataflow` operations during import, and evaluates those whose operands are known.
 
-Every method takes and gives `Tensor`s. Where all operands are known and the result is not much larger than they are,
-numpy computes it and no operation is made: that is how the shape arithmetic of ONNX files disappears. A known value
+Every method takes and gives `Tensor`s. If all operands are known and the result is not much larger than they are, numpy
+computes it and no operation is made: this removes the shape arithmetic of ONNX files. A known value
 becomes a constant or a weight only when an operation needs it.
 """
 
@@ -311,7 +311,7 @@ class Builder(Movement):
         """
         int64 position of the first extremum (max, min) along an axis, which stays with size 1.
 
-        Raises NodeError where a result would be the extremum of nothing.
+        Raises NodeError if the axis is empty but the result is not.
         """
         _computable(x)
         if not x.shape[axis] and all(size for other, size in enumerate(x.shape) if other != axis):
@@ -345,7 +345,7 @@ class Builder(Movement):
 
 
 def _product_type(x: Tensor, y: Tensor) -> Dtype:
-    """Element type of a product."""
+    """Element type of the product of matrices of this type."""
     if is_float(x.dtype) or is_float(y.dtype):
         return x.dtype if is_float(x.dtype) else y.dtype
     return np.dtype(np.int32) if x.dtype.itemsize < 4 else x.dtype
@@ -356,7 +356,7 @@ def _is_positive(scale: Tensor) -> bool:
 
 
 def _computable(*operands: Tensor) -> None:
-    """Raises NodeError for operands of different types, and for types that are only held: see narrow_types."""
+    """Raises NodeError for operands of different types, and for types without arithmetic (see narrow_types)."""
     first = operands[0].dtype
     for operand in operands:
         if operand.dtype != first:
@@ -366,7 +366,7 @@ def _computable(*operands: Tensor) -> None:
 
 
 def reduction_identity(kind: str, dtype: Dtype) -> float | int:
-    """What a reduction of nothing gives."""
+    """The result of a reduction over no elements."""
     if kind in ("sum", "prod"):
         return 0 if kind == "sum" else 1
     if is_float(dtype):
@@ -385,10 +385,8 @@ def window_shape(
     high: Sequence[int],
 ) -> tuple[int, ...]:
     """
-    Positions of a window along each dimension, by ONNX's formula.
-
-    That gives none where the window is larger than the dimension by up to a step. Raises NodeError where it is larger
-    by more.
+    Number of window positions in each dimension, by ONNX's formula: 0 for a window that is larger than the padded
+    dimension by at most a step. Raises NodeError for one that is larger still.
     """
     shape: list[int] = []
     for size, k, stride, dilation, a, b in zip(sizes, window, strides, dilations, low, high, strict=True):

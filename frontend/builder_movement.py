@@ -1,4 +1,4 @@
-"""The builder's operations that move data."""
+"""The builder's data movement operations."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Movement(Values):
             return x
         shape = [x.shape[p] for p in permutation]
         moved = [p for p in permutation if x.shape[p] != 1]
-        if moved == sorted(moved):  # only unit dimensions move: no data does
+        if moved == sorted(moved):  # only dimensions of size 1 change their place: a reshape
             return self.reshape(x, shape)
 
         def fold(a: Array) -> Array:
@@ -63,7 +63,7 @@ class Movement(Values):
     def slice(
         self, x: Tensor, starts: Sequence[int], sizes: Sequence[int], steps: Sequence[int] | None = None
     ) -> Tensor:
-        """`sizes[i]` elements of each dimension from `starts[i]` on by `steps[i]` (which may be negative)."""
+        """`sizes[i]` elements of each dimension i, from `starts[i]` in steps of `steps[i]` (which may be negative)."""
         steps = [1] * x.rank if steps is None else steps
         if tuple(sizes) == x.shape and not any(starts) and all(step > 0 for step in steps):
             return x
@@ -82,7 +82,7 @@ class Movement(Values):
         return self.slice(x, starts, sizes)
 
     def concat(self, tensors: Sequence[Tensor], axis: int) -> Tensor:
-        """The tensors one after the other along an axis; empty ones are left out."""
+        """The concatenation of the tensors along an axis, without empty ones."""
         first = tensors[0]
         size = sum(one.shape[axis] for one in tensors)
         parts = [one for one in tensors if one.shape[axis]] or [first]
@@ -114,7 +114,7 @@ class Movement(Values):
         value: float | bool = 0,
         interior: Sequence[int] | None = None,
     ) -> Tensor:
-        """x with `value` around it and `interior` times between its elements; negative amounts cut off."""
+        """x padded with `value`, and with `interior` of them between its elements; negative amounts crop."""
         interior = [0] * x.rank if interior is None else interior
         if any(amount < 0 for amount in (*low, *high)):
             x, low, high = self._crop(x, low, high)
@@ -143,17 +143,16 @@ class Movement(Values):
 
     def _crop(self, x: Tensor, low: Sequence[int], high: Sequence[int]) -> tuple[Tensor, list[int], list[int]]:
         """
-        What is left of x where padding is negative, and the padding that it then needs.
-
-        Raises NodeError where more is cut off than there is.
+        x cropped where padding is negative, and the padding that remains. Raises NodeError if more is cropped than x
+        has.
         """
         starts, sizes, more = [0] * x.rank, list(x.shape), [list(low), list(high)]
         for axis, (size, a, z) in enumerate(zip(x.shape, low, high, strict=True)):
             if a >= 0 and z >= 0:
                 continue
             if size + a + z < 0:
-                raise NodeError(f"padding by {a} and {z} leaves less than nothing of {size} elements")
-            # The result holds the positions -a up to size + z of x, which may lie before or after all of it.
+                raise NodeError(f"padding by {a} and {z} crops more than the {size} elements there are")
+            # The result has the positions -a to size + z of x, which may all lie before or after it.
             starts[axis] = min(max(0, -a), size)
             end = max(min(size, size + z), starts[axis])
             sizes[axis] = end - starts[axis]
@@ -174,7 +173,7 @@ class Movement(Values):
         if broadcast(x.shape, shape) != tuple(shape):
             raise NodeError(f"cannot broadcast {list(x.shape)} to {list(shape)}")
         check_size(shape, x.dtype)
-        if x.array is not None:  # a view without memory; it becomes a broadcast again if it is large and needed
+        if x.array is not None:  # a view without memory; if it is large and needed, it becomes a broadcast
             return Tensor(tuple(shape), x.dtype, np.broadcast_to(x.array, tuple(shape)), name=x.name)
         return self.make(shape, x.dtype, lambda: dataflow.BroadcastOp(self.value(x), shape))
 
@@ -228,7 +227,7 @@ class Movement(Values):
         )
 
     def _gather_known(self, data: Tensor, indices: Array, axis: int) -> Tensor | None:
-        """Gather by known indices as slice or repetition where they are regular."""
+        """Gather by known indices as a slice or a repetition if the indices are regular."""
         size = data.shape[axis]
         flat = indices.reshape(-1).astype(np.int64)
         check_indices(flat, size)
@@ -246,7 +245,7 @@ class Movement(Values):
         return None
 
     def _repeat(self, data: Tensor, axis: int, after: int, times: int) -> Tensor:
-        """Each element (after = 1) or the whole (after = 0) repeated along an axis."""
+        """Each element (after = 1) or the whole axis (after = 0) repeated."""
         at = axis + after
         wide = self.reshape(data, [*data.shape[:at], 1, *data.shape[at:]])
         wide = self.broadcast(wide, [*data.shape[:at], times, *data.shape[at:]])

@@ -1,4 +1,4 @@
-"""The builder for operands that may be strings: they are moved and compared by their bytes, and nothing else."""
+"""The builder for operands that may be strings, which are represented by their bytes: only movement and comparison."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .tensors import NodeError, Tensor, is_string
 
 
 class StringBuilder(Builder):
-    """All operations; those that move or compare take strings as well, of different widths too."""
+    """All operations. Movement and comparison accept strings, also of different widths."""
 
     def bytes_of(self, x: Tensor, width: int = 0) -> Tensor:
         """The bytes of strings as a last dimension, of at least this size."""

@@ -1,7 +1,7 @@
 """
-The foundation of the builder: operations where values are computed, numpy where they are known.
+Base of the builder: operations for computed values, numpy for known ones.
 
-A known value becomes a constant or a weight only when an operation needs it, equal ones once.
+A known value becomes a constant or a weight when an operation first reads it; equal values share one.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ from .tensors import (
 Operand: TypeAlias = "Tensor | float | int | bool"
 
 SMALL = 4096
-"""Bytes up to which a known value becomes a constant in the IR's text and no weight outside it."""
+"""Known values of at most so many bytes become constants in the IR's text; larger ones become weights outside of it."""
 
 ALWAYS_FOLD = 1 << 16
-"""Bytes up to which the result of known operands is computed at import, whatever the size of the operands."""
+"""Results of at most so many bytes are computed at import if the operands are known, whatever the operands' size."""
 
 
 NEVER_FOLD = 1 << 30
-"""Bytes above which results of known operands are left to the chip."""
+"""Results of more bytes are computed on the chip even if the operands are known."""
 
 
 class Values:
-    """Makes operations at one insertion point, and constants and weights where they need them."""
+    """Creates operations at an insertion point, and the constants and weights that they read."""
 
     def __init__(self, ops: OpBuilder, sources: Sources):
         self.ops = ops
-        """Where operations are made."""
+        """Insertion point of operations."""
         self._outside = ops
-        """Where constants and weights are made: before all loops, so that everybody can read them."""
+        """Insertion point of constants and weights: before all loops, where all operations can read them."""
         self.sources = sources
         self.hint = ""
         """Name of the ONNX value being computed, for the names of weights."""
@@ -63,7 +63,7 @@ class Values:
 
     @contextmanager
     def inside(self, block: Block) -> Generator[None]:
-        """Make operations at the end of a block, which is to be the body of a loop."""
+        """Context in which operations are appended to a block, the body of a loop."""
         before, self.ops = self.ops, OpBuilder(InsertPoint.at_end(block))
         try:
             yield
@@ -134,7 +134,7 @@ class Values:
         operands: Sequence[Tensor] = (),
         fold: Callable[..., Any] | None = None,
     ) -> Tensor:
-        """Fold if the operands are known (or the result is empty), else make the operation."""
+        """The folded value if the operands are known or the result is empty, else the operation's result."""
         _numeric(*operands)
         shape = tuple(int(size) for size in shape)
         result = Tensor(shape, dtype)
@@ -176,7 +176,7 @@ class Values:
         return result
 
     def bitcast(self, x: Tensor, dtype: Dtype) -> Tensor:
-        """The bits of x as elements of another type of as many."""
+        """The bits of x as elements of another type of the same width."""
         if dtype == x.dtype:
             return x
 
@@ -187,6 +187,6 @@ class Values:
 
 
 def _numeric(*operands: Tensor) -> None:
-    """Raises NodeError for strings: what may be done with them, `StringBuilder` does with their bytes."""
+    """Raises NodeError for strings: only `StringBuilder` accepts them."""
     if any(is_string(operand.dtype) for operand in operands):
         raise NodeError("strings are not supported here: they can be moved, and compared by Equal")

@@ -1,4 +1,4 @@
-"""The files beside a model that hold its tensors' bytes."""
+"""External data files of a model."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ..support.input_files import check_regular
 
 def check_external_data(model: onnx.ModelProto, folder: str) -> None:
     """
-    Raises InputError where a tensor's bytes are said to be in something else than a regular file.
+    Raises InputError if a tensor's external data is not a regular file.
 
-    To be called before anything opens these files: ONNX, ONNX Runtime and we ourselves would wait on a pipe for ever.
-    Files that are missing are left to the reader, who needs not all of them.
+    To be called before these files are opened: ONNX, ONNX Runtime and this importer would wait on a pipe forever.
+    Missing files are not reported, because not all of them may be needed.
     """
     nodes = [node for function in model.functions for node in function.node]
     for location in dict.fromkeys(_locations(model.graph, nodes)):

@@ -1,4 +1,4 @@
-"""What elementwise operations do with values known at import (numpy; the same meaning as in the `dataflow` dialect)."""
+"""Constant folding of elementwise operations in numpy, with the semantics of the `dataflow` dialect."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ REDUCE: dict[str, Callable[..., Any]] = {"sum": np.sum, "max": np.max, "min": np
 
 
 def scatter(mode: str, data: Array, indices: Array, updates: Array, batch: int) -> Array:
-    """Rows put (`set`; the last one wins) or joined (`add`, `max`): see `dataflow.scatter`."""
+    """Rows replaced (`set`; the last update wins) or combined (`add`, `max`): see `dataflow.scatter`."""
     wide = data.astype(np.float32) if data.dtype == BFLOAT16 else data.copy()  # rounded once, at the end
     position = (*np.indices((*data.shape[:batch], 1))[:batch], indices)
     match mode:

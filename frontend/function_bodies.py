@@ -1,4 +1,4 @@
-"""Operators that ONNX or the model defines by other operators: their bodies, ready to be imported in place."""
+"""Bodies of operators that ONNX or the model defines as functions, for import in place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .tensors import FLOAT32, Absent, Dtype, NodeError, Tensor, TensorSequence, 
 
 
 def has_body(name: str, domain: str, opset: int) -> bool:
-    """Whether ONNX defines an operator by other operators."""
+    """Whether ONNX defines an operator as a function of other operators."""
     try:
         schema: Any = onnx.defs.get_schema(name, max(opset, 1), domain)
     except onnx.defs.SchemaError:
@@ -40,7 +40,7 @@ def body_of(node: Node, domain: str) -> onnx.FunctionProto:
 
 
 def default_attributes(node: Node, domain: str) -> dict[str, onnx.AttributeProto]:
-    """The values that ONNX gives to attributes that a node leaves out; none for operators that are not ONNX's."""
+    """ONNX's default values of the attributes that a node omits; none for operators of other domains."""
     try:
         schema: Any = onnx.defs.get_schema(node.proto.op_type, max(node.opset, 1), domain)
     except onnx.defs.SchemaError:
@@ -62,7 +62,7 @@ def _element(dtype: Dtype) -> int:
 
 
 def substitute(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) -> onnx.NodeProto:
-    """A function's node with references to the function's attributes replaced by what the caller gave."""
+    """A node of a function body with references to the function's attributes replaced by the caller's values."""
     if not any(attribute.ref_attr_name or attribute.HasField("g") for attribute in node.attribute):
         return node
     result = onnx.NodeProto()

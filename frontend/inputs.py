@@ -1,4 +1,4 @@
-"""What the inputs of a model are, as it declares them or as they are given, and which an executable can have."""
+"""Signatures of a model's inputs, as declared or as given, and checks that an executable can have them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .signatures import Signature, TensorSignature, member
 from .tensors import Array, NodeError, Shape, is_float, is_string
 
 _NAMES_OF_BATCH = ("n", "b", "batch", "batch_size")
-_REMEDY = "an executable has tensors of numbers alone; meshloom.backend compiles for what it is given"
+_REMEDY = "executables have tensors of numbers only; meshloom.backend compiles for other inputs as they are given"
 _KINDS = {
     "sequence_type": "a sequence",
     "optional_type": "an optional",
@@ -29,9 +29,9 @@ def declared_inputs(
     where: str, graph: onnx.GraphProto, shapes: Mapping[str, Shape], values: Mapping[str, Any]
 ) -> tuple[dict[str, Signature], list[str]]:
     """
-    The inputs by what the model says, with these shapes; and a line for each dimension that is taken for granted.
+    The signatures of the inputs as declared, with these shapes; and a message for each dimension that is assumed.
 
-    Raises InputError for unknown names, shapes that do not fit or are not known, and inputs that are no tensors of
+    Raises InputError for unknown names, for shapes that do not fit or are unknown, and for inputs other than tensors of
     numbers.
     """
     infos = _inputs(graph)
@@ -77,7 +77,7 @@ def _fixed(where: str, info: onnx.ValueInfoProto, value: Any) -> Array:
     position = f"{where}: the value of input {info.name!r}"
     given: Array = np.asarray(value)
     if given.dtype.kind not in "biufV":
-        raise InputError(f"{position} is no array of numbers")
+        raise InputError(f"{position} is not an array of numbers")
     dims = info.type.tensor_type.shape.dim
     if given.size == 1 and info.type.tensor_type.HasField("shape") and all(static_size(dim) == 1 for dim in dims):
         given = given.reshape([1] * len(dims))
@@ -92,7 +92,7 @@ def _fixed(where: str, info: onnx.ValueInfoProto, value: Any) -> Array:
 
 
 def given_inputs(where: str, graph: onnx.GraphProto, given: Mapping[str, Signature]) -> dict[str, Signature]:
-    """The inputs as they are given. Raises InputError where that is not what the model declares."""
+    """The signatures of the given inputs. Raises InputError if they do not match the model's declarations."""
     infos = _inputs(graph)
     _check_names(where, infos, given)
     if left := [name for name in infos if name not in given]:
@@ -101,7 +101,7 @@ def given_inputs(where: str, graph: onnx.GraphProto, given: Mapping[str, Signatu
 
 
 def check_outputs(where: str, outputs: Mapping[str, Signature]) -> None:
-    """Raises InputError where an output is no tensor of numbers."""
+    """Raises InputError if an output is not a tensor of numbers."""
     for name, signature in outputs.items():
         match signature:
             case None:
@@ -137,7 +137,7 @@ def _tensor(where: str, info: onnx.ValueInfoProto, shape: Shape) -> TensorSignat
 
 
 def _fit(where: str, info: onnx.ValueInfoProto, given: Signature) -> Signature:
-    """The signature of what is given for an input, the element type as declared."""
+    """The signature of a given input, with the declared element type."""
     declared = info.type
     if declared.HasField("optional_type"):
         inner = onnx.ValueInfoProto(name=info.name, type=declared.optional_type.elem_type)
@@ -171,7 +171,9 @@ def _check_shape(where: str, info: onnx.ValueInfoProto, shape: Shape) -> None:
 def _guess(
     where: str, info: onnx.ValueInfoProto, symbols: Mapping[str, int], missing: list[str], assumed: list[str]
 ) -> Shape:
-    """The declared shape, symbolic dimensions bound by other inputs, else 1 for what looks like a batch."""
+    """
+    The declared shape with symbolic dimensions bound by other inputs, and 1 for dimensions that look like a batch.
+    """
     if not info.type.tensor_type.HasField("shape"):
         missing.append(f"  {info.name}: no shape declared; give one, e.g. --shape {info.name}=1x3x224x224")
         return ()

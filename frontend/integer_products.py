@@ -1,9 +1,9 @@
 """
-Products of quantised operands: integers of 8 bits, multiplied as they are and summed in i32.
+Products of quantised operands: 8-bit integers are multiplied without conversion and summed in i32.
 
-The products of (a - zero_a) and (b - zero_b) are those of a and b, less zero_a times the sums of b, less zero_b times
-the sums of what is left of a: sums of weights are known at import, so zero points of weights alone cost anything at run
-time. All are exact modulo 2^32, as ONNX's operators are.
+The product of (a - zero_a) and (b - zero_b) is the product of a and b, minus zero_a times the sums of b, minus zero_b
+times the sums of (a - zero_a). Sums of weights are known at import, so only zero points of weights have a cost at run
+time. All results are exact modulo 2^32, as those of ONNX's operators are.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ INT32: Dtype = np.dtype(np.int32)
 
 @dataclass(frozen=True)
 class Centred:
-    """Integers and the zero point that is to be taken off them."""
+    """Integers and the zero point to subtract from them."""
 
     values: Tensor
     """int8"""
@@ -37,10 +37,10 @@ class Centred:
 
 
 def centred(b: Builder, x: Tensor, zero: Tensor | None) -> Centred:
-    """x - zero. Raises NodeError for elements that are no integers of 8 bits."""
+    """x - zero. Raises NodeError for elements that are not 8-bit integers."""
     for one in (x, zero):
         if one is not None and one.dtype not in BYTES:
-            raise NodeError(f"integer products of {one.dtype} are not supported (of int8 and uint8 they are)")
+            raise NodeError(f"integer products of {one.dtype} are not supported, only of int8 and uint8")
     shift = 0 if x.dtype == INT8 else 128
     whole = b.sub(known(0, INT32) if zero is None else b.cast(zero, INT32), shift)
     values = signed(b, x)
@@ -83,18 +83,18 @@ def integer_matmul(b: Builder, x: Centred, y: Centred) -> Tensor:
 def _product(b: Builder, left: Tensor, right: Tensor) -> Tensor:
     if left.rank == 2 or right.rank > 2:
         return b.matmul(left, right)
-    # One product of a tall matrix is what the matrix unit is good at.
+    # One product with a tall matrix is efficient on the matrix unit.
     tall = b.reshape(left, [math.prod(left.shape[:-1]), left.shape[-1]])
     return b.reshape(b.matmul(tall, right), [*left.shape[:-1], right.shape[-1]])
 
 
 def _as_matrix(b: Builder, zero: Tensor, rank: int, rows: bool) -> Tensor:
-    """A zero point of a vector, as one of the matrix that it stands for."""
+    """The zero point of a vector operand, shaped for the matrix that replaces it."""
     return b.reshape(zero, [zero.size, 1] if rows else [1, zero.size]) if rank == 1 and zero.size > 1 else zero
 
 
 def _sums(b: Builder, x: Tensor, axis: int) -> Tensor:
-    """int32 sums along an axis, which stays; of what is not known, by the matrix unit."""
+    """int32 sums along an axis, which is kept; those of computed values use the matrix unit."""
     if x.array is not None:
         return known(x.array.sum(axis=axis, keepdims=True, dtype=np.int32))
     ones = known(np.ones((x.shape[axis], 1), np.int8))
@@ -117,7 +117,7 @@ def integer_conv(b: Builder, x: Centred, w: Centred, window: Window, groups: int
             sums = b.sub(sums, b.mul(_of_outputs(b, w.zero), math.prod(w.values.shape[1:])))
         shape = [1, outputs, *[1] * len(window.sizes)]
         return b.sub(total, b.mul(b.reshape(sums, shape), outside))
-    # What the network computes does not surround the operand: the convolution of zero points alone is taken off.
+    # The padding must be a constant: the convolution of the zero points is subtracted instead.
     image = b.broadcast(b.cast(b.reshape(zero, _channel_shape(zero, x.values.rank)), INT8), [1, *x.values.shape[1:]])
     total = _less_weight_zeros(b, x.values, w, window, groups, 0)
     return b.sub(total, _less_weight_zeros(b, image, w, window, groups, 0))

@@ -1,4 +1,4 @@
-"""Loops of the network as `dataflow.loop`."""
+"""Import of ONNX loops as `dataflow.loop`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .builder import Builder
 from .tensors import NodeError, Tensor, TensorSequence, tensor_type
 
 Body = Callable[[list[Tensor], list[Tensor]], tuple[Sequence[Tensor], Sequence[Tensor]]]
-"""From the carried values and the slices of a step to the carried values of the next step and what is stacked."""
+"""(carried values, slices of a step) -> (carried values of the next step, stacked values of this step)."""
 
 
 def run_loop(
@@ -23,8 +23,8 @@ def run_loop(
     body: Body,
 ) -> tuple[list[Tensor], list[Tensor]]:
     """
-    The carried values after the last step, and the stacked ones: of a loop, or of its steps one by one where these are
-    fewer than two, or where all that enters is known. Raises as `build_loop`.
+    The carried values after the last step, and the stacked ones: of a loop, or of the unrolled steps if there are fewer
+    than two or all inputs are known. Raises as `build_loop`.
     """
     entering = [*carried, *(value for value, _ in scanned)]
     if steps > 1 and any(one.array is None for one in entering):
@@ -41,7 +41,7 @@ def unroll(
     stacks: Sequence[Along],
     body: Body,
 ) -> tuple[list[Tensor], list[Tensor]]:
-    """The same, always of the steps one by one, in which more may be known."""
+    """As `run_loop`, always unrolled: more values may be known in single steps."""
     state = list(carried)
     rows: list[list[Tensor]] = []
     for step in range(steps):
@@ -51,7 +51,7 @@ def unroll(
         rows.append(list(given))
     if rows:
         like = rows[0]
-    else:  # what the body gives has no users; its shapes are needed
+    else:  # the body's results are not used, only their shapes
         none = [b.full(along.of_step(value.shape), 0, value.dtype) for value, along in scanned]
         like = body(state, none)[1]
     stacked: list[Tensor] = []
@@ -77,13 +77,12 @@ def build_loop(
     body: Body,
 ) -> list[Tensor]:
     """
-    The carried values after the last step, then the stacked ones. Nothing that the body is given is known.
-
-    Raises NodeError where carried values change their shape or type, and what the body raises; nothing is made then.
+    The carried values after the last step, then the stacked ones. All operands of the body are unknown values. Raises
+    NodeError if carried values change their shape or type, and the exceptions of the body; no operation is made then.
     """
     for one in (*carried, *(value for value, _ in scanned)):
         if isinstance(one, TensorSequence):
-            raise NodeError("it is a sequence, which no loop carries")
+            raise NodeError("loops cannot carry sequences")
     starts = [b.value(one) for one in carried]
     whole = [(b.value(one), along) for one, along in scanned]
     slices = [Tensor(along.of_step(one.shape), one.dtype) for one, along in scanned]

@@ -1,4 +1,4 @@
-"""Reading `.onnx` files, and what they say about the shapes of inputs."""
+"""Reading of `.onnx` files and of the input shapes that they declare."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ModelLike: TypeAlias = "str | Path | bytes | onnx.ModelProto"
 
 
 def read_model(model: ModelLike) -> tuple[onnx.ModelProto, Path | None, bytes]:
-    """(model, its path, its bytes), as far as there are any. Raises InputError for what is no ONNX model."""
+    """(model, its path or None, its bytes or None). Raises InputError if it is not an ONNX model."""
     if isinstance(model, onnx.ModelProto):
         check_external_data(model, "")
         return model, None, b""
@@ -45,7 +45,7 @@ def read_model(model: ModelLike) -> tuple[onnx.ModelProto, Path | None, bytes]:
 
 
 def static_size(dim: onnx.TensorShapeProto.Dimension) -> int | None:
-    """The size of a dimension, None where it is symbolic or not said."""
+    """The size of a dimension; None if it is symbolic or missing."""
     return int(dim.dim_value) if dim.WhichOneof("value") == "dim_value" and dim.dim_value >= 0 else None
 
 

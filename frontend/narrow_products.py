@@ -1,8 +1,9 @@
 """
-Products and look-ups of floats that are quantised values, by these values.
+Products and look-ups of dequantised floats, computed on the quantised values.
 
-Where both sides are, the integers are multiplied and the sums scaled. Where weights alone are, they stay as narrow as
-they are in the file and are widened by the cores; scales, and zero points that do not fit, are applied to the products.
+If both operands are dequantised, the integers are multiplied and the sums scaled. If only the weights are, they stay as
+narrow as they are in the file and the cores widen them; scales, and zero points that do not fit, are applied to the
+products.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def narrow(x: Tensor) -> Quantised | None:
-    """The integers behind known values, where there are enough of them for a difference."""
+    """The integers of known dequantised values; None if there are too few for a benefit."""
     found = _integers(x)
     return None if found is None else fitted(found)
 
@@ -37,7 +38,7 @@ def _integers(x: Tensor) -> Quantised | None:
 
 
 def _fewest_bits(x: Tensor) -> Quantised | None:
-    """As `narrow`, in 4 bits where these are enough with another zero point."""
+    """As `narrow`, in 4 bits if these suffice with another zero point."""
     found = _integers(x)
     if found is None or found.values.array is None or (found.zero is not None and found.zero.array is None):
         return None
@@ -50,7 +51,9 @@ def _fewest_bits(x: Tensor) -> Quantised | None:
 
 
 def quantised_matmul(b: Builder, x: Tensor, y: Tensor, transpose_a: bool, transpose_b: bool) -> Tensor | None:
-    """The product of two matrices of quantised values; None where they are not, or scales change along the sums."""
+    """
+    The product of two dequantised matrices; None for other operands, and if scales vary along the reduced dimension.
+    """
     sides: list[tuple[Centred, Tensor]] = []
     for index, (one, flip) in enumerate(((x, transpose_a), (y, transpose_b))):
         found = one.quantised
@@ -70,7 +73,7 @@ def quantised_matmul(b: Builder, x: Tensor, y: Tensor, transpose_a: bool, transp
 
 
 def quantised_conv(b: Builder, x: Tensor, w: Tensor, window: Window, groups: int) -> Tensor | None:
-    """The convolution of quantised values with known weights that are; None where they are not."""
+    """The convolution of dequantised values with known dequantised weights; None for other operands."""
     image, weights = x.quantised, w.quantised
     if image is None or weights is None or x.dtype != FLOAT32 or w.array is None or x.array is not None:
         return None
@@ -99,7 +102,10 @@ def _scaled_sums(b: Builder, exact: Tensor, scale: Tensor) -> Tensor:
 
 
 def matmul(b: Builder, x: Tensor, y: Tensor, transpose_a: bool, transpose_b: bool) -> Tensor | None:
-    """A product with such weights on either side; None where neither is, or where scales change along the sums."""
+    """
+    A product with known dequantised weights on either side; None without them, and if scales vary along the reduced
+    dimension.
+    """
     for index, (one, flip) in enumerate(((y, transpose_b), (x, transpose_a))):
         weights = _fewest_bits(one)
         other = x if index == 0 else y
@@ -126,7 +132,7 @@ def matmul(b: Builder, x: Tensor, y: Tensor, transpose_a: bool, transpose_b: boo
 
 
 def _in_blocks(b: Builder, x: Tensor, y: Tensor, transpose_b: bool, transpose_a: bool) -> Tensor | None:
-    """The product with a matrix whose scales and zero points change from block to block along what is summed."""
+    """The product with a matrix whose scales and zero points vary from block to block of the reduced dimension."""
     found = _integers(y)
     if transpose_a or found is None or found.scale is None or y.rank != 2:
         return None
@@ -143,7 +149,7 @@ def _in_blocks(b: Builder, x: Tensor, y: Tensor, transpose_b: bool, transpose_a:
 
 
 def _sums(b: Builder, x: Tensor, index: int, flipped: bool) -> Tensor:
-    """Over what the product sums: of an operand 0 [..., M, 1], of an operand 1 [..., 1, N]."""
+    """Sums over the reduced dimension of the product: [..., M, 1] of operand 0, [..., 1, N] of operand 1."""
     summed = x.rank - 2 if flipped == (index == 0) else x.rank - 1
     total = b.reduce("sum", x, [summed])
     return b.transpose(total, [*range(x.rank - 2), x.rank - 1, x.rank - 2]) if flipped else total
@@ -151,7 +157,7 @@ def _sums(b: Builder, x: Tensor, index: int, flipped: bool) -> Tensor:
 
 def weights_of_conv(b: Builder, x: Tensor, w: Tensor) -> tuple[Tensor, Tensor | None] | None:
     """
-    Narrow weights of a convolution and the scale of its result, [1, O, 1...]; None where they are not, or have zero
+    Narrow weights of a convolution and the scale of its result, [1, O, 1...]; None for other weights, and for zero
     points that do not fit.
     """
     weights = narrow(w)
@@ -166,7 +172,7 @@ def weights_of_conv(b: Builder, x: Tensor, w: Tensor) -> tuple[Tensor, Tensor | 
 
 
 def gather(b: Builder, data: Tensor, indices: Tensor, axis: int) -> Tensor | None:
-    """Rows of a table of such integers, widened when they have been found; None of other tables."""
+    """Rows of a dequantised table, widened after the look-up; None for other tables."""
     table = narrow(data)
     if table is None or indices.array is not None:
         return None

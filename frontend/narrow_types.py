@@ -1,9 +1,9 @@
 """
-Element types that no chip computes with: integers of 2 and 4 bits, floats of 4 and 8.
+Storage-only element types: integers of 2 and 4 bits, floats of 4 and 8 bits.
 
-During import a value of such a type is held in the smallest type of the chip that has each of its values exactly, one
-element after the other, not packed; only the conversions know better. What ONNX allows for these types beside
-conversion moves elements. Conversion rounds as ONNX's Cast says, by ordinary operations.
+During import a value of such a type is held, unpacked, in the smallest type of the chip that represents each of its
+values exactly; only conversions distinguish the two. Apart from conversion, ONNX's operators on these types only move
+elements. Conversion rounds as ONNX's Cast, by ordinary operations.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _POWERS: Dtype = np.dtype(ml_dtypes.float8_e8m0fnu)
 
 @dataclass(frozen=True)
 class Rounding:
-    """How values that a narrow float type does not have are rounded: ONNX's attributes `saturate` and `round_mode`."""
+    """Rounding to a narrow float type: ONNX's attributes `saturate` and `round_mode`."""
 
     saturate: bool = True
-    """Values beyond the largest become the largest, not infinity or NaN."""
+    """Values above the largest finite one become that, not infinity or NaN."""
     mode: str = "up"
-    """Of powers of two (e8m0) alone: up, down or nearest."""
+    """Only for powers of two (e8m0): up, down or nearest."""
 
     @classmethod
     def of(cls, node: Node) -> Rounding:
-        """What a node's attributes say. Raises NodeError for modes that ONNX does not have."""
+        """From a node's attributes. Raises NodeError for an unknown mode."""
         mode = node.str("round_mode", "up")
         if mode not in ("up", "down", "nearest"):
             raise NodeError(f"round_mode {mode!r} is not one of up, down, nearest")
@@ -57,7 +57,7 @@ def convert(b: Builder, x: Tensor, dtype: Dtype, rounding: Rounding = Rounding()
 
 
 def _narrow_integer(b: Builder, x: Tensor, dtype: Dtype) -> Tensor:
-    """The low bits of x, with the sign that they have in the type."""
+    """The low bits of x, sign-extended for a signed type."""
     held = HELD_IN[dtype]
     bits = int(ml_dtypes.iinfo(dtype).bits)
     low = b.cast(x, np.dtype(np.int32)) if x.is_float else x
@@ -111,7 +111,7 @@ def _leading_power(b: Builder, size: Tensor, least: int, greatest: int) -> Tenso
     """
     power = b.operand(2.0**least, size.dtype)
     for bit in reversed(range((greatest - least).bit_length())):
-        for step in (64,) * (1 << bit >> 6) or (1 << bit,):  # larger factors are no f32
+        for step in (64,) * (1 << bit >> 6) or (1 << bit,):  # larger factors exceed f32
             candidate = b.mul(power, 2.0**step)
             power = b.select(b.compare("ge", size, candidate), candidate, power)
     return power
@@ -122,6 +122,6 @@ def _has_nan(dtype: Dtype) -> bool:
 
 
 def _narrowed(value: float, dtype: Dtype) -> Array:
-    """A value as the type itself rounds it, as f32."""
+    """A value rounded to the type, as f32."""
     with np.errstate(all="ignore"):
         return np.asarray(value, np.float32).astype(dtype).astype(np.float32)

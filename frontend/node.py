@@ -1,4 +1,4 @@
-"""What the function of an operator sees of the node it imports."""
+"""The view of a node for the function that imports its operator."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class Node:
     # ---- operands ----
 
     def __getitem__(self, index: int) -> Tensor:
-        """An operand that must be there."""
+        """A required operand."""
         tensor = self.get(index)
         if tensor is None:
             raise NodeError(f"operand {index} is missing")
         return tensor
 
     def get(self, index: int) -> Tensor | None:
-        """An operand, or None where it is left out or an optional without a value. Raises NodeError for a sequence."""
+        """An operand, or None if it is omitted or an optional without a value. Raises NodeError for a sequence."""
         tensor = self.inputs[index] if index < len(self.inputs) else None
         if isinstance(tensor, Absent):
             return None
@@ -47,14 +47,14 @@ class Node:
         return tensor
 
     def any(self, index: int) -> Tensor:
-        """An operand that must be there, a tensor, a sequence or an optional."""
+        """A required operand: a tensor, a sequence or an optional."""
         tensor = self.inputs[index] if index < len(self.inputs) else None
         if tensor is None:
             raise NodeError(f"operand {index} is missing")
         return tensor
 
     def sequence(self, index: int) -> tuple[Tensor, ...]:
-        """The tensors of an operand that must be a sequence."""
+        """The tensors of a required sequence operand."""
         tensor = self.any(index)
         if not isinstance(tensor, TensorSequence):
             raise NodeError(f"operand {index} is a tensor, expected a sequence")
@@ -69,7 +69,10 @@ class Node:
         return self.constant(self[index], what)
 
     def constant(self, tensor: Tensor, what: str) -> Array:
-        """The elements of a tensor that must be known at import. Raises NodeError saying what it is."""
+        """
+        The elements of a tensor that must be known at import. Raises a NodeError with the description `what` if they
+        are not.
+        """
         if tensor.array is None:
             raise NodeError(f"{what} must be known at import, but depends on the network's inputs", tensor.value)
         return tensor.array
@@ -86,7 +89,7 @@ class Node:
         return len(self.proto.output)
 
     def wants(self, index: int) -> bool:
-        """Whether an optional output is asked for."""
+        """Whether the node names an optional output."""
         return index < len(self.proto.output) and self.proto.output[index] != ""
 
     # ---- attributes ----
@@ -152,7 +155,7 @@ class Node:
         return self._attributes
 
     def axes(self, index: int, since: int, rank: int) -> list[int] | None:
-        """Axes given as attribute, from opset `since` on as operand `index`; non-negative. None where not given."""
+        """Axes from the attribute, or from operand `index` since opset `since`; non-negative. None if not given."""
         if self.opset >= since:
             if self.get(index) is None:
                 return None
@@ -194,7 +197,7 @@ def array_of(proto: onnx.TensorProto, folder: str) -> Array:
 
 
 def resolve_shape(target: Sequence[int], shape: Shape, allow_zero: bool) -> Shape:
-    """ONNX's Reshape: -1 is what is left, 0 copies from `shape` unless `allow_zero`."""
+    """The shape by ONNX's Reshape: -1 is inferred, 0 is copied from `shape` unless `allow_zero`."""
     sizes = list(target)
     if not allow_zero:
         if any(size == 0 and axis >= len(shape) for axis, size in enumerate(sizes)):

@@ -2,8 +2,8 @@
 ONNX models to `dataflow` modules.
 
 The importer walks the graph in order. Each operator has a function in the table of `registry`; operators without one
-are replaced by their function body, where ONNX (or the model) has one. What does not depend on the network's inputs is
-computed on the way. Problems are collected, so that one error names all operators that cannot be imported.
+are replaced by their function body, where ONNX (or the model) has one. Values that do not depend on the network's
+inputs are computed. Errors are collected, so that one message names all operators that cannot be imported.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def import_onnx(
     Import a model (a file, its bytes, or a parsed model) as a module with one function `main`.
 
     `shapes` gives the shapes of inputs with symbolic dimensions; `values` fixes inputs to constants, which then are no
-    inputs of the result. A free dimension that looks like a batch is taken as 1, unless `shapes` says otherwise:
-    `on_note` is told of it, a line an input (by default it warns).
+    inputs of the result. A symbolic dimension that looks like a batch is assumed to be 1, unless `shapes` gives it:
+    `on_note` is called with a line for each such input (by default, it warns).
 
     Raises InputError for files that are not ONNX, and one InputError that lists all operators that cannot be imported
     (a ValuesNeededError naming inputs, where known values for these would help).
@@ -71,10 +71,9 @@ def import_for(
     model: ModelLike, signatures: Mapping[str, Signature], values: Mapping[str, Any] | None = None
 ) -> tuple[ModuleOp, dict[str, Signature]]:
     """
-    As `import_onnx`, for inputs of these signatures, which may be sequences, optionals and strings; `values` fixes
-    tensors of theirs. In the module all tensors are called as `signatures.leaves` says.
-
-    Returns what the outputs are as well. Raises as `import_onnx` does.
+    As `import_onnx`, for inputs of these signatures, which may be sequences, optionals and strings; `values` fixes some
+    of their tensors. In the module the tensors have the names of `signatures.leaves`. Also returns the signatures of
+    the outputs. Raises as `import_onnx` does.
     """
     importer = _importer(model)
     with _damage_reported(importer.name):
@@ -91,7 +90,7 @@ def _importer(model: ModelLike) -> _ModelImporter:
 
 
 MALFORMED = (ArithmeticError, AttributeError, IndexError, KeyError, MemoryError, TypeError, ValueError)
-"""What malformed nodes and names lead to: too few operands, shapes without sense, bytes that are no text."""
+"""Exceptions that malformed nodes and names cause: missing operands, meaningless shapes, invalid UTF-8."""
 
 
 @contextmanager
@@ -112,7 +111,7 @@ class ValuesNeededError(InputError):
 
 @dataclass
 class Scope:
-    """The names that the nodes of one graph (or function body) see, and how to import more of it."""
+    """The scope of one graph or function body: names and their tensors, and the import of its nodes."""
 
     importer: _ModelImporter
     opsets: Mapping[str, int]
@@ -121,12 +120,15 @@ class Scope:
     uses: dict[str, int] = field(default_factory=dict[str, int])
     outer: Scope | None = None
     call: LocationAttr | None = None
-    """Of a function body: the location of the node that it stands for."""
+    """For a function body, the location of the node that calls it."""
     names_nodes: bool = True
-    """The model's author named the nodes (of operators that ONNX defines by others, nobody did)."""
+    """Whether node names are the model's own; in function bodies that ONNX defines they are not."""
 
     def location(self, node: onnx.NodeProto) -> LocationAttr:
-        """What operations made for a node carry: its name, or its type and first output; in bodies also the caller."""
+        """
+        The location of operations made for a node: its name, or its type and first output; in function bodies also that
+        of the caller.
+        """
         if self.call is not None and not self.names_nodes:
             return self.call
         output = next((output for output in node.output if output), "")
@@ -134,7 +136,9 @@ class Scope:
         return name if self.call is None else CallSiteLoc(name, self.call)
 
     def lookup(self, name: str) -> Tensor | None:
-        """The tensor of a name, here or in a graph around; None for the empty name. Raises NodeError if undefined."""
+        """
+        The tensor of a name in this scope or an enclosing one; None for the empty name. Raises NodeError if undefined.
+        """
         if not name:
             return None
         scope: Scope | None = self
@@ -149,7 +153,7 @@ class Scope:
         return array_of(proto, self.importer.folder)
 
     def tentatively(self) -> AbstractContextManager[None]:
-        """See the importer."""
+        """See `Importer.run_graph`."""
         return self.importer.tentatively()
 
     def subgraph(self, graph: onnx.GraphProto, inputs: Sequence[Tensor] = ()) -> list[Tensor]:
@@ -186,14 +190,18 @@ class _ModelImporter:
         self._needed_values: set[SSAValue] = set()
         self._value_names: dict[str, SSAValue] = {}
         self._inside: dict[str, list[Tensor]] = {}
-        """The tensors that nodes of the model's graphs make, by name; those of branches, and of bodies in each turn."""
+        """
+        The tensors that nodes of the model's graphs compute, by name, including those of branches and of loop bodies.
+        """
 
     # ---- the module ----
 
     def run(
         self, signatures: Mapping[str, Signature], values: Mapping[str, Any]
     ) -> tuple[ModuleOp, dict[str, Signature]]:
-        """The module for inputs of these signatures, some tensors with these values; and what its outputs are."""
+        """
+        The module for inputs of these signatures, with some tensors fixed to values; and the signatures of its outputs.
+        """
         graph = self.model.graph
         self._check_names(graph)
         opsets = {"" if o.domain == "ai.onnx" else o.domain: o.version for o in self.model.opset_import}
@@ -205,7 +213,7 @@ class _ModelImporter:
         self.run_graph(graph, scope)
         outputs: dict[str, SSAValue] = {}
         results: dict[str, Signature] = {}
-        # Outputs are told apart by their names: one that is named twice is given once.
+        # Outputs are identified by name: a repeated output is returned once.
         for name in dict.fromkeys(info.name for info in graph.output):
             try:
                 tensor = scope.lookup(name)
@@ -222,7 +230,7 @@ class _ModelImporter:
             if not names:
                 raise InputError(message)
             given = " ".join(f"--value {name}=..." for name in names)
-            raise ValuesNeededError(f"{message}\n  a known value may help: {given} (in Python: values=)", names)
+            raise ValuesNeededError(f"{message}\n  fixing an input may help: {given} (in Python: values=)", names)
         with at(named(graph.name or self.name)):
             block.add_op(ReturnOp(*outputs.values()))
             _erase_dead(block)
@@ -247,7 +255,7 @@ class _ModelImporter:
             items = enumerate(tensor.items)
             return tuple(self._output(member(name, position), item, build, outputs) for position, item in items)
         if name in outputs:
-            raise NodeError("two outputs would be called like this: names must be unique")
+            raise NodeError("another output has this name: names must be unique")
         outputs[name] = build.value(build.bytes_of(tensor) if is_string(tensor.dtype) else tensor)
         return TensorSignature(tensor.shape, tensor.dtype)
 
@@ -259,14 +267,14 @@ class _ModelImporter:
             raise InputError(f"{self.name}: value {twice[0]!r} is defined twice: names must be unique")
 
     def _bind(self, name: str, signature: Signature, values: Mapping[str, Any], block: Block) -> Tensor:
-        """What an input is in the graph: arguments of the function or known values, in sequences or alone."""
+        """An input's value in the graph: arguments of the function or known values, possibly in sequences."""
         if signature is None:
             return Absent.new()
         if isinstance(signature, tuple):
             items = enumerate(signature)
             return TensorSequence.of([self._bind(member(name, at), item, values, block) for at, item in items])
         if name in self.inputs:
-            raise InputError(f"{self.name}: two inputs would be called {name!r}: names must be unique")
+            raise InputError(f"{self.name}: two inputs have the name {name!r}: names must be unique")
         if name in values:
             return known(np.asarray(values[name]).astype(signature.dtype), name=name)
         try:
@@ -319,7 +327,7 @@ class _ModelImporter:
                         self._inside.setdefault(name, []).append(result)
 
     def _name(self, tensor: Tensor, name: str) -> None:
-        """Let the IR's value be called as the ONNX value, for who reads it."""
+        """Name the IR's value after the ONNX value, for readers of the text."""
         if tensor is _POISON:
             return
         tensor.name = tensor.name or name
@@ -331,7 +339,7 @@ class _ModelImporter:
         self._value_names[unique] = value
 
     def _values_in(self, block: Block) -> dict[str, SSAValue]:
-        """The values of a block that are tensors of the model, by the names of those that are made once."""
+        """The values of a block that are tensors of the model, for the names that are defined once."""
         found: dict[str, SSAValue] = {}
         for name, tensors in self._inside.items():
             value = tensors[0].value if len(tensors) == 1 else None
@@ -341,7 +349,10 @@ class _ModelImporter:
 
     @contextmanager
     def tentatively(self) -> Generator[None]:
-        """What is reported inside is forgotten; then, AlreadyReported leaves where nothing else does."""
+        """
+        Discard problems reported inside the context; raises AlreadyReported if there were any and no other exception
+        left it.
+        """
         before, needed = self.refusals, set(self._needed_values)
         self.refusals = Refusals()
         try:
@@ -440,7 +451,7 @@ def _name_attrs(names: Iterable[str]) -> ArrayAttr[DictionaryAttr]:
 
 
 def _inner_names(node: onnx.NodeProto) -> Iterable[str]:
-    """Names that subgraphs of a node may take from outside."""
+    """Names that subgraphs of a node may read from enclosing scopes."""
     for attribute in node.attribute:
         for graph in (attribute.g, *attribute.graphs):
             for inner in graph.node:
@@ -462,7 +473,7 @@ def _needed(nodes: Sequence[onnx.NodeProto], outputs: set[str]) -> list[onnx.Nod
 
 
 def _sources_of(values: Iterable[SSAValue]) -> set[SSAValue]:
-    """All values that these are computed from, themselves included."""
+    """These values and all that they are computed from."""
     seen: set[SSAValue] = set()
     waiting = list(values)
     while waiting:
@@ -475,7 +486,7 @@ def _sources_of(values: Iterable[SSAValue]) -> set[SSAValue]:
 
 
 def _erase_dead(block: Block) -> None:
-    """Erase the operations without users, which all are free of effects."""
+    """Erase operations without users; none has side effects."""
     for op in list(block.ops)[::-1]:
         if op.results and all(result.first_use is None for result in op.results):
             op.detach()

@@ -30,10 +30,9 @@ def import_with_parameters(
     on_note: Callable[[str], None] = warn,
 ) -> tuple[ModuleOp, dict[str, Array]]:
     """
-    As `import_onnx`, but the model's float initialisers (and Constant nodes) of two elements and more are inputs,
-    marked `dataflow.parameter`, so that nothing is folded into them. Also returns their values, by name.
-
-    Those that the import must know, such as the scales of a resize, stay constants. Raises InputError as
+    As `import_onnx`, but the model's float initialisers (and Constant nodes) of two or more elements are inputs, marked
+    `dataflow.parameter`, so that they are not folded. Also returns their values by name. Those that the import must
+    know, such as the scales of a resize, stay constants. Raises InputError as
     `import_onnx` does.
     """
     proto, path, _ = read_model(model)
@@ -86,7 +85,7 @@ def _with_inputs(model: onnx.ModelProto, wanted: Mapping[str, onnx.TensorProto],
             try:
                 inner = onnx.numpy_helper.from_array(array_of(tensor, folder), tensor.name)
             except NodeError:
-                inner = tensor  # the import says what is wrong with it
+                inner = tensor  # the import reports the error
             graph.initializer.append(inner)
         else:
             graph.initializer.append(tensor)

@@ -25,11 +25,10 @@ _RECURRENT = ("LSTM", "GRU", "RNN")
 
 def prune_onnx(path: Path, density: float, method: Method = "magnitude") -> ModelProto:
     """
-    The model with the share `density` of greatest magnitude left of each weight tensor of its contractions, or
-    (`balanced`) of the weights of each output neuron.
-
-    Weights are initializers and constants; those of depthwise convolutions stay, as do all that are no floats.
-    Raises InputError for files that are no ONNX models and for a density out of range.
+    The model with only the share `density` of largest magnitude kept of each weight tensor of its contractions, or
+    (`balanced`) of the weights of each output channel. Weights are initialisers and constants; those of depthwise
+    convolutions and those that are not floats are unchanged. Raises InputError for a file that is not an ONNX model and
+    for a density out of range.
     """
     if not 0 <= density <= 1:
         raise InputError(f"density={density}: expected a share from 0 to 1")
@@ -40,7 +39,7 @@ def prune_onnx(path: Path, density: float, method: Method = "magnitude") -> Mode
 
 
 def _prune(graph: GraphProto, density: float, method: Method, outer: dict[str, TensorProto]) -> None:
-    """Prune the weights of a graph and of those in its nodes, which see its values."""
+    """Prune the weights of a graph and of its nodes' subgraphs, which may read its values."""
     known = {**outer, **{tensor.name: tensor for tensor in graph.initializer}}
     for node in graph.node:
         if node.op_type == "Constant" and node.attribute and node.attribute[0].HasField("t"):
@@ -63,8 +62,8 @@ def _prune(graph: GraphProto, density: float, method: Method, outer: dict[str, T
 
 
 def _balanced(node: NodeProto, position: int, values: Array, density: float) -> Mask:
-    """What stays of the weights at an operand: the same number for each output neuron."""
-    # Transposed convolutions number the outputs of each group by itself: the group becomes a dimension.
+    """The weights kept of an operand: the same number for each output channel."""
+    # Transposed convolutions number output channels within each group: the group becomes a dimension.
     groups = _attribute(node, "group", 1) if node.op_type == "ConvTranspose" else 1
     split = values.reshape(groups, values.shape[0] // groups, *values.shape[1:]) if groups > 1 else values
     outputs = _output_axes(node, position, values.ndim) if groups == 1 else (0, 2)
@@ -76,7 +75,7 @@ def _balanced(node: NodeProto, position: int, values: Array, density: float) -> 
 
 
 def _output_axes(node: NodeProto, position: int, rank: int) -> tuple[int, ...]:
-    """The dimensions of weights that number output neurons."""
+    """The dimensions of weights that index output channels."""
     if node.op_type in _RECURRENT:
         return 0, 1  # of [directions, gates x neurons, inputs]
     if node.op_type in ("Conv", "ConvTranspose"):

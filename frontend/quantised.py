@@ -1,8 +1,8 @@
 """
-What tensors know of the integers that they are made of, and how that survives movement.
+Quantisation metadata of tensors during import, and how movement operations propagate it.
 
-`(values - zero) * scale` is what DequantizeLinear computes, and what Cast, Sub and Mul say step by step. A tensor that
-comes from such a chain carries its parts, so that what multiplies it can multiply the integers.
+DequantizeLinear computes `(values - zero) * scale`, as does a chain of Cast, Sub and Mul. A tensor that results from
+such a chain carries the three parts, so that its products can be computed on the integers.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 LARGEST_ZERO_POINT = 1 << 16
 FEW_BITS = (((-8, 7), (0, 15)), ((-128, 127),))
-"""Ranges of integers of 4 and of 8 bits that int8 has."""
+"""Ranges of 4-bit and 8-bit signed integers, both held as int8."""
 
 BYTES: tuple[Dtype, ...] = (np.dtype(np.int8), np.dtype(np.uint8))
-"""The integers that matrix units take."""
+"""Integer types of the matrix unit."""
 
 
 def signed(b: Builder, x: Tensor) -> Tensor:
-    """The same integers in int8: those of uint8 less 128."""
+    """The same integers as int8: those of uint8 minus 128."""
     if x.dtype == np.dtype(np.int8):
         return x
     if x.signed is None:
@@ -40,7 +40,7 @@ def signed(b: Builder, x: Tensor) -> Tensor:
 
 
 def unsigned(b: Builder, x: Tensor) -> Tensor:
-    """What `signed` gives back: uint8 from int8."""
+    """The inverse of `signed`: uint8 from int8."""
     result = b.binary("xor", b.bitcast(x, np.dtype(np.uint8)), 128)
     result.signed = x
     return result
@@ -69,14 +69,14 @@ class Sums:
 
 
 def after_cast(b: Builder, x: Tensor, dtype: Dtype) -> Quantised | None:
-    """Of integers that become f32."""
+    """For a cast of integers to f32."""
     if x.dtype not in BYTES or dtype != FLOAT32:
         return None
     return Quantised(signed(b, x), None if x.dtype == np.dtype(np.int8) else known(-128, np.int32))
 
 
 def after_binary(name: str, x: Tensor, y: Tensor, shape: tuple[int, ...]) -> Quantised | None:
-    """Of x - y and x * y."""
+    """For x - y and x * y."""
     if name == "mul" and x.quantised is None:
         x, y = y, x
     found = x.quantised
@@ -94,7 +94,7 @@ def after_binary(name: str, x: Tensor, y: Tensor, shape: tuple[int, ...]) -> Qua
 
 
 def sums_after_addition(b: Builder, x: Tensor, y: Tensor, shape: tuple[int, ...]) -> Sums | None:
-    """Of sums and a bias that is a whole number of their steps, as quantisers make it."""
+    """For sums plus a bias that is a multiple of their step, as quantisers produce it."""
     x, y = (y, x) if x.sums is None else (x, y)
     if x.sums is None or y.array is None or x.sums.scale.array is None or x.shape != shape:
         return None
@@ -108,7 +108,7 @@ def sums_after_addition(b: Builder, x: Tensor, y: Tensor, shape: tuple[int, ...]
 
 
 def sums_reshaped(b: Movement, x: Tensor, shape: Sequence[int]) -> Sums | None:
-    """Of a reshape that leaves the last dimension, along which alone scales may change."""
+    """For a reshape that keeps the last dimension, the only one along which scales may vary."""
     if x.sums is None:
         return None
     scale = x.sums.scale
@@ -118,7 +118,7 @@ def sums_reshaped(b: Movement, x: Tensor, shape: Sequence[int]) -> Sums | None:
 
 
 def pooled(x: Tensor, values: Callable[[Tensor], Tensor]) -> Quantised | None:
-    """Of a maximum: of the integers, where scale and zero point are the same for all."""
+    """For a maximum: that of the integers, if scale and zero point are the same for all elements."""
     found = x.quantised
     if found is None or any(one is not None and one.size > 1 for one in (found.zero, found.scale)):
         return None
@@ -128,7 +128,7 @@ def pooled(x: Tensor, values: Callable[[Tensor], Tensor]) -> Quantised | None:
 
 
 def same_steps(x: Quantised, scale: Tensor, zero: int) -> bool:
-    """Whether values are quantised with this scale and zero point (of the int8 values) already."""
+    """Whether the values already have this scale and (int8) zero point."""
     own = 0 if x.zero is None else x.zero.array
     if own is None or not np.all(own == zero) or scale.array is None:
         return False
@@ -154,7 +154,7 @@ def _moved(x: Quantised, values: Tensor, parameter: Callable[[Tensor], Tensor | 
 
 
 def reshaped(b: Movement, x: Tensor, shape: Sequence[int]) -> Quantised | None:
-    """Of a reshape: parameters of a single number, or where only dimensions of size 1 come and go."""
+    """For a reshape: parameters of one element, or reshapes that only add or remove dimensions of size 1."""
     if x.quantised is None:
         return None
     moving = [size for size in x.shape if size != 1]
@@ -172,7 +172,7 @@ def reshaped(b: Movement, x: Tensor, shape: Sequence[int]) -> Quantised | None:
 
 
 def transposed(b: Movement, x: Tensor, permutation: Sequence[int]) -> Quantised | None:
-    """Of a transpose."""
+    """For a transpose."""
     if x.quantised is None:
         return None
     scalars = _scalars(b, x.quantised)
@@ -184,7 +184,7 @@ def transposed(b: Movement, x: Tensor, permutation: Sequence[int]) -> Quantised 
 
 
 def _scalars(b: Movement, x: Quantised) -> Quantised:
-    """With parameters of one number without dimensions."""
+    """With parameters of one element as scalars."""
     zero, scale = (b.reshape(one, []) if one is not None and one.size == 1 else one for one in (x.zero, x.scale))
     return Quantised(x.values, zero, scale)
 
@@ -217,7 +217,7 @@ def _within(values: Array, limits: tuple[int, int]) -> bool:
 
 
 def fitted(x: Quantised) -> Quantised:
-    """Known values with their zero point taken off, where 8 bits hold that; else as they are."""
+    """Known values minus their zero point if 8 bits can hold the differences; else unchanged."""
     if x.values.array is None or x.zero is None or x.zero.array is None:
         return x
     centred = x.values.array.astype(np.int32) - x.zero.array.astype(np.int32)

@@ -1,5 +1,5 @@
 """
-What is said of nodes that cannot be imported: one line for each operator, with what would help.
+Messages about nodes that cannot be imported: one line for each operator, with a remedy.
 
 The table of operators that are not supported is on the page of operators, too.
 """
@@ -13,39 +13,42 @@ from . import registry
 
 UNSUPPORTED: Mapping[tuple[str, ...], tuple[str, str]] = {
     ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"): (
-        "random numbers, which a program draws anew on every run, and executables repeat their results",
+        "random numbers: executables are deterministic",
         "give the model the numbers as an input",
     ),
     ("NonMaxSuppression",): (
-        "how many boxes are left depends on values at run time",
-        "end the model before it, and choose boxes outside",
+        "the number of boxes depends on values at run time",
+        "end the model before it, and select boxes in the application",
     ),
-    ("ImageDecoder",): ("no chip reads image files", "give the model the decoded image"),
-    ("MaxRoiPool",): ("regions whose sizes depend on values at run time", "use RoiAlign, whose samples are counted"),
+    ("ImageDecoder",): ("chips cannot decode image files", "pass the decoded image as input"),
+    ("MaxRoiPool",): (
+        "the sizes of regions depend on values at run time",
+        "use RoiAlign, whose number of samples is fixed",
+    ),
 }
-"""Operators of ONNX by why they are not supported, and by what helps."""
+"""Operators of ONNX that are not supported -> (reason, remedy)."""
 
-_LESS = "let ONNX Runtime optimise up to ORT_ENABLE_EXTENDED only, as above it writes for one processor"
+_LESS = "let ONNX Runtime optimise up to ORT_ENABLE_EXTENDED only: higher levels write models for one processor"
 
 _DOMAINS: Mapping[str, str] = {
     "com.microsoft": "write the model without ONNX Runtime's optimisations or with fewer",
     "com.microsoft.nchwc": _LESS,
     "com.ms.internal.nhwc": _LESS,
     "ai.onnx.ml": "end the model before it, or leave it out of the export",
-    "ai.onnx.preview.training": "leave it out of the model: the pass dataflow-differentiate makes gradients",
+    "ai.onnx.preview.training": "remove it from the model: the pass dataflow-differentiate computes gradients",
     "org.pytorch.aten": "export with operators of ONNX alone",
 }
-"""What helps with an operator of a domain that has no function for it."""
+"""Remedy for an operator that is not supported, by its domain."""
 
-_EXPORT = "export the model with operators of ONNX, or with a function (onnx.FunctionProto) that says what it computes"
+_EXPORT = "export the model with operators of ONNX, or with a function (onnx.FunctionProto) that defines the operator"
 
 
 def advice(operator: str, domain: str, opset: int) -> str:
-    """Why an operator is not supported at an opset version of its domain (ONNX's own is empty), and what would help."""
+    """Why an operator is not supported at an opset version of its domain (empty for ONNX's own), with a remedy."""
     registry.load()
     later = [since for since, _ in registry.OPERATORS.get((domain, operator), []) if since > opset]
     if opset == 0:
-        return f"the model does not say which version of its domain it uses: add {domain or 'ai.onnx'} to opset_import"
+        return f"the model has no opset version for its domain: add {domain or 'ai.onnx'} to opset_import"
     if later:
         named = f"opset {min(later)} {operator} is: convert with"
         return f"the operator is not supported; {named} onnx.version_converter.convert_version(model, {min(later)})"
@@ -86,11 +89,11 @@ class Refusals:
         return bool(self._problems)
 
     def add(self, problem: str) -> None:
-        """What is no fault of a node."""
+        """A problem that concerns no single node."""
         self._problems.append(problem)
 
     def add_node(self, operator: str, domain: str, opset: int, node: str, reason: str) -> None:
-        """A node (of this name) that cannot be imported; the same node again is not counted twice."""
+        """Report a node (of this name) that cannot be imported; repeated reports of a node count once."""
         key = (operator, domain, opset)
         if key not in self._operators:
             self._operators[key] = _Operator(*key)

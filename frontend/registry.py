@@ -10,19 +10,18 @@ if TYPE_CHECKING:
     from .tensors import Tensor
 
 Importer: TypeAlias = "Callable[[Node], Tensor | Sequence[Tensor | None]]"
-"""Gives the outputs of a node; None for one that it does not compute."""
+"""Returns the outputs of a node; None for an output that it does not compute."""
 
 ImporterT = TypeVar("ImporterT", bound=Importer)
 
 OPERATORS: dict[tuple[str, str], list[tuple[int, Importer]]] = {}
-"""For each operator (domain and name) its importers with the opset version since which each holds, ascending."""
+"""For each operator (domain and name) its importers with the first opset version of each, ascending."""
 
 
 def onnx_op(*names: str, since: int = 1, domain: str = "") -> Callable[[ImporterT], ImporterT]:
     """
-    Enter a function in the table: it imports the operators `names` of opset version `since` and later.
-
-    The empty `domain` is ONNX's own.
+    Register a function as importer of the operators `names` since opset version `since`. The empty `domain` is ONNX's
+    own.
     """
 
     def register(function: ImporterT) -> ImporterT:

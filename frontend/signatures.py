@@ -1,9 +1,9 @@
 """
-What a network's inputs and outputs are: a tensor, a sequence of such things, or nothing (an optional without a value).
+Signatures of a network's inputs and outputs: a tensor, a sequence of signatures, or None (an optional without a value).
 
-A program has tensors alone, as many as its network has for these signatures: those of a sequence `x` are `x.0`, `x.1`,
-and so on; nothing has none. Nested tuples (or lists) stand for sequences here, None for nothing, and what is neither
-for a tensor: its signature, or its elements.
+A program has only tensors: those of a sequence `x` are `x.0`, `x.1` and so on; an optional without a value has none.
+Nested tuples (or lists) represent sequences, None an optional without a value, and other objects a tensor: its
+signature, or its elements.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .tensors import Array, Dtype, NodeError, Shape
 
 @dataclass(frozen=True)
 class TensorSignature:
-    """Shape and element type of a tensor; strings have the type `S` with their width."""
+    """Shape and element type of a tensor; strings have numpy's type `S` with a width."""
 
     shape: Shape
     dtype: Dtype
@@ -41,7 +41,7 @@ def leaves(name: str, tree: Any) -> Iterator[tuple[str, Any]]:
 
 
 def member(name: str, position: int) -> str:
-    """The name of what is at a position of a sequence."""
+    """The name of the element at a position of a sequence."""
     return f"{name}.{position}"
 
 
@@ -65,9 +65,9 @@ def assemble(
 
 def conform(name: str, declared: onnx.TypeProto, value: Any) -> Any:
     """
-    What is given for an input as arrays, tuples of them, or None, strings encoded.
+    The value given for an input as arrays, tuples of arrays, or None, with strings encoded.
 
-    Raises InputError where that is not what the network declares, but for the element types and shapes of tensors.
+    Raises InputError if the structure is not the declared one; element types and shapes are not checked.
     """
     kind = declared.WhichOneof("value")
     if kind == "optional_type":

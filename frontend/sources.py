@@ -1,4 +1,4 @@
-"""Where the bytes of a model's tensors are in its files, so that weights name them there instead of copying them."""
+"""Locations of a model's tensors in its files, so that weights can refer to them instead of copying them."""
 
 from __future__ import annotations
 
@@ -63,20 +63,22 @@ def raw_tensors(data: memoryview, message: Mapping[int, Any] = _MODEL, base: int
 
 
 class Sources:
-    """Finds the file and offset of known values by their bytes; what is in no file goes to the store in memory."""
+    """
+    Finds the file and offset of known values by their bytes; values that are in no file go to the store in memory.
+    """
 
     def __init__(self, at_least: int):
         self._at_least = at_least
         self._refs: dict[str, WeightRef] = {}
 
     def add_model(self, path: str, data: bytes) -> None:
-        """Know the tensors inside an `.onnx` file."""
+        """Add the tensors inside an `.onnx` file."""
         view = memoryview(data)
         for offset, length in raw_tensors(view):
             self.add(path, offset, view[offset : offset + length])
 
     def add_external(self, folder: str, tensor: onnx.TensorProto) -> None:
-        """Know the bytes of a tensor in an external data file; whether they are good is for the reader to find out."""
+        """Add a tensor's bytes in an external data file; their validity is not checked here."""
         entries = {entry.key: entry.value for entry in tensor.external_data}
         path = Path(folder) / entries.get("location", "")
         try:
@@ -84,20 +86,20 @@ class Sources:
             with open_regular(path) as file:
                 left = max(0, os.fstat(file.fileno()).st_size - offset)
                 file.seek(offset)
-                # What the file does not have is not asked for: memory would be taken for it.
+                # No more than the file has is requested: the request allocates memory.
                 data = file.read(min(left, int(entries.get("length", left))))
         except (OSError, ValueError):
             return
         self.add(str(path), offset, memoryview(data))
 
     def add(self, path: str, offset: int, data: memoryview) -> None:
-        """Know some bytes of a file."""
+        """Add a range of bytes of a file."""
         if len(data) >= self._at_least:
             digest = weights.sha256_of(np.frombuffer(data, np.uint8))
             self._refs.setdefault(digest, WeightRef(path, offset, len(data), digest))
 
     def reference(self, array: Array) -> WeightRef:
-        """The name of an array's bytes."""
+        """The key of an array's bytes."""
         digest = weights.sha256_of(weights.raw_bytes(array))
         return self._refs.get(digest) or weights.STORE.put(array)
 

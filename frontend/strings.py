@@ -1,5 +1,5 @@
 """
-Tensors of strings, which are held as bytes: UTF-8, all strings of a tensor as wide as the longest, zeros behind.
+Tensors of strings as bytes: UTF-8, padded with zeros to the longest string of the tensor.
 
 At import that is numpy's dtype `S`; in the IR the bytes are a last dimension of type ui8.
 """
@@ -14,12 +14,15 @@ from .tensors import Array, Dtype, NodeError
 
 
 def is_text(dtype: Dtype) -> bool:
-    """Whether this is numpy's type of an array of strings that are not encoded yet."""
+    """Whether this is a numpy type of strings that are not encoded yet."""
     return dtype.kind in "OUT"
 
 
 def encode(strings: Any) -> Array:
-    """Strings as an array of dtype S, at least one byte wide. Raises NodeError for what is no string, or has a NUL."""
+    """
+    Strings as an array of dtype S, at least one byte wide. Raises NodeError for other objects and for strings with a
+    NUL.
+    """
     array = np.asarray(strings, object)
     encoded = [_encode(one) for one in array.reshape(-1)]
     width = max([1, *map(len, encoded)])

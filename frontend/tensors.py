@@ -1,4 +1,4 @@
-"""Values during import: tensors known now (numpy arrays) and tensors that the network computes (SSA values)."""
+"""Values during import: known tensors (numpy arrays) and computed ones (SSA values)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ HELD_IN: dict[Dtype, Dtype] = {
     np.dtype(ml_dtypes.float8_e5m2fnuz): np.dtype(np.float16),
     np.dtype(ml_dtypes.float8_e8m0fnu): np.dtype(np.float32),
 }
-"""Narrow types that no chip has, and for each the smallest of the chip's types with all of its values."""
+"""Storage-only narrow types, each with the smallest type of the chip that represents all of its values."""
 
 _ELEMENT_TYPES: dict[Dtype, Attribute] = {
     np.dtype(np.float32): f32,
@@ -61,20 +61,20 @@ _ELEMENT_TYPES: dict[Dtype, Attribute] = {
 
 
 class NodeError(Exception):
-    """A node cannot be imported; the message says why, the importer adds which node it is."""
+    """A node cannot be imported. The message gives the reason; the importer adds the node."""
 
     def __init__(self, message: str, needs: SSAValue | None = None):
         super().__init__(message)
         self.needs = needs
-        """The value that would have to be known at import, where that is the reason."""
+        """The value that would have to be known at import, if that is the reason."""
 
 
 class AlreadyReported(Exception):
-    """The reason why a node cannot be imported is in the list of problems already."""
+    """A node cannot be imported for a reason that has been reported already."""
 
 
 def check_size(shape: Sequence[int], dtype: Dtype) -> None:
-    """Raises NodeError for a tensor (or an array to make one of) that is larger than any may be."""
+    """Raises NodeError for a tensor, or an array to make one of, that exceeds the largest supported size."""
     if (problem := size_problem(shape, max(dtype.itemsize, 1))) is not None:
         raise NodeError(problem)
 
@@ -86,13 +86,15 @@ def check_indices(indices: Array, size: int) -> None:
 
 
 def check_steps(count: int, what: str) -> None:
-    """Raises NodeError where one operator would become operations for more than `MOST_UNROLLED` of its `what`."""
+    """Raises NodeError if one operator would be unrolled into more than `MOST_UNROLLED` of its `what`."""
     if count > MOST_UNROLLED:
         raise NodeError(f"{count:,} {what} are not supported, at most {MOST_UNROLLED:,} are")
 
 
 def element_type(dtype: Dtype) -> Attribute:
-    """The IR's element type for a numpy dtype. Raises NodeError for types that the chip does not know nor can hold."""
+    """
+    The IR's element type for a numpy dtype. Raises NodeError for types that the chip can neither compute with nor hold.
+    """
     try:
         return _ELEMENT_TYPES[HELD_IN.get(dtype, dtype)]
     except KeyError:
@@ -123,7 +125,7 @@ def is_string(dtype: Dtype) -> bool:
 
 @dataclass(eq=False)
 class Tensor:
-    """A value during import: `array` where it is known now, else `value`. Both where a known value was materialised."""
+    """A value during import: `array` if it is known, else `value`; both if a known value has been materialised."""
 
     shape: Shape
     dtype: Dtype
@@ -132,17 +134,17 @@ class Tensor:
     name: str = ""
     """Name for the IR: the ONNX name, where there is one."""
     convolution: Convolution | None = None
-    """How a convolution computed this, for what folds into its weights."""
+    """The convolution that computed this, for operators that fold into its weights."""
     quantised: Quantised | None = None
-    """The integers that it is made of, for what can compute with these."""
+    """Its quantised form, for operators that can compute with integers."""
     sums: Sums | None = None
-    """The sums of products of such integers that it is made of."""
+    """The integer sums of products from which it is scaled."""
     parts: tuple[int, tuple[Tensor, ...]] | None = None
-    """The axis along which it is put together, and of what."""
+    """If it is a concatenation: its axis and operands."""
     quantised_from: tuple[Tensor, Tensor, int] | None = None
-    """Of int8 from one `quantize`: its operand, scale and zero point."""
+    """If it is the int8 result of a quantisation: operand, scale and zero point of that."""
     signed: Tensor | None = None
-    """Of uint8: the same less 128 as int8, where that is there."""
+    """For uint8: the same values minus 128 as int8, if these exist."""
 
     def __post_init__(self) -> None:
         check_size(self.shape, self.dtype)
@@ -177,7 +179,7 @@ class Tensor:
 
 @dataclass(eq=False)
 class TensorSequence(Tensor):
-    """A sequence of ONNX, which no operation has as operand or result: its tensors, by position."""
+    """A sequence of ONNX, which exists during import only: its tensors, by position."""
 
     items: tuple[Tensor, ...] = ()
 
@@ -189,7 +191,7 @@ class TensorSequence(Tensor):
 
 @dataclass(eq=False)
 class Absent(Tensor):
-    """An optional of ONNX without a value, which no operation has as operand or result."""
+    """An optional of ONNX without a value, which exists during import only."""
 
     @staticmethod
     def new() -> Absent:

@@ -1,4 +1,4 @@
-"""Importers that compute in f32 what f16 and bf16 operands would overflow or lose on the way."""
+"""Importers that compute in f32 where f16 and bf16 would overflow or lose precision in intermediate results."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from .tensors import FLOAT32, Absent, Dtype, Tensor, TensorSequence
 
 def in_f32(importer: Importer) -> Callable[[Node], Sequence[Tensor | None]]:
     """
-    An importer that widens operands of f16 and bf16 to f32 and rounds its results once.
-
-    It is for operators that are made of several operations: what is between these may be larger, or smaller, than any
-    operand and result. The square of 300 is no f16, the norm of a vector of these is one.
+    Decorates an importer: operands of f16 and bf16 are widened to f32, and results are rounded once. It is for
+    operators that become several operations, whose intermediate values may leave the range of the narrow type: the
+    square of 300 overflows f16, the norm of a vector of such numbers does not.
     """
 
     @wraps(importer)

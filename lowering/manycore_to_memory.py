@@ -21,7 +21,7 @@ from ..dialects.dataflow import ConstantOp, LoopOp, ReshapeOp, WeightOp
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.dataflow.loop import YieldOp as LoopYieldOp
 from ..dialects.locations import at, located
-from ..dialects.manycore import CHIP, TaskOp, chip_of
+from ..dialects.manycore import CHIP, TaskOp, chip_of, is_on_host
 from ..dialects.manycore.stage import networks_of
 from ..support.errors import InputError
 from .cache.compile_cache import cache_for
@@ -35,7 +35,7 @@ from .linker.write_program import write_program
 from .offload.saved_module import saves_memory
 from .options.effort import EffortOptions
 from .sequence.inline_subgraphs import Group, launches_of
-from .sequence.launch_sequence import is_on_host, module_of_operators, operator_count, operators
+from .sequence.launch_sequence import module_of_operators, operator_count, operators
 from .sequence.link_sequence import link_network
 from .sequence.plan_launches import plan_launches
 

@@ -3,7 +3,7 @@ Mapping of networks onto meshes of cores, usable by itself.
 
     import meshloom.mapping as mapping
 
-    cores = mapping.map_network(matrix, "16x16")          # a SciPy sparse matrix: who is tied to whom, and how much
+    cores = mapping.map_network(matrix, "16x16")          # a SciPy sparse matrix: weights of edges
     print(mapping.costs(matrix, "16x16", cores).hop_cost)
 """
 
@@ -45,7 +45,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import the public API when it is first used: its modules load without it."""
+    """Import the public API lazily, so that the package's modules load without it."""
     if name in __all__:
         from . import api
 

@@ -3,7 +3,7 @@ Mapping of networks onto meshes of cores, usable by itself.
 
     import meshloom.mapping as mapping
 
-    cores = mapping.map_network(matrix, "16x16")          # a SciPy sparse matrix: who is tied to whom, and how much
+    cores = mapping.map_network(matrix, "16x16")          # a SciPy sparse matrix: weights of edges
     print(mapping.costs(matrix, "16x16", cores).hop_cost)
 """
 
@@ -101,7 +101,7 @@ def map_with_steps(
     seed: int = 0,
     watch: Watch | None = None,
 ) -> Mapping:
-    """As `map_network`, with the CPU seconds of each step; `watch` is told of the steps and may keep their results."""
+    """As `map_network`, with the CPU seconds of each step; `watch` is called for each step and may keep its results."""
     for name, limit in (("capacity", capacity), ("max_vertices", max_vertices), ("max_edges", max_edges)):
         check_argument(name, limit, (int, np.integer), "a number", none=True)
     check_argument("seed", seed, (int, np.integer), "a number")

@@ -1,8 +1,8 @@
 """
-Steps of a mapping kept in a folder, so that an interrupted run goes on where it was.
+Checkpoints of a mapping's steps in a folder, so that an interrupted run can be resumed.
 
-The graph of a step is kept as an archive, as S1 has it for intermediate topologies;
-what else the step found as NumPy arrays.
+The graph of a step is stored as an archive (spec 4, S1, for intermediate topologies), its other results as NumPy
+arrays.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .topology.archive import read_rows, write_rows
 from .topology.topology import Topology
 
 RUN_FILE = "run.json"
-"""Which run the steps of the folder belong to."""
+"""File that identifies the run to which the folder's steps belong."""
 
 _GRAPH = ("indptr", "indices", "data", "size")
 """A step with arrays of these names has a graph."""
@@ -63,12 +63,12 @@ class FolderCheckpoints:
         if set(_GRAPH) <= arrays.keys():
             write_rows(self._graph_path(step), *(arrays[name] for name in _GRAPH))
             arrays = {name: array for name, array in arrays.items() if name not in _GRAPH}
-        # Last: where it is, the step is whole.
+        # Written last: its presence shows that the step is complete.
         with open_atomically(self._path(step)) as file:
             cast("Any", np.savez)(file, **arrays)
 
     def restore(self, step: str) -> dict[str, NDArray[Any]] | None:
-        """Read a step's arrays; None where they are not there. Raises InputError where the file is damaged."""
+        """Read a step's arrays; None if there are none. Raises InputError if the file is damaged."""
         path = self._path(step)
         if not path.exists():
             return None

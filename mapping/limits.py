@@ -1,4 +1,4 @@
-"""Several limits of a core as one: what a vertex takes is its largest share of any of them."""
+"""Reduction of several limits of a core to one: a vertex takes its largest share of any of them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .method import default_capacity
 from .topology.topology import Topology
 
 MAX_LIMIT = 1 << 62
-"""Twice the largest sum of sizes of a topology; what is more does not fit the 64 bits of the kernels."""
+"""Twice the largest sum of sizes of a topology; more would overflow the 64-bit kernels."""
 
 UNITS = 1 << 30
-"""What a core holds where several limits are one: shares of a vertex are rounded up to 1 / UNITS."""
+"""Capacity of a core when limits are combined: shares of a vertex are rounded up to 1 / UNITS."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a core may hold; None: no limit."""
+    """Limits of a core; None: no limit."""
 
     size: int | None = None
     """Sum of the sizes (bytes, say) of its vertices."""
@@ -42,7 +42,7 @@ def apply_limits(topology: Topology, mesh: Mesh, limits: Limits) -> tuple[Topolo
     With a limit on sizes alone (or none at all: ceil(1.05 x total size / usable cores)) it is the topology itself.
     Else a vertex takes its largest share of any limit: never too little, and exact where one limit decides for all.
 
-    Raises MeshloomError where the vertices cannot fit: what is needed, what there is, and what may help.
+    Raises MeshloomError if the vertices cannot fit, with the need, the supply and a remedy.
     """
     size = limits.size
     if size is None and limits.vertices is None and limits.edges is None:

@@ -15,10 +15,10 @@ from ..chips import Chip
 from ..support.errors import InputError
 
 MAX_CORES = 1 << 24
-"""Far above anything built; larger numbers are taken for mistakes."""
+"""Larger numbers are rejected as mistakes."""
 
 MAX_COST = 1 << 20
-"""Hops of one way, likewise."""
+"""Most hops between neighbours, likewise."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,10 @@ class Mesh:
     """
     `width` x `height` cores, core number = y * width + x; traffic is routed along the row first, then the column (XY).
 
-    The way from column x to x + 1 costs `column_costs[x]` hops, from row y to y + 1 `row_costs[y]`: 1 on a chip, more
-    where chips meet. A core thereby has a position on either axis, and the hops between two cores are the sum of the
-    distances on both axes, however costs differ. Empty tuples stand for 1 everywhere. Unusable cores (`unusable`, core
-    numbers, ascending) hold nothing, but their routers pass traffic on.
+    The link from column x to x + 1 costs `column_costs[x]` hops, from row y to y + 1 `row_costs[y]`: 1 on a chip, more
+    between chips. The distance between two cores is therefore the sum of the differences of their positions on both
+    axes. Empty tuples mean 1 everywhere. Unusable cores (`unusable`, core numbers, ascending) hold no vertices, but
+    their routers forward traffic.
 
     Raises InputError if a number is out of range or no core is usable.
     """

@@ -1,9 +1,9 @@
 """
 The messages of one step of a mapped network: what each core sends to which set of cores.
 
-A source sends its spikes once to each other core that holds targets of it, in one multicast; where more of them go to
-some of these cores than to others, in several (the part that goes to all, then what some get beyond). What a core
-sends to one set of cores, all of its sources together, is joined to one message.
+A source sends its spikes to the other cores that hold its targets in one multicast, or in several if the cores get
+different numbers of spikes (the common number to all, then the remainder to some). All spikes from one core to one set
+of cores form one message.
 """
 
 from __future__ import annotations
@@ -20,16 +20,15 @@ from .topology.topology import Topology
 
 MOST_SETS = 1 << 15
 """
-Sets of several cores that are kept as multicasts: the ones that save the most. The rest of the spikes goes to each core
-by itself, all that one core sends to another in one message.
+Most sets of cores that are multicast, those that save the most. Other spikes are unicast, one message for each pair of
+cores.
 """
 
 
 @dataclass(frozen=True)
 class Messages:
     """
-    Messages by sender (core numbers), each to a set of cores. No core is sent what is its own, and no two messages have
-    the same sender and set.
+    Messages by sender (core numbers), each to a set of other cores; no two messages have the same sender and set.
     """
 
     sender: NDArray[np.int64]
@@ -59,7 +58,7 @@ def messages_of(
 ) -> Messages:
     """The messages of a mapping. Raises InputError if the topology has no directed edges."""
     indptr, targets, spikes = directed_edges(topology)
-    # A set is known by the sum of random numbers of its cores (64 bits, modulo 2^64).
+    # The hash of a set is the sum of random numbers of its cores, modulo 2^64.
     marks = np.random.default_rng(0).integers(1, 1 << 63, mesh.cores, np.int64).view(np.uint64)
     sender, mark, amount, start, members = _multicasts(indptr, targets, spikes, core_of_vertex, marks)
     names, first, number = np.unique(mark, return_index=True, return_inverse=True)

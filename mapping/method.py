@@ -37,7 +37,7 @@ class Objective(StrEnum):
     LINK = "link"
     """The load of the busiest link under XY routing."""
     CYCLES = "cycles"
-    """What a step takes: the load of the busiest link, or way into or out of a core, sources sending along trees."""
+    """The cycles of a step: load of the busiest link, or core input or output, with sources sending along trees."""
     CUT = "cut"
     """Sum of the weights of undirected edges between different cores."""
 
@@ -51,25 +51,25 @@ class Effort(StrEnum):
 
 
 class Checkpoints(Protocol):
-    """Keeps what steps found, so that an interrupted run goes on where it was."""
+    """Stores results of steps, so that an interrupted run can be resumed."""
 
     def save(self, step: str, arrays: Dict[str, NDArray[np.generic]]) -> None:
-        """Keep the result of a step; steps are told apart by their names."""
+        """Store the result of a step, by the step's name."""
         ...
 
     def restore(self, step: str) -> dict[str, NDArray[np.generic]] | None:
-        """What an earlier run with the same input and options kept of this step; None: it is to be done."""
+        """The stored result of this step from an earlier run with the same input and options; None if there is none."""
         ...
 
 
 class NoCheckpoints:
-    """Keeps nothing."""
+    """Stores nothing."""
 
     def save(self, step: str, arrays: Dict[str, NDArray[np.generic]]) -> None:
-        """Nothing to do."""
+        """Does nothing."""
 
     def restore(self, step: str) -> dict[str, NDArray[np.generic]] | None:
-        """Nothing was kept."""
+        """Returns None."""
         return None
 
 
@@ -96,7 +96,7 @@ class Watch:
 
 @dataclass(frozen=True)
 class MapRequest:
-    """What to map, onto what, and how."""
+    """A request: topology, mesh, and options."""
 
     topology: Topology
     mesh: Mesh

@@ -1,4 +1,4 @@
-"""The Python API: compile a model, run it, look at what it did."""
+"""The Python API: compile a model, run it, inspect the run."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ..emulator.timing.engine import TimingResult
     from ..formats.sparse.encode import Encoded
     from ..lowering.driver.chips_compilation import ChipsCompilation
+    from ..lowering.driver.compile_module import Compilation
     from ..lowering.driver.compile_network import CompileOptions
     from ..lowering.offload.compile_launches import Budget
     from ..lowering.options.subgraph_options import SubgraphOptions
@@ -42,41 +43,40 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, repr=False)
 class RunResult:
     """
-    What one run gave. Notebooks show it with figures and a timeline.
+    The result of one run. Notebooks display it with figures and a timeline.
 
         result = network.run({"input": array})
         result.outputs["scores"], result.cycles      # an array, a number
         result.tensors["relu1"]                      # a value inside the network
-        print(result.explain())                      # what the cycles consist of
+        print(result.explain())                      # composition of the cycles
     """
 
     outputs: dict[str, NDArray[Any]]
-    """By the names that the model gives them."""
+    """By the model's names."""
     timing: TimingResult
     stats: dict[str, Any]
     """As `meshloom-run --stats` writes them."""
     encoded: dict[str, Encoded] = field(default_factory=dict[str, "Encoded"])
-    """Outputs that the network gives encoded, as index and values; in `outputs` they are dense."""
+    """Encoded outputs, as index and values; in `outputs` they are dense."""
 
     executable: Executable | None = field(default=None, repr=False, compare=False)
-    """What was run; None of results that were put together by hand."""
+    """The executable; None for results that no run made."""
     mapped: MappedWork | None = field(default=None, repr=False, compare=False)
-    """Of sparse work: the cycles that the values made."""
+    """Cycles of sparse instructions, which depend on the values."""
     inputs: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False, compare=False)
-    """What it was run on, as it lies in memory."""
+    """The inputs in storage form."""
 
     @property
     def cycles(self) -> int:
-        """Cycles from the start of the cores to the last one's end."""
+        """Cycles from the start of the first launch to the end of the last."""
         return self.timing.cycles
 
     @cached_property
     def tensors(self) -> dict[str, NDArray[Any]]:
         """
-        Values inside the network by the model's names of them, in the order in which they are computed: those that were
-        in memory as a whole, as they were when the task that makes them was done. Asked for first, it runs once more.
-
-        Raises InputError where it is not known what was run, or the executable does not say where its tensors are.
+        Intermediate tensors by the model's names, in the order in which they are computed: those that were in memory as
+        a whole at the end of the task that computes them. The first access runs the network again. Raises InputError if
+        the executable is not known or does not say where its tensors are.
         """
         from ..emulator.functional.engine import run_functional
         from ..emulator.functional.record_results import ResultRecorder
@@ -91,7 +91,7 @@ class RunResult:
         return f"<RunResult: {self.cycles:,} cycles; {outputs or 'no outputs'}>"
 
     def _repr_html_(self) -> str:
-        """What notebooks show."""
+        """HTML for notebooks."""
         from ..emulator.timing.engine import run_timing
         from .report.notebook import result_card
         from .report.run_report import run_facts
@@ -103,8 +103,8 @@ class RunResult:
 
     def explain(self) -> Explanation:
         """
-        What the cycles consist of: the critical path, and the operations that cost most over their own bound; `print`
-        shows it as `meshloom-run --explain` does. Raises InputError where it is not known what was run.
+        Composition of the cycles: the critical path, and the operations with the most cycles above their bound; `print`
+        shows it as `meshloom-run --explain` does. Raises InputError if the executable is not known.
         """
         from ..emulator.reports.explain import explain
 
@@ -113,9 +113,8 @@ class RunResult:
 
     def what_if(self) -> list[WhatIf]:
         """
-        The same program with one number of the chip changed, what helps most first (`meshloom-run --what-if`).
-
-        Raises InputError where it is not known what was run.
+        Cycles of the same program with one number of the chip changed, fewest first (`meshloom-run --what-if`). Raises
+        InputError if the executable is not known.
         """
         from ..emulator.reports.what_if import what_if
 
@@ -145,7 +144,7 @@ class CompiledNetwork:
 
     executable: Executable
     report: dict[str, Any] = field(default_factory=dict[str, Any])
-    """What the compiler tells: stages and their seconds, memory, tilings."""
+    """Facts about the compilation: stages and their seconds, memory, tilings."""
 
     @property
     def inputs(self) -> dict[str, tuple[int, ...]]:
@@ -165,7 +164,7 @@ class CompiledNetwork:
         return f"<CompiledNetwork for {exe.chip.name}, {len(exe.source_names):,} tasks: {inputs} -> {outputs}>"
 
     def _repr_html_(self) -> str:
-        """What notebooks show."""
+        """HTML for notebooks."""
         from ..emulator.executable.task_results import NOTE, task_results
         from .report.notebook import network_card
         from .report.tasks import task_notes
@@ -176,10 +175,9 @@ class CompiledNetwork:
     @cached_property
     def timing(self) -> TimingResult:
         """
-        Cycles; the programs have no branches on data, so one run of the timing engine holds for all inputs.
-
-        But for sparse work, whose cycles depend on values: here they are as the compiler declares them, and counted in
-        the timing that `run` gives.
+        Cycles. Programs have no data-dependent branches, so one run of the timing engine is valid for all inputs. Only
+        cycles of sparse instructions depend on values: here the compiler's estimates are used, in the timing that `run`
+        returns the counted ones.
         """
         from ..emulator.timing.engine import run_timing
 
@@ -193,11 +191,11 @@ class CompiledNetwork:
 
     def run(self, inputs: Mapping[str, NDArray[Any] | Encoded], check: bool = False) -> RunResult:
         """
-        Run on `inputs` (by name): arrays, dense ones for encoded inputs, too, or what is encoded as these are
+        Run on `inputs` (by name): arrays, which are dense also for encoded inputs, or encoded tensors
         (`RunResult.encoded` of another run). With `check`, races and reads of unwritten memory are errors, too.
 
-        Raises InputError for inputs that are missing, unknown or of another shape or type, EmulationError for a
-        program that does what it must not.
+        Raises InputError for inputs that are missing, unknown or of another shape or type, EmulationError for a program
+        with an illegal access.
         """
         from ..emulator.executable.encoded_interface import HostInterface
         from ..emulator.functional.engine import run_functional
@@ -215,7 +213,7 @@ class CompiledNetwork:
         return RunResult(outputs, timing, stats, encoded, self.executable, functional.mapped, arrays)
 
     def save(self, path: str | Path) -> None:
-        """Write the executable (`.mlx`); the file is complete or not there."""
+        """Write the executable (`.mlx`); an incomplete file is never left behind."""
         from ..emulator.executable.executable import write_executable
 
         check_argument("path", path, (str, PathLike), "the path of the .mlx file to write")
@@ -294,7 +292,7 @@ def compile(
 
         network = meshloom.compile("model.onnx", chip="edge", shapes={"input": (1, 3, 224, 224)})
 
-    What is compiled, and for what:
+    Model and target:
 
     - `model`: an ONNX model (path, bytes or protobuf), or a module at any level, which is compiled from there on.
     - `chip`: a name, the path of a `.toml`, or a `Chip`.
@@ -310,16 +308,16 @@ def compile(
     - `chips`: put it on up to so many such chips that work side by side, each within the budget (docs/chips.md).
     - `sparse`: encode weights that have zeros where that is faster; with `calibration`, values for the inputs, zeros of
       activations are left out, too (docs/sparse.md).
-    - `effort`: how much is tried, fast (nothing is emulated), default or high.
+    - `effort`: of the search: fast (nothing is emulated), default or high.
     - `order` of tasks: program, searched (taken where it is faster) or a method by which to search; the first variant
       of a part that takes `stop_at` cycles or fewer is taken (docs/orders.md).
     - `placement` of tiles: searched, or by a method of pass `manycore-place` alone (docs/mapping.md).
     - `passes`, the text of `-p` or objects, run before the compiler's own (docs/extend.md); with `sparse`, weights are
       encoded before those that make tasks or subgraphs.
-    - `pipeline`: all passes, in the place of the compiler's own, as `meshloom-compile --print-pipeline` prints them;
-      they end at the level of instructions, and say themselves what the options above do.
+    - `pipeline`: all passes, instead of the compiler's own, as `meshloom-compile --print-pipeline` prints them; they
+    end at the level of instructions, and take the place of the options above.
     - `plugins`: files, folders of packages or modules that add passes, operators, chips or methods (docs/plugins.md).
-    - `progress`: is called with the name of each stage that begins.
+    - `progress`: called with the name of each stage as it begins.
 
     Raises InputError for arguments of a wrong type or that do not go together, and for models and chips that cannot be
     used, MeshloomError if the network does not fit the chip or a pass fails.
@@ -333,8 +331,7 @@ def compile(
             order=None if order == "searched" else order, placement=None if placement == "searched" else placement,
         )  # fmt: skip
         passes = pipeline
-    if progress is None:
-        progress = _silent
+    progress = progress or _silent
     target = _chip(chip)
     _check_arguments(progress, subgraphs, budget, chips)
     given = _pipeline(passes)
@@ -346,18 +343,8 @@ def compile(
     from ..lowering.linker.read_program import is_program
     from ..lowering.memory_to_coreasm import select_instructions
     from ..lowering.multi_chip.assembled import assembled, is_assembled
-    from ..lowering.options.effort import find_effort, with_order, with_placement
-    from ..lowering.options.subgraph_options import SubgraphOptions
 
-    limit = _limit(budget)
-    wanted = SubgraphOptions() if subgraphs is None else subgraphs
-    if effort != "default":
-        wanted = replace(wanted, effort=find_effort(effort))
-    if order != "searched" or stop_at is not None:
-        wanted = replace(wanted, effort=with_order(wanted.effort, order, stop_at))
-    if placement != "searched":
-        wanted = replace(wanted, effort=with_placement(wanted.effort, placement))
-    asked = CompileOptions(wanted, limit, chips, sparse)
+    asked = CompileOptions(_search(subgraphs, effort, order, stop_at, placement), _limit(budget), chips, sparse)
 
     def inputs(one: ModuleOp) -> dict[str, NDArray[Any]] | None:
         return None if calibration is None else calibration_values(one, calibration)
@@ -375,8 +362,28 @@ def compile(
     if asked.sparse or not sparse:
         asked = replace(asked, calibration=inputs(module))
     compilation = compile_network(module, target, asked, progress).compilation
-    if isinstance(compilation, ChipsCompilation):
-        return _on_chips(compilation)
+    return _on_chips(compilation) if isinstance(compilation, ChipsCompilation) else _on_chip(compilation)
+
+
+def _search(
+    subgraphs: SubgraphOptions | None, effort: str, order: str, stop_at: float | None, placement: str
+) -> SubgraphOptions:
+    """The options of the search. Raises InputError for unknown efforts and methods."""
+    from ..lowering.options.effort import find_effort, with_order, with_placement
+    from ..lowering.options.subgraph_options import SubgraphOptions
+
+    options = SubgraphOptions() if subgraphs is None else subgraphs
+    if effort != "default":
+        options = replace(options, effort=find_effort(effort))
+    if order != "searched" or stop_at is not None:
+        options = replace(options, effort=with_order(options.effort, order, stop_at))
+    if placement != "searched":
+        options = replace(options, effort=with_placement(options.effort, placement))
+    return options
+
+
+def _on_chip(compilation: Compilation) -> CompiledNetwork:
+    """A network on one chip, with facts about its compilation."""
     from ..lowering.offload.figures import saving_figures
 
     report: dict[str, Any] = {
@@ -390,18 +397,21 @@ def compile(
 
 
 def _silent(stage: str) -> None:
-    """Nobody is told."""
+    """Ignores the stage."""
 
 
 def _check_alone(**options: object) -> None:
-    """Raises InputError for options of `compile` that are given beside a pipeline."""
+    """Raises InputError for options of `compile` that cannot be combined with a pipeline."""
     for name, value in options.items():
         if value is not None:
             raise InputError(f"pipeline says all that is done: leave out {name}, or give passes to run first instead")
 
 
 def _made_by(module: ModuleOp, chip: Chip, at_end: bool) -> CompiledNetwork | CompiledPipeline:
-    """What a pipeline of all passes made. Raises InputError unless it is at the level of instructions, for the chip."""
+    """
+    The executables that a complete pipeline made. Raises InputError unless the module is at the level of instructions
+    and for the chip.
+    """
     from ..emulator.executable.executable import Executable
     from ..lowering.multi_chip.assembled import assembled
 
@@ -458,7 +468,7 @@ def _check_arguments(progress: object, subgraphs: object, budget: object, chips:
 
 
 def _pipeline(passes: object) -> PassPipeline | None:
-    """Passes to run first; None where there are none. Raises InputError for what is no pass."""
+    """Passes to run first; None if there are none. Raises InputError for an object that is not a pass."""
     check_argument("passes", passes, (str, Sequence), "text as for -p, or a list of passes")
     if isinstance(passes, str):
         from .pass_pipeline import read_passes
@@ -482,7 +492,7 @@ def _apply_passes(
     calibration: Callable[[ModuleOp], dict[str, NDArray[Any]] | None],
     progress: Callable[[str], None],
 ) -> bool:
-    """Apply passes to a module for a chip, as given and read; whether weights were encoded among them."""
+    """Apply passes to a module for a chip. Returns whether weights were encoded between them."""
     from .pass_pipeline import apply_passes
 
     if not asked.sparse:
@@ -501,7 +511,7 @@ def _apply_passes(
 
 
 def _name_of(chip: str | Chip) -> str | None:
-    """What stands for a chip in a module: its name or its file; None if it has neither."""
+    """The reference to a chip in a module: its name or its file; None if it has neither."""
     if not isinstance(chip, Chip):
         return str(chip)
     return chip.name if chip.name in chip_names() and load_chip(chip.name) == chip else None
@@ -510,7 +520,7 @@ def _name_of(chip: str | Chip) -> str | None:
 def _module(
     model: object, shapes: Mapping[str, tuple[int, ...]], values: Mapping[str, Any], progress: Callable[[str], None]
 ) -> ModuleOp:
-    """The network as a module of its own. Raises InputError for what is no network."""
+    """The network as a new module. Raises InputError for an object that is not a network."""
     from onnx import ModelProto
     from xdsl.dialects.builtin import ModuleOp
 
@@ -518,7 +528,7 @@ def _module(
     check_argument("model", model, (str, PathLike, bytes, ModelProto, ModuleOp), expected)
     if isinstance(model, ModuleOp):
         if shapes or values:
-            raise InputError("shapes and values are for ONNX models: a module says itself what it takes")
+            raise InputError("shapes and values are for ONNX models: a module declares its inputs")
         return model.clone()
     from ..frontend.onnx_import import import_onnx
 

@@ -30,7 +30,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = make_parser("meshloom-as", "Assemble a listing or IR into a Meshloom executable (.mlx).", EXAMPLES)
     parser.add_argument("listing", metavar="LISTING|FILE.mlir", help="a listing, - for standard input; or coreasm IR")
     parser.add_argument("-o", "--output", metavar="OUT.mlx", required=True, help="the executable to write")
-    parser.add_argument("--weights", metavar="FILE", help="take the weights from FILE (same bytes as the listing says)")
+    parser.add_argument(
+        "--weights", metavar="FILE", help="take the weights from FILE (of the size and hash in the listing)"
+    )
     return parser
 
 
@@ -48,7 +50,7 @@ def _run(options: argparse.Namespace) -> None:
         from .read_module import read_executable_ir
 
         if weights_file is not None:
-            raise InputError("--weights is for listings: IR says itself where its data are")
+            raise InputError("--weights is for listings: IR refers to its data")
         write_any(read_executable_ir(listing_file), options.output)
         return
     weights = None if options.weights is None else map_file(options.weights)

@@ -1,4 +1,4 @@
-"""What `meshloom-compile` does with a module that is at the level of instructions already: it assembles it."""
+"""`meshloom-compile` on a module at the level of instructions: assembly."""
 
 from __future__ import annotations
 
@@ -15,19 +15,18 @@ if TYPE_CHECKING:
     from ..emulator.executable.executable import Executable
 
 NOT_FOR_INSTRUCTIONS = ("chips", "sparse", "calibrate", "budget", "report", "log")
-"""Options that concern levels above."""
+"""Options that apply to higher levels."""
 ENCODING = ("sparse", "calibrate")
-"""Those that passes on the way to instructions may have done."""
+"""Options that passes of the pipeline may have taken effect of."""
 
 
 def assemble_module(
     module: ModuleOp, options: argparse.Namespace, chip: Chip | None, encoded: bool = False
 ) -> Executable | ChipPipeline:
     """
-    What a module of instructions describes, for one chip or for several; `chip` is the one of `--chip`, which must be
-    the module's. `encoded`: what `--sparse` asks for was done on the way.
-
-    Raises InputError for another chip, for options that concern the levels above, and for what makes no executable.
+    The executables of a module of instructions, for one chip or several; `chip` is that of `--chip`, which must be the
+    module's. `encoded`: whether weights were encoded on the way, as `--sparse` asks. Raises InputError for another
+    chip, for options that apply to higher levels, and for a module that makes no executable.
     """
     from ..lowering.multi_chip.assembled import assembled
 
@@ -41,7 +40,7 @@ def assemble_module(
 
 
 def assembly_summary(name: str, found: Executable | ChipPipeline) -> str:
-    """One line: what was assembled."""
+    """A line of output about the executables."""
     from ..emulator.executable.executable import Executable
 
     executables = [found] if isinstance(found, Executable) else found.chips

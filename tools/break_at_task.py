@@ -1,4 +1,4 @@
-"""`meshloom-run --break TASK`: run until a task has done its work, show its result, write the memories."""
+"""`meshloom-run --break TASK`: run to the end of a task, print its result, write memory dumps."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from ..emulator.functional.observer import Machine
 
 SHOWN = 16
-"""Bytes of a tile that are printed."""
+"""Most bytes of a tile that are printed."""
 
 
 def break_at_task(target: Executable | ChipPipeline, inputs: Mapping[str, Any], options: argparse.Namespace) -> str:
     """
-    Run to the task that `options.stop` names; what there is to print. Raises InputError for a task that there is not.
+    Run to the end of the task that `options.stop` names. Returns the output. Raises InputError for an unknown task.
     """
     from ..emulator.executable.encoded_interface import HostInterface
     from ..emulator.executable.task_results import task_results

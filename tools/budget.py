@@ -1,4 +1,4 @@
-"""Device memory on the command line: the options of `meshloom-compile`, and the table of what was done."""
+"""Device memory on the command line: options of `meshloom-compile`, and the table of memory saving."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..lowering.offload.compile_launches import Budget, LaunchCompilation
 
 ROWS = 24
-"""Rows of the table on the terminal; the report has all."""
+"""Rows of the table on the terminal; the report has all of them."""
 
 
 def add_memory_options(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +42,7 @@ def add_memory_options(parser: argparse.ArgumentParser) -> None:
 
 
 def read_memory_options(options: argparse.Namespace) -> Budget | None:
-    """The budget, None where none is given. Raises InputError for what makes no sense."""
+    """The budget; None if none is given. Raises InputError for invalid values."""
     given = [name for name in ("save", "compress_to", "launch_bytes") if getattr(options, name) is not None]
     if options.budget is None and options.offload is None:
         if given:
@@ -54,7 +54,7 @@ def read_memory_options(options: argparse.Namespace) -> Budget | None:
 
 
 def saving_table(saving: LaunchCompilation) -> str:
-    """Bytes that are needed and there, and what was moved, when (cycles, as planned)."""
+    """Bytes needed and available, and which tensors are moved when (planned cycles)."""
     from ..lowering.offload.figures import moved, saving_figures
 
     figures = saving_figures(saving)

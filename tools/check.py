@@ -26,7 +26,7 @@ Array = NDArray[Any]
 
 
 class Check:
-    """A model to compare with; made before the run, so that a missing one is not noticed after it."""
+    """A reference model; loaded before the run, so that errors in it are reported first."""
 
     def __init__(self, model: Path, values: Mapping[str, Array] | None = None) -> None:
         """
@@ -48,11 +48,11 @@ class Check:
 
     @property
     def judge(self) -> str:
-        """Who says what is right."""
+        """The name of the reference."""
         return "ONNX Runtime" if isinstance(self.oracle, Oracle) else "the interpreter"
 
     def compare(self, inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> list[Comparison]:
-        """One comparison an output. Raises InputError if the model is not the one that was compiled."""
+        """A comparison for each output. Raises InputError if the model is not the one that was compiled."""
         expected = self.oracle.run({**inputs, **self.values})
         if missing := [name for name in expected if name not in outputs]:
             raise InputError(f"{self.model} has an output '{missing[0]}' that the executable has not: another model?")
@@ -60,7 +60,7 @@ class Check:
 
     def tensors(self, inputs: Mapping[str, Array], found: Mapping[str, Array]) -> str:
         """
-        A table of tensors inside the network, which were found in a run's memory, against ONNX Runtime's. Raises
+        A table that compares intermediate tensors, found in a run's memory, with ONNX Runtime's. Raises
         InputError where the model cannot be used.
         """
         from .compare_tensors import compare_tensors, first_different, tensor_table
@@ -89,12 +89,10 @@ class Check:
         tensors: Callable[[], Mapping[str, Array]],
     ) -> Verdict:
         """
-        Whether outputs that differ are right all the same, being quantised, and else where the network goes wrong.
-
-        They are right where every operator by itself, fed with ONNX Runtime's operands, gives ONNX Runtime's result
-        (quantising operators: within one step), the outputs are what these operators give one after the other, and
-        depend on quantising ones; integer outputs may differ by one. `tensors`: what a run of the executable has in
-        memory inside the network.
+        Whether different outputs of a quantised network are acceptable, and if not, where the network first differs.
+        They are acceptable if every operator, fed with ONNX Runtime's operands, gives ONNX Runtime's result (quantising
+        operators: within one step), and if the outputs follow from these operators and depend on quantising ones;
+        integer outputs may differ by one. `tensors`: intermediate tensors of a run by name.
         """
         if isinstance(self.oracle, Interpreted):
             return Verdict(False, "meshloom-opt --check-semantics finds the pass that changed a result")
@@ -110,7 +108,7 @@ class Check:
             if _same(outputs, right) and explained:
                 return Verdict(True, "")
             if quantised and explained:
-                # Sums of floats in another order than the interpreter's may quantise otherwise than its own.
+                # Sums of floats in another order than the interpreter's may be quantised to another step.
                 steps = search.steps_on_chip(chip)
                 if _same(outputs, steps):
                     wrong = search.first_wrong_from_steps(steps)
@@ -128,11 +126,11 @@ class Check:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is to be said of outputs that differ."""
+    """The verdict on outputs that differ."""
 
     within_a_step: bool
     reason: str
-    """Where the network goes wrong, as a sentence."""
+    """A sentence about the first difference."""
 
 
 def _sentence(node: NodeProto, name: str, difference: float) -> str:
@@ -145,12 +143,12 @@ def _same(outputs: Mapping[str, Array], others: Mapping[str, Array]) -> bool:
 
 
 def _may_differ(found: Comparison, output: Array) -> bool:
-    """Floats depend on steps in their own ways; integers may be one off."""
+    """Only integer outputs are compared, within one."""
     return output.dtype.kind == "f" or (output.dtype.kind in "iu" and found.difference <= 1)
 
 
 def report(comparisons: list[Comparison]) -> str:
-    """One line an output."""
+    """A line for each output."""
     width = max((len(c.name) for c in comparisons), default=0)
     lines = [
         f"  {c.name:{width}}  max difference {c.difference:.3g}, allowed {c.allowed:.3g}: "

@@ -1,4 +1,4 @@
-"""Networks on several chips on the command line: names of files, what people are told."""
+"""Networks on several chips on the command line: file names and summaries."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def file_of_chip(path: Path, number: int) -> Path:
-    """`run-chip2.html` for `run.html`: files that hold what one chip did."""
+    """`run-chip2.html` for `run.html`: the file for one chip."""
     return path.with_name(f"{path.stem}-chip{number}{path.suffix}")
 
 
 def chips_summary(name: str, compilation: ChipsCompilation) -> str:
-    """What was compiled: cycles, and a line a chip."""
+    """Summary of a compilation: cycles, and a line for each chip."""
     when, chip = compilation.schedule, compilation.pipeline.chip
     rows = [("chip", "operators", "tasks", "launches", "cycles", "DRAM", "weights", "")]
     for number, (each, cycles) in enumerate(zip(compilation.chips, when.cycles, strict=True)):
@@ -43,7 +43,7 @@ def chips_summary(name: str, compilation: ChipsCompilation) -> str:
 
 
 def run_summary(name: str, pipeline: ChipPipeline, stats: dict[str, Any]) -> str:
-    """What a run did. Keys as in `collect_chips`."""
+    """Summary of a run. Keys as in `collect_chips`."""
     chip, each = pipeline.chip, stats["of_chip"]
     interval, latency = stats["interval_cycles"], stats["latency_cycles"]
     rows = [("chip", "begins", "cycles", "busy", "launches", "host in", "host out", "DRAM")]

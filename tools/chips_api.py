@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class PipelineResult:
-    """What one run on several chips gave."""
+    """The result of one run on several chips."""
 
     outputs: dict[str, NDArray[Any]]
-    """By the names that the model gives them."""
+    """By the model's names."""
     schedule: PipelineSchedule
-    """When each chip works, as one input follows another."""
+    """When each chip works in a stream of inputs."""
     stats: dict[str, Any]
     """As `meshloom-run --stats` writes them."""
     encoded: dict[str, Encoded] = field(default_factory=dict[str, "Encoded"])
-    """Outputs that the network gives encoded, as index and values; in `outputs` they are dense."""
+    """Encoded outputs, as index and values; in `outputs` they are dense."""
 
     def __repr__(self) -> str:
         outputs = ", ".join(described(name, value.dtype, value.shape) for name, value in self.outputs.items())
@@ -53,10 +53,10 @@ class PipelineResult:
 
 @dataclass(frozen=True)
 class StreamResult:
-    """What several inputs in a row gave."""
+    """The result of a stream of inputs."""
 
     outputs: list[dict[str, NDArray[Any]]]
-    """Of each input."""
+    """For each input."""
     cycles: int
     """From the first input to the last output."""
 
@@ -67,7 +67,7 @@ class CompiledPipeline:
 
     pipeline: ChipPipeline
     report: dict[str, Any] = field(default_factory=dict[str, Any])
-    """What the compiler tells: chips that are used, and why not more; the log."""
+    """Facts about the compilation: chips in use, the reason for their number, the log."""
 
     def __repr__(self) -> str:
         from ..emulator.executable.encoded_interface import HostInterface
@@ -81,7 +81,7 @@ class CompiledPipeline:
 
     @cached_property
     def timings(self) -> list[TimingResult]:
-        """Of each chip; for sparse work, cycles as the compiler declares them."""
+        """For each chip; cycles of sparse instructions are the compiler's estimates."""
         from ..emulator.run_chip_pipeline import time_chip_pipeline
 
         return time_chip_pipeline(self.pipeline)
@@ -98,8 +98,8 @@ class CompiledPipeline:
         Run on `inputs` (by name), as `CompiledNetwork.run` takes them. With `check`, races and reads of unwritten
         memory are errors, too.
 
-        Raises InputError for inputs that are missing, unknown or of another shape or type, EmulationError for a
-        program that does what it must not.
+        Raises InputError for inputs that are missing, unknown or of another shape or type, EmulationError for a program
+        with an illegal access.
         """
         from ..emulator.executable.encoded_interface import HostInterface
         from ..emulator.run_chip_pipeline import (
@@ -132,7 +132,7 @@ class CompiledPipeline:
         return StreamResult([result.outputs for result in results], cycles)
 
     def save(self, path: str | Path) -> None:
-        """Write it as one `.mlx`; the file is complete or not there."""
+        """Write all chips' executables as one `.mlx`; an incomplete file is never left behind."""
         from ..emulator.executable.chip_pipeline_file import write_chip_pipeline
 
         check_argument("path", path, (str, PathLike), "the path of the .mlx file to write")

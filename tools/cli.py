@@ -1,4 +1,4 @@
-"""What all command lines share: exit statuses, one line per error, `--version`, `NAME=SHAPE` options."""
+"""Common parts of the command lines: exit statuses, error messages, `--version`, `NAME=SHAPE` options."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ EXIT_STATUSES = {
     EXIT_USAGE: "bad usage or input",
     EXIT_INTERRUPTED: "interrupted",
 }
-"""What the statuses of all tools mean."""
+"""Meaning of the exit statuses of all tools."""
 NO_MEMORY = "out of memory: the work needs more than this machine or its limit allows"
 
 
 def run_tool(body: Callable[[], int | None]) -> int:
     """
-    Run a tool's body and return its exit status; errors become one line `error: ...` on stderr. Where they arose in a
-    text, this begins with FILE:LINE:COLUMN, and the line of the text follows.
+    Run a tool's body and return its exit status; errors become one line `error: ...` on stderr. Errors in a text are
+    preceded by FILE:LINE:COLUMN and followed by the line of the text.
 
     0: done; 1: the work failed; 2: bad usage or input; 130: interrupted from the keyboard.
     """
@@ -45,7 +45,7 @@ def run_tool(body: Callable[[], int | None]) -> int:
     except KeyboardInterrupt:
         return _complain("interrupted", EXIT_INTERRUPTED)
     except BrokenPipeError:
-        # The reader of our output went away (`| head`): nothing is wrong; keep the interpreter's final flush quiet.
+        # The reader of the output closed it (`| head`): no error; silence the interpreter's final flush.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILED
     except MeshloomError as error:
@@ -56,7 +56,7 @@ def run_tool(body: Callable[[], int | None]) -> int:
         if error.errno == errno.ENOMEM:
             return _complain(NO_MEMORY, EXIT_FAILED)
         if error.errno == errno.ENOSPC and not error.filename:
-            # Files name themselves, see `support/files.py`: this is what was printed.
+            # Errors of files name the file (see `support/files.py`): this one is about standard output.
             with suppress(OSError):
                 sys.stdout.close()
             return _complain(f"cannot write the output: {error.strerror}", EXIT_FAILED)
@@ -75,13 +75,13 @@ def run_tool(body: Callable[[], int | None]) -> int:
 
 
 def exit_status(error: type[MeshloomError]) -> int:
-    """The status with which a tool ends on an error of this class."""
+    """The exit status for an error of this class."""
     return EXIT_USAGE if issubclass(error, InputError) else EXIT_FAILED
 
 
 @contextmanager
 def _interruptible() -> Generator[None]:
-    """Inside of the block an interrupt from the keyboard ends the process at once: see `support/interrupts.py`."""
+    """Context in which an interrupt from the keyboard ends the process at once: see `support/interrupts.py`."""
     ours = end_on_interrupt()
     try:
         yield
@@ -92,7 +92,7 @@ def _interruptible() -> Generator[None]:
 
 @contextmanager
 def _warnings_as_notes() -> Generator[None]:
-    """Inside of the block our own warnings are lines `note: ...` on stderr, without a place in the source."""
+    """Context in which MeshloomWarnings are lines `note: ...` on stderr, without a source location."""
     with warnings.catch_warnings():
         shown = warnings.showwarning
 
@@ -113,10 +113,10 @@ def _complain(message: str, status: int) -> int:
 
 
 def _complain_at(error: Exception, status: int, message: str | None = None) -> int:
-    """Print an error with its place, where it has one."""
+    """Print an error with its location if it has one."""
     message = str(error) if message is None else message
     if error.__cause__ is None and "location" not in error.__dict__ and isinstance(error, MeshloomError):
-        return _complain(message, status)  # Without a look at the IR's machinery, whose import takes long.
+        return _complain(message, status)  # Does not import the IR modules, which takes long.
     from .diagnostics import report
 
     print(report(printable(message), error), file=sys.stderr)
@@ -124,7 +124,7 @@ def _complain_at(error: Exception, status: int, message: str | None = None) -> i
 
 
 class VersionAction(argparse.Action):
-    """Prints `versions()` and leaves; the look-up costs nothing when the option is not given."""
+    """Prints `versions()` and exits; the versions are looked up only if the option is given."""
 
     def __call__(
         self,
@@ -138,18 +138,18 @@ class VersionAction(argparse.Action):
 
 
 def epilog(examples: str) -> str:
-    """What stands at the end of every help: `examples`, a command or a `# comment` a line, and the exit statuses."""
+    """The epilog of every help text: `examples`, a command or a `# comment` per line, and the exit statuses."""
     statuses = ", ".join(f"{status} {meaning}" for status, meaning in EXIT_STATUSES.items())
     return f"examples:\n  {examples.strip()}\n\nexit status: {statuses}"
 
 
 def complain_of_usage(parser: argparse.ArgumentParser, message: str) -> NoReturn:
-    """Bad usage is one line, as all errors are."""
+    """Usage errors are one line, as all errors are."""
     parser.exit(EXIT_USAGE, f"error: {printable(message)}; {parser.prog} --help lists the options\n")
 
 
 class _Parser(argparse.ArgumentParser):
-    """Plug-ins are loaded before other options are read, which may name what they add."""
+    """Loads plug-ins before other options are read, because these may name what plug-ins add."""
 
     def parse_args(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, args: Sequence[str] | None = None, namespace: None = None
@@ -172,10 +172,9 @@ def make_parser(prog: str, description: str, examples: str) -> argparse.Argument
 
 def check_folders(*paths: Path | None, inputs: Sequence[Path | None] = ()) -> None:
     """
-    Check the files that a tool is to write (None: not wanted) before any work is done.
-
-    Raises InputError where there is no folder for one, where one is a folder, where two are the same file, or where
-    one is among `inputs`, which would be lost. Devices and pipes may be given several times.
+    Check the files that a tool will write (None: not requested) before any work is done. Raises InputError if a file's
+    folder does not exist, a path is a folder, two paths are the same file, or one is among `inputs`, which would be
+    overwritten. Devices and pipes may be given several times.
     """
     taken = {os.path.realpath(path): "it is read as well" for path in inputs if path is not None}
     for path in paths:
@@ -194,7 +193,7 @@ def check_folders(*paths: Path | None, inputs: Sequence[Path | None] = ()) -> No
 
 
 def check_is_file(path: Path) -> None:
-    """Raises InputError where there is nothing at `path`, or no file."""
+    """Raises InputError if `path` does not exist or is not a file."""
     if path.is_dir():
         raise InputError(f"{path} is a folder: give the name of a file")
     if not path.is_file():

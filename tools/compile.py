@@ -59,10 +59,10 @@ def _parser() -> argparse.ArgumentParser:
     parser = make_parser("meshloom-compile", "Compile a neural network for a many-core chip.", EXAMPLES)
     parser.add_argument("model", type=Path, help="an ONNX model, or a .mlir file")
     parser.add_argument(
-        "--chip", metavar="NAME|FILE.toml", help="chip to compile for (of a .mlir file that names its chip, not needed)"
+        "--chip", metavar="NAME|FILE.toml", help="chip to compile for (not needed for a .mlir file that names its chip)"
     )
     parser.add_argument(
-        "--chips", type=int, metavar="N", help="put the network on up to N such chips, each with a stage of a pipeline"
+        "--chips", type=int, metavar="N", help="put the network on up to N such chips, a stage of a pipeline each"
     )
     parser.add_argument("-o", dest="output", type=Path, metavar="OUT.mlx", help="executable to write")
     parser.add_argument(
@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
         "--passes",
         default="",
         metavar="PIPELINE",
-        help="passes to apply first, as for meshloom-opt; the compiler goes on from the level that they reach",
+        help="passes to apply first, as for meshloom-opt; the compiler continues from the level that they reach",
     )
     add_pass_plugin_option(parser)
     parser.add_argument(
@@ -97,12 +97,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--print-pipeline",
         action="store_true",
-        help="print the passes that these options stand for, as for -p, and leave",
+        help="print the passes that these options stand for, as for -p, and exit",
     )
     parser.add_argument(
         "--print-ir-after-all", type=Path, metavar="DIR", help="write the module after each stage to a file in DIR"
     )
-    parser.add_argument("--report", type=Path, metavar="OUT.html", help="write what the compiler did as a page")
+    parser.add_argument("--report", type=Path, metavar="OUT.html", help="write a report of the compilation as a page")
     parser.add_argument(
         "--try",
         dest="try_options",
@@ -116,35 +116,19 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _compile(options: argparse.Namespace) -> None:
-    from ..chips import load_chip
-
     pipeline = _pipeline(options.passes, options.load_pass_plugin)
     if options.print_pipeline:
         from .print_pipeline import pipeline_text
 
         print(pipeline_text(options, pipeline, Progress("meshloom-compile", options.quiet).note))
         return
-    if options.output is None:
-        raise InputError("give the executable to write: -o OUT.mlx")
-
-    named = None if options.chip is None else load_chip(options.chip)
-    if named is None and options.model.suffix.lower() != ".mlir":
-        raise InputError("give the chip to compile for: --chip NAME, or --chip FILE.toml")
+    named = _check(options)
     shapes, values = parse_shapes(options.shape), parse_values(options.value)
-    files = [options.model] if options.chip is None else [options.model, Path(options.chip)]
-    check_folders(options.output, options.report, options.log, inputs=files)
     subgraphs = read_subgraph_options(options)
     budget = read_memory_options(options)
-    if options.chips is not None:
-        from ..lowering.driver.compile_chips import check_chips
-
-        check_chips(options.chips)
-    if options.calibrate and not options.sparse:
-        raise InputError("--calibrate measures activations for --sparse: give both")
     with Progress("meshloom-compile", options.quiet) as progress:
         progress("import")
         from ..lowering.driver.compile_network import CompileOptions, compile_network
-        from ..lowering.ir.below_operators import below_operators
         from ..lowering.linker.read_program import is_program
         from ..lowering.multi_chip.assembled import is_assembled
         from .levels import check_level
@@ -173,23 +157,15 @@ def _compile(options: argparse.Namespace) -> None:
             asked = replace(asked, sparse=False)
         elif options.calibrate:
             asked = replace(asked, calibration=calibration_of(module, options.calibrate))
-        above_tasks = below_operators(module) is None
         before = module.clone() if options.try_options else None
-        if above_tasks and not options.quiet and not asked.sparse and not encoded:
-            from .tried_options import zeros_hint
-
-            if hint := zeros_hint(module):
-                progress.note(hint)
+        if not options.quiet and not asked.sparse and not encoded:
+            _hint(module, progress)
         try:
             compiled = compile_network(module, chip, asked, stages.note, log)
         finally:
             log.write()
         compilation, sparse = compiled.compilation, encoded[0] if encoded else compiled.sparse
-        layers: list[SparseLayer] = []
-        if sparse is not None and options.report is not None:
-            from .report.sparse_layers import sparse_layers
-
-            layers = sparse_layers(sparse.plans)
+        layers = _layers(options, sparse)
         stages.levels(lambda: _levels(compilation))
         stages.note("write")
         slower = sparse is not None and sparse.timed is not None and not sparse.taken
@@ -203,6 +179,46 @@ def _compile(options: argparse.Namespace) -> None:
             print(tried)
 
 
+def _hint(module: ModuleOp, progress: Progress) -> None:
+    """Mention `--sparse` if most weights of a network of operators are zero."""
+    from ..lowering.ir.below_operators import below_operators
+    from .tried_options import zeros_hint
+
+    if below_operators(module) is None and (hint := zeros_hint(module)):
+        progress.note(hint)
+
+
+def _layers(
+    options: argparse.Namespace, sparse: SparseNetwork[Compilation | ChipsCompilation] | None
+) -> list[SparseLayer]:
+    """The decisions about weights, for the report; empty without a report."""
+    if sparse is None or options.report is None:
+        return []
+    from .report.sparse_layers import sparse_layers
+
+    return sparse_layers(sparse.plans)
+
+
+def _check(options: argparse.Namespace) -> Chip | None:
+    """The chip of `--chip`. Raises InputError for options that are missing or cannot be combined."""
+    from ..chips import load_chip
+
+    if options.output is None:
+        raise InputError("give the executable to write: -o OUT.mlx")
+    named = None if options.chip is None else load_chip(options.chip)
+    if named is None and options.model.suffix.lower() != ".mlir":
+        raise InputError("give the chip to compile for: --chip NAME, or --chip FILE.toml")
+    files = [options.model] if options.chip is None else [options.model, Path(options.chip)]
+    check_folders(options.output, options.report, options.log, inputs=files)
+    if options.chips is not None:
+        from ..lowering.driver.compile_chips import check_chips
+
+        check_chips(options.chips)
+    if options.calibrate and not options.sparse:
+        raise InputError("--calibrate measures activations for --sparse: give both")
+    return named
+
+
 def _try(
     options: argparse.Namespace,
     module: ModuleOp,
@@ -211,7 +227,7 @@ def _try(
     compiled: CompiledNetwork,
     stages: Stages,
 ) -> str:
-    """What came out with other options; `module` is the network as it was before it was compiled."""
+    """Results with other options; `module` is the network before compilation."""
     from .read_module import read_module
     from .tried_options import emulated_cycles, larger_batch, tried_text, try_options
 
@@ -234,7 +250,7 @@ def _print_dense_weights(sparse: SparseNetwork[Any]) -> None:
 
 
 def _levels(compilation: Compilation | ChipsCompilation) -> list[tuple[str, ModuleOp]]:
-    """The levels between, down to instructions."""
+    """The module at the levels in between, down to instructions."""
     from ..lowering.driver.compile_module import Compilation
 
     if isinstance(compilation, Compilation):
@@ -284,7 +300,7 @@ def _write(
     layers: Sequence[SparseLayer],
     encoded: bool,
 ) -> None:
-    """The executable, and the report: of several chips, a page each."""
+    """Write the executable, and the report: for several chips, a page each."""
     from ..emulator.executable.chip_pipeline_file import write_any
     from ..lowering.driver.compile_module import Compilation
 
@@ -309,7 +325,7 @@ def _summary(name: str, compilation: Compilation | ChipsCompilation) -> str:
 
 
 def _pipeline(text: str, plugins: Sequence[str]) -> PassPipeline | None:
-    """The passes of `-p`; None where there are none, so that nothing is imported for them."""
+    """The passes of `-p`; None if there are none, which avoids imports."""
     if not text.strip():
         if plugins:
             raise InputError("--load-pass-plugin makes passes known: name those that are to run, with -p")

@@ -1,4 +1,4 @@
-"""Values are defined where their users can see them, and before: what xDSL's parser and verifier leave out."""
+"""Check that definitions dominate uses, which xDSL's parser and verifier do not do."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ..dialects.locations import located
 from ..support.errors import InputError
 
 DIALECTS = ("dataflow", "sparse", "manycore", "memory", "func")
-"""Dialects whose operations run in the order of the text (others have regions that are graphs)."""
+"""Dialects whose operations run in the order of the text (others have graph regions)."""
 
 
 def check_definition_order(module: ModuleOp) -> None:
     """
-    Raises InputError where an operation uses a value of a region that it is not in, or one that itself or a later
+    Raises InputError if an operation uses a value of a region that does not enclose it, or one that itself or a later
     operation of the same block defines.
     """
     position = {op: number for number, op in enumerate(module.walk())}
@@ -35,13 +35,13 @@ def check_definition_order(module: ModuleOp) -> None:
             if not in_order or not isinstance(owner, Operation):
                 continue
             if operand.type.name == "memory.token" and op.name.startswith("memory.") and op.name != "memory.wait":
-                continue  # Its verifier tells a cycle of control edges from a wrong order.
+                continue  # Its verifier distinguishes a cycle of control edges from a wrong order.
             if position[owner] >= position[user]:
                 raise located(InputError(f"{what} is used before {owner.name} defines it"), op)
 
 
 def _block_of(value: SSAValue) -> Block | None:
-    """The block in which a value is visible; None for what the parser has put for a value and never replaced."""
+    """The block in which a value is visible; None for a placeholder of the parser that was never replaced."""
     try:
         owner = value.owner
     except ValueError:

@@ -1,4 +1,6 @@
-"""What `meshloom-compile --sparse` says about weights that shrank, and about those that were not encoded, and why."""
+"""
+Messages of `meshloom-compile --sparse` about weights that lost channels, and weights that stay dense, with the reason.
+"""
 
 from __future__ import annotations
 

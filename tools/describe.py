@@ -1,4 +1,4 @@
-"""Tensors in a few words, for people."""
+"""Short descriptions of tensors."""
 
 from __future__ import annotations
 

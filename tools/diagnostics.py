@@ -1,4 +1,4 @@
-"""Errors as users see them: the place, one line that says what is wrong, and the line of the text with a caret."""
+"""Diagnostics: the location, a message of one line, and the line of the text with a caret."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ class Place:
 
 
 def describe(error: BaseException) -> str | None:
-    """One line for an error in the user's IR, without its place; None when the exception is a defect of the program."""
+    """
+    One line for an error in the user's IR, without its location; None if the exception is a defect of the program.
+    """
     match error:
         case ParseError():
             return shortened(one_line(error.msg), 500)
@@ -40,7 +42,7 @@ def one_line(text: str) -> str:
 
 
 def report(message: str, error: BaseException | None = None) -> str:
-    """What to print for an error: `PLACE: error: MESSAGE`, and the line of the text below where there is one."""
+    """The diagnostic of an error: `LOCATION: error: MESSAGE`, and below it the line of the text if there is one."""
     location = None if error is None else location_of(error)
     if location is None:
         return f"error: {message}"
@@ -48,13 +50,13 @@ def report(message: str, error: BaseException | None = None) -> str:
 
 
 def in_file(name: str, error: BaseException) -> str:
-    """An error of xDSL as one line which names the file, unless its place does."""
+    """An error of xDSL as one line that names the file, unless its location does."""
     message = describe(error) or one_line(str(error))
     return message if _in_text(error) is not None else f"{name}: {message}"
 
 
 def location_of(error: BaseException) -> Place | None:
-    """Where an error, or what it was raised from, arose; None where that is not known."""
+    """The location of an error, or of its cause; None if it is not known."""
     if (text := _in_text(error)) is not None:
         name, line, column = text
         shown = "".join(char if char.isprintable() else "?" for char in name)  # a text may name any file
@@ -64,13 +66,13 @@ def location_of(error: BaseException) -> Place | None:
 
 
 def line_of(error: BaseException) -> int | None:
-    """The line of the text at which an error arose, from 1; None where it arose at no line."""
+    """The line of the text of an error, from 1; None if it has none."""
     text = _in_text(error)
     return None if text is None else text[1]
 
 
 def verify(module: ModuleOp) -> None:
-    """Verify a module. Raises xDSL's VerifyException, noted to have arisen at the first operation that is wrong."""
+    """Verify a module. Raises xDSL's VerifyException, with the first invalid operation as location."""
     try:
         module.verify()
     except VerifyException as error:
@@ -83,7 +85,7 @@ def verify(module: ModuleOp) -> None:
 
 
 def _in_text(error: BaseException) -> tuple[str, int, int] | None:
-    """File, line and column of an error, where it arose in a text."""
+    """File, line and column of an error in a text."""
     inner: BaseException | None = error
     while inner is not None:
         if isinstance(inner, ParseError):
@@ -96,7 +98,7 @@ def _in_text(error: BaseException) -> tuple[str, int, int] | None:
 
 
 def _line_of(location: Attribute) -> FileLineColLoc | None:
-    """The first place in a text that a location names."""
+    """The first position in a text that a location names."""
     match location:
         case FileLineColLoc():
             return location
@@ -112,7 +114,7 @@ def _line_of(location: Attribute) -> FileLineColLoc | None:
 
 
 def _innermost(location: LocationAttr) -> Attribute:
-    """Of what was made for several operations, the first one's location."""
+    """Of a fused location, the first one."""
     return _innermost(_parts(location)[0]) if isinstance(location, FusedLoc) else location
 
 

@@ -44,7 +44,10 @@ class EmulateTarget(Target):
         check_numbers(self.seed, self.precision)
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        """Compile, run with all checks, print. Raises InputError without a chip, else as compiler and emulator do."""
+        """
+        Compile, run with all checks, print. Raises InputError without a chip, and the exceptions of compiler and
+        emulator.
+        """
         from ..analysis.execution.interpret import make_inputs, result_types
         from ..dialects.coreasm.interpreter import lines_named
         from ..emulator.executable.encoded_interface import HostInterface
@@ -55,7 +58,7 @@ class EmulateTarget(Target):
         types = result_types(module)
         arrays = make_inputs(module, self.seed, self.inputs)
         found = self._executable(module)
-        # By position: where the network gives no names, the executable numbers its tensors in its own way.
+        # By position: the executable numbers unnamed tensors differently.
         interface = HostInterface.of(found)
         given = dict(zip((info.name for info in interface.inputs), arrays.values(), strict=True))
         inputs = list(interface.in_memory(given).values())

@@ -57,7 +57,7 @@ def _read(path: Path, tensor: EncodedTensor) -> Encoded:
     index, values = members["index"], members["values"]
     if index.dtype != np.uint8 or index.ndim != 1:
         raise InputError(f"{path}: 'index' is {index.dtype}{list(index.shape)}, expected a row of uint8")
-    return Encoded(tensor.format, tensor.strings, index, values)
+    return Encoded(tensor.format, tensor.fibers, index, values)
 
 
 def write_encoded(folder: Path, outputs: Mapping[str, Array], encoded: Mapping[str, Encoded]) -> list[Path]:

@@ -1,4 +1,6 @@
-"""What `--sparse` puts between the passes of `-p`, before the first one that makes tasks or subgraphs of operators."""
+"""
+The passes that `--sparse` inserts into those of `-p`, before the first one that makes tasks or subgraphs of operators.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EncodeAsCompiled(ModulePass):
-    """Pass `sparse-encode-if-faster` with the options of a compilation as objects, which keeps what was decided."""
+    """Pass `sparse-encode-if-faster` with the options of a compilation as objects; keeps its decisions."""
 
     name: ClassVar[str] = SparseEncodeIfFasterPass.name
 

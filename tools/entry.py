@@ -1,7 +1,6 @@
 """
-Where the installed commands start: from here on an interrupt is one line, whatever is still to be loaded.
-
-A command's own module is imported after that, for it takes a while.
+Entry points of the installed commands. The handler of interrupts is installed before a command's module is imported,
+which takes a while.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-Errors that a text expects, as MLIR's tests write them: comments at the line where the error arises.
+Expected errors in a text, in MLIR's syntax: comments at the line of the error.
 
     // expected-error@+1 {{the words, or a part of them}}
     %y = dataflow.add %x, %z : ...
@@ -19,7 +19,7 @@ _ANNOTATION = re.compile(r"//.*?expected-error(?:@(?P<where>[+-]\d+|above|below|
 
 @dataclass(frozen=True)
 class ExpectedError:
-    """Words that one error has to have at a line of the file (numbers from 1); None: at no line."""
+    """Text of an expected error at a line of the file (from 1); None: an error without a line."""
 
     line: int | None
     text: str
@@ -51,7 +51,7 @@ def read_expected(text: str, lines_before: int = 0) -> Iterator[ExpectedError]:
 
 def mismatches(name: str, expected: Sequence[ExpectedError], found: Sequence[FoundError]) -> Iterator[str]:
     """
-    Sentences about the file `name`: what was expected and did not arise, what arose and was not expected. Each error is
+    Messages about the file `name`: expected errors that did not occur, and unexpected ones that did. Each error is
     matched once.
     """
 

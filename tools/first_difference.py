@@ -1,9 +1,10 @@
 """
-Where a network differs from ONNX Runtime: first each operator by itself, then the network as the chip computes it.
+Search for the first difference from ONNX Runtime: first each operator by itself, then the network as the chip computes
+it.
 
 Each operator is fed with ONNX Runtime's own operands, and its results are compared with ONNX Runtime's: all operators
 of a network at once, as a network whose every tensor is an input as well. The interpreter computes this in seconds.
-What is right there and wrong on the chip is looked for with a few tensors at a time as outputs of the network.
+If all are right, the chip's error is searched for with a few tensors at a time as outputs of the network.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ _QUANTISING = ("QuantizeLinear", "DynamicQuantizeLinear", "QGemm", "DynamicQuant
 
 
 def is_quantising(node: NodeProto) -> bool:
-    """Whether a node rounds real numbers to the steps of an integer type."""
+    """Whether a node quantises: rounds real numbers to the steps of an integer type."""
     return node.op_type in _QUANTISING or node.op_type.startswith("QLinear")
 
 
 def within_a_step(node: NodeProto, found: Comparison, value: Array) -> bool:
-    """Whether a result is right: equal, or at most one step off where the operator quantises."""
+    """Whether a result is right: equal, or within one step if the operator quantises."""
     steps = is_quantising(node) and value.dtype.kind in "iu" and value.dtype.itemsize <= STEP_BYTES
     return found.equal or (steps and found.difference <= 1)
 
@@ -66,7 +67,7 @@ class NetworkSearch:
                 module = import_onnx(model, values={name: self.values[name] for name in self.values})
                 break
             except ValuesNeededError as error:
-                # Shapes that are computed with floats: the import knows them where they are not cut off.
+                # Shapes that are computed with floats: known at import unless their computation is cut.
                 if not cut & set(error.inputs):
                     raise
                 cut -= set(error.inputs)
@@ -184,7 +185,7 @@ def _reads(node: NodeProto) -> Iterator[str]:
 
 
 def _is_data(value: Array) -> bool:
-    """Not what shapes are computed with."""
+    """Without the tensors from which shapes are computed."""
     return value.dtype.kind == "f" or (value.dtype.kind in "iu" and value.dtype.itemsize <= 4)
 
 
@@ -198,7 +199,7 @@ def _all_values(
     bare.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in names)
     values = Oracle(bare.SerializeToString()).run(inputs)
     arrays = {name: np.asarray(value) for name, value in values.items()}
-    # Sequences and strings are no tensors of ours.
+    # Sequences and strings are not compared.
     return {name: value for name, value in arrays.items() if value.dtype.kind in "fiub"}
 
 

@@ -1,4 +1,4 @@
-"""xDSL's parser, made to refuse what it would take all memory or endless time for."""
+"""xDSL's parser with limits on memory and time."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ..dialects import value_names as value_names
 from ..support.limits import size_problem
 
 MAX_ELEMENTS = 1 << 30
-"""Elements of any value in textual IR: more than the memories of chips hold, so that a short text claims no more."""
+"""Most elements of a value in textual IR: more than the memories of chips hold."""
 MAX_DENSE_ELEMENTS = 1 << 26
-"""Elements of a `dense<...>`: the parser holds a splat element by element. Larger constants are `dataflow.weight`."""
+"""Most elements of a `dense<...>`, because the parser expands splats. Larger constants are `dataflow.weight`."""
 
 
 def guard_string_lexer() -> None:
@@ -45,7 +45,7 @@ class GuardedParser(Parser):
         return shape, element
 
     def parse_dense_int_or_fp_elements_attr(self, type: Any) -> DenseIntOrFPElementsAttr:
-        """As xDSL's; `type` is None where the text goes on with it."""
+        """As xDSL's; `type` is None if it follows in the text."""
         if type is not None:
             self._check_size(type)
         return super().parse_dense_int_or_fp_elements_attr(type)

@@ -1,4 +1,4 @@
-"""How `--help` is laid out: prose wrapped, names and options whole, long commands continued as a shell has it."""
+"""Layout of `--help`: wrapped prose, unbroken names and options, long commands continued with backslashes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a network is run on, checked before it runs."""
+"""Checks of a network's inputs before a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def network_inputs(interface: HostInterface, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """
-    A network's inputs, checked: arrays of the right type and shape, or for encoded ones what is encoded already, too.
+    A network's inputs, checked: arrays of the right type and shape, or encoded tensors for encoded inputs.
     Raises InputError naming the input and what is expected.
     """
     return checked_inputs(interface.inputs, inputs, interface.encoded)

@@ -1,4 +1,4 @@
-"""The options of `meshloom-run` that look inside a run: tensors of the network, results of tasks, memory."""
+"""Options of `meshloom-run` for inspection: intermediate tensors, results of tasks, memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..emulator.executable.executable import Executable
 
 _ONLY_BREAK = ("output", "stats", "trace", "report", "explain", "what_if", "check", "save_tensors", "validate_tensors")
-"""Options for runs to the end."""
+"""Options that need a complete run."""
 
 
 def add_inside_options(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +55,7 @@ def add_inside_options(parser: argparse.ArgumentParser) -> None:
 
 
 def check_inside_options(options: argparse.Namespace) -> None:
-    """Raises InputError for options that do not go together."""
+    """Raises InputError for options that cannot be combined."""
     if options.tensor and options.save_tensors is None:
         raise InputError("--tensor names what --save-tensors DIR writes: give both")
     if options.check_tensors and (options.check is None or options.check.suffix.lower() == ".mlir"):

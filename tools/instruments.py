@@ -1,4 +1,4 @@
-"""What can be watched while passes run: dumps of the IR, times, statistics."""
+"""Instrumentation of pass pipelines: dumps of the IR, times, statistics."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class Instrument:
         """A pass begins."""
 
     def after(self, one: ModulePass, module: ModuleOp) -> None:
-        """A pass is over, and the module is valid."""
+        """A pass has ended, and the module is valid."""
 
     def failed(self, one: ModulePass, module: ModuleOp) -> None:
         """A pass raised an error, or left a module that is not valid."""
 
     def finish(self) -> None:
-        """All passes are over, or one failed."""
+        """All passes have ended, or one failed."""

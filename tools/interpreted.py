@@ -1,4 +1,4 @@
-"""A module in the interpreter: what an executable's outputs are compared with where there is no ONNX model."""
+"""The interpreter as reference for an executable's outputs if there is no ONNX model."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def add_dump_options(parser: argparse._ArgumentGroup) -> None:  # pyright: ignor
         help="print the IR after passes that changed it; with --print-ir-after: of the passes named there",
     )
     parser.add_argument(
-        *_spellings("print-ir-after-failure"), action="store_true", help="print the IR that a failed pass left"
+        *_spellings("print-ir-after-failure"), action="store_true", help="print the IR after a pass that failed"
     )
 
 
@@ -47,7 +47,7 @@ def _spellings(name: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class DumpOptions:
-    """Which dumps are asked for. A collection of names; None: of all passes."""
+    """The requested dumps. Collections of pass names; None: all passes."""
 
     before: Collection[str] | None = ()
     after: Collection[str] | None = ()
@@ -59,7 +59,7 @@ class DumpOptions:
 
 
 def read_dump_options(options: argparse.Namespace, known: Mapping[str, object]) -> DumpOptions:
-    """What the options of `add_dump_options` ask for. Raises InputError for a pass that is not among the `known`."""
+    """The dumps that the options of `add_dump_options` request. Raises InputError for a pass that is not `known`."""
     before, after = (
         _names(f"--print-ir-{when}", given, known)
         for when, given in (("before", options.print_ir_before), ("after", options.print_ir_after))

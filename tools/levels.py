@@ -1,6 +1,6 @@
 """
-Which modules can be compiled further: those of `dataflow`, `sparse` and `manycore`, or anything between, with the
-operations of `memory` that save device memory. Whole modules of `coreasm` are assembled, and need no such check.
+Check that compilation can continue from a module: with operations of `dataflow`, `sparse` and `manycore`, mixed or not,
+and those of `memory` that save device memory. Modules of `coreasm` are assembled without this check.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from ..dialects.memory.stash import is_memory_op
 from ..support.errors import InputError
 
 COMPILED = ("builtin", "func", "dataflow", "sparse", "manycore")
-"""Dialects from whose operations compilation goes on; so it does from operations of plug-ins that can be tiled."""
+"""Dialects that can be compiled, besides operations of plug-ins with the tiling interface."""
 BEYOND = ("memory", "coreasm")
-"""Levels that compilation makes itself, from the plan of the one before."""
+"""Levels that compilation cannot start from."""
 
 
 def check_level(module: ModuleOp) -> None:
-    """Raises InputError naming the first operation from which compilation cannot go on, and the last level it can."""
+    """Raises InputError naming the first operation that cannot be compiled, and the lowest level that can."""
     for op in module.walk():
         if (level := _level_of(op)) not in COMPILED and not isinstance(op, TilingInterface) and not _saves_memory(op):
             what = f"is at level '{level}'" if level in BEYOND else f"belongs to dialect '{level}'"

@@ -21,7 +21,7 @@ EXAMPLES = """
 """
 MAX_SPIKE_BYTES = 1 << 16
 METHODS = ("default", "literal", "row-major", "random", "greedy", "hilbert", "anneal")
-"""For the help: plug-ins may add others."""
+"""For the help text; plug-ins may add others."""
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -46,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     where.add_argument("--chip", metavar="NAME|FILE.toml", help="cores of a chip")
     where.add_argument("--mesh", metavar="WxH", help="or a plain mesh, such as 16x16")
     where.add_argument("--array", metavar="AxD", help="as many chips across and down, side by side")
-    where.add_argument("--link-cost", type=int, default=4, metavar="N", help="hops of a way from chip to chip (4)")
+    where.add_argument("--link-cost", type=int, default=4, metavar="N", help="hops of a link between chips (4)")
     where.add_argument("--unusable", metavar="LIST", help="cores that hold nothing, such as 3,17-19")
     where.add_argument("--rectangle", metavar="X,Y,WxH", help="use only these cores")
     limit = parser.add_argument_group("limits of a core")
@@ -64,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     how.add_argument("--seed", type=int, default=0, metavar="N", help="(0)")
     how.add_argument("--work", type=Path, metavar="DIR", help="keep intermediate steps in DIR")
-    how.add_argument("--resume", action="store_true", help="go on with the steps kept in DIR")
+    how.add_argument("--resume", action="store_true", help="resume from the steps kept in DIR")
     step = parser.add_argument_group("one step in the emulator")
     step.add_argument(
         "--emulate",

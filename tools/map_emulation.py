@@ -1,4 +1,4 @@
-"""`meshloom-map --emulate`: one step of a mapped network as a program, and what it takes in the emulator."""
+"""`meshloom-map --emulate`: one step of a mapped network as a program, and its cycles in the emulator."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class EmulatedStep:
         }
 
     def busiest_links(self) -> list[dict[str, Any]]:
-        """Those that carry most: router, way out of it, bytes, and the share of the cycles in which they are in use."""
+        """The busiest links: router, direction, bytes, and share of the cycles in which they are in use."""
         chip, loads = self.executable.chip, self.timing.link_bytes.ravel()
         order = np.argsort(-loads, kind="stable")[:BUSIEST]
         return [

@@ -28,10 +28,10 @@ from .progress import Progress
 
 @dataclass(frozen=True)
 class Result:
-    """A mapping with everything that is told about it."""
+    """A mapping with its costs and statistics."""
 
     topology: Topology
-    """As it was read."""
+    """As read from the file."""
     mesh: Mesh
     mapping: Mapping
     costs: Costs
@@ -41,10 +41,10 @@ class Result:
     method: str
     stats: dict[str, Any]
     step: EmulatedStep | None = None
-    """One step in the emulator, where that was asked for."""
+    """One step in the emulator, if requested."""
 
     def summary(self, name: str) -> str:
-        """A few lines for people."""
+        """A summary for the terminal."""
         costs = self.costs
         delivered = "" if costs.delivered_traffic is None else f"delivered traffic {costs.delivered_traffic:,}, "
         links = f"edges one by one {costs.max_link_load:,}"
@@ -136,7 +136,7 @@ def run_mapping(options: argparse.Namespace, progress: Progress) -> Result:
 
 
 def peak_rss_mb() -> float:
-    """The most memory that this process has had, in MB (2^20 bytes)."""
+    """Peak memory of this process, in MB (2^20 bytes)."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return round(peak / (1 << 20 if sys.platform == "darwin" else 1 << 10), 1)
 

@@ -17,7 +17,7 @@ from .map_network import Result
 
 
 def write_results(options: argparse.Namespace, result: Result) -> None:
-    """Write the mapping and whatever else was asked for: all files, or none."""
+    """Write the mapping and the other requested files: all of them, or none."""
     with all_or_none():
         _write(options, result)
 

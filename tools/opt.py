@@ -71,7 +71,7 @@ EXAMPLES = """
   meshloom-opt net.mlir -t interpret
 """
 UPSTREAM_PASSES = ("canonicalize", "cse", "dce", "symbol-dce", "reconcile-unrealized-casts")
-"""Passes of xDSL that the help names; all others work as well."""
+"""Passes of xDSL that the help lists; all others are available, too."""
 
 
 class _Held(StringIO):
@@ -82,7 +82,7 @@ class _Held(StringIO):
 
 
 class MeshloomOpt(xDSLOptMain):
-    """The driver. `stage` names what runs now: "" while reading, else the pass."""
+    """The driver. `stage` is the running pass, or "" while reading."""
 
     version_format = f"meshloom {version('meshloom')} (xdsl {{xdsl_version}})"
     stage: str
@@ -90,13 +90,13 @@ class MeshloomOpt(xDSLOptMain):
     checker: SemanticsChecker | None = None
     instruments: list[Instrument]
     expected: list[ExpectedError]
-    """The errors that annotations of the text now worked on expect."""
+    """The errors that annotations of the current text expect."""
     annotated: bool = False
-    """Some part of the input expects errors: all others may have none."""
+    """Whether some part of the input expects errors; the other parts must have none."""
     lines_before: int = 0
-    """Lines of the input before the part that is worked on (`--split-input-file`)."""
+    """Lines of the input before the current part (`--split-input-file`)."""
     names_locations: bool = False
-    """The input says itself where operations come from: a network whose nodes have names, or text with locations."""
+    """Whether the input has locations of its own: a network with named nodes, or text with locations."""
 
     def __init__(self, args: Sequence[str] | None = None) -> None:
         self.stage, self.expected = "", []
@@ -126,7 +126,7 @@ class MeshloomOpt(xDSLOptMain):
         self.available_passes = all_passes()
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
-        """xDSL's options with a help that names what belongs to this project, and our own."""
+        """xDSL's options with the project's own help and options."""
         arg_parser.prog = "meshloom-opt"
         setattr(arg_parser, "error", partial(complain_of_usage, arg_parser))  # the parser is made by xDSL
         arg_parser.formatter_class = HelpFormatter
@@ -141,18 +141,18 @@ class MeshloomOpt(xDSLOptMain):
         add_arguments(arg_parser)
 
     def register_all_frontends(self) -> None:
-        """Textual IR with places in all errors, and ONNX."""
+        """Parsers of textual IR, with locations in all errors, and of ONNX."""
         super().register_all_frontends()
         self.available_frontends["mlir"] = self.parse_text
         self.available_frontends["onnx"] = self.import_onnx
 
     def parse_chunk(self, chunk: IO[bytes], file_extension: str, start_offset: int = 0) -> ModuleOp | None:
-        """As xDSL's; it keeps in mind where the part begins."""
+        """As xDSL's; it records where each part begins."""
         self.lines_before, self.stage = start_offset, ""
         return super().parse_chunk(chunk, file_extension, start_offset)
 
     def parse_text(self, io: IO[bytes]) -> ModuleOp:
-        """Parse textual IR. Whatever goes wrong becomes an error at the parser's position."""
+        """Parse textual IR. Any exception becomes an error at the parser's position."""
         for option in ("shape", "value", "parameters"):
             if getattr(self.args, option):
                 raise InputError(NOT_FOR_TEXT.format(f"--{option}"))
@@ -185,7 +185,7 @@ class MeshloomOpt(xDSLOptMain):
         except RecursionError as error:
             raise ParseError(Span(parser.pos, parser.pos, Input(text, name)), "nested too deeply") from error
         except Exception as error:
-            # An attribute's verifier, or a defect of the parser: it knows no place, but the parser does.
+            # An exception without a location, from an attribute's verifier or a defect: use the parser's position.
             message = one_line(str(error)) or type(error).__name__
             raise ParseError(Span(parser.pos, parser.pos, Input(text, name)), message) from error
         self.names_locations = parser.names_locations
@@ -231,7 +231,7 @@ class MeshloomOpt(xDSLOptMain):
             self.between_passes(one, prog, passes[number + 1] if number + 1 < len(passes) else None)
 
     def _apply(self, one: ModulePass, module: ModuleOp) -> None:
-        """Apply a pass and verify what it made, watched by the instruments."""
+        """Apply a pass and verify the module, with instruments around."""
         for instrument in self.instruments:
             instrument.before(one, module)
         try:
@@ -284,7 +284,7 @@ class MeshloomOpt(xDSLOptMain):
             print(self.checker.report(), file=sys.stderr)
 
     def _asked_lists(self) -> list[str]:
-        """What `--list-passes`, `--help-pass`, `--list-dialects` and `--export-irdl` print."""
+        """The output of `--list-passes`, `--help-pass`, `--list-dialects` and `--export-irdl`."""
         lines: list[str] = []
         if self.args.list_passes:
             lines += list_passes(MESHLOOM.all_passes, self.available_passes)

@@ -1,4 +1,4 @@
-"""The options of `meshloom-opt` beside those that it has from xDSL."""
+"""The options of `meshloom-opt` in addition to those of xDSL."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="import an ONNX model for training: its weights become inputs marked dataflow.parameter",
     )
     lists = parser.add_argument_group("what there is")
-    lists.add_argument("--list-passes", action="store_true", help="print all passes with their options and leave")
-    lists.add_argument("--help-pass", metavar="PASS", help="print what a pass does and takes, and leave")
-    lists.add_argument("--list-dialects", action="store_true", help="print all dialects and leave")
+    lists.add_argument("--list-passes", action="store_true", help="print all passes with their options and exit")
+    lists.add_argument("--help-pass", metavar="PASS", help="print the description and options of a pass, and exit")
+    lists.add_argument("--list-dialects", action="store_true", help="print all dialects and exit")
     lists.add_argument(
-        "--export-irdl", action="store_true", help="print the dialects as IRDL, for `mlir-opt --irdl-file`, and leave"
+        "--export-irdl", action="store_true", help="print the dialects as IRDL, for `mlir-opt --irdl-file`, and exit"
     )
     watch = parser.add_argument_group("what passes do")
     add_dump_options(watch)

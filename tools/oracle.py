@@ -1,4 +1,4 @@
-"""ONNX Runtime without optimisations: what an executable's outputs are compared with. An optional dependency."""
+"""ONNX Runtime without optimisations as reference for an executable's outputs. An optional dependency."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RELATIVE, ABSOLUTE = 1e-4, 1e-6
 
 @dataclass(frozen=True)
 class Comparison:
-    """How far one output is from what is expected."""
+    """The difference of one output from the expected one."""
 
     name: str
     difference: float
@@ -56,7 +56,7 @@ class Oracle:
             from .cli import check_is_file
 
             check_is_file(Path(model))
-            read_model(model)  # ONNX Runtime opens what the model names, be it a pipe
+            read_model(model)  # ONNX Runtime opens any file that the model names, even a pipe
         source = model if isinstance(model, bytes) else str(model)
         try:
             self.session: Any = ort.InferenceSession(source, options, providers=["CPUExecutionProvider"])
@@ -88,7 +88,7 @@ _NOT_FOR_USERS = re.compile(
     r"\[ONNXRuntimeError\] : \d+ : \w+ : |Load model from .*? failed: ?"
     r"|\S+\.(?:h|cc|cpp):\d+ [^()]*\([^()]*\)(?: const)?(?: \[with [^]]*\])? "
 )
-"""What ONNX Runtime says besides: numbers of errors, the file once more, the place in its sources and the signature."""
+"""Parts of ONNX Runtime's messages to remove: error numbers, the file name, source locations and signatures."""
 
 
 def _line(error: Exception) -> str:

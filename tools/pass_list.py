@@ -1,4 +1,4 @@
-"""What passes and dialects there are: `--list-passes`, `--help-pass NAME`, `--list-dialects` of `meshloom-opt`."""
+"""Lists of passes and dialects: `--list-passes`, `--help-pass NAME`, `--list-dialects` of `meshloom-opt`."""
 
 from __future__ import annotations
 
@@ -56,9 +56,8 @@ def _wrapped(first: str, text: str) -> list[str]:
 
 def help_pass(name: str, known: Passes) -> str:
     """
-    What a pass does, its options with types and defaults, and what it keeps of the program's results.
-
-    Raises InputError where there is no such pass.
+    Description of a pass, its options with types and defaults, and its semantic effect. Raises InputError for an
+    unknown pass.
     """
     if name not in known:
         close = get_close_matches(name, known, n=1)
@@ -74,7 +73,7 @@ def help_pass(name: str, known: Passes) -> str:
 
 
 def effect(one: type[ModulePass]) -> str:
-    """What becomes of the results of a program, in words."""
+    """A semantic effect in words."""
     declared = inspect.getattr_static(one, "semantic_effect", EXACT)
     if not isinstance(declared, SemanticEffect):
         return "depends on the options"
@@ -109,7 +108,7 @@ def option(field: dataclasses.Field[object]) -> str:
 
 
 def summary(one: object) -> str:
-    """The first sentence of what a pass or a package says of itself, without its full stop."""
+    """The first sentence of a docstring, without its full stop."""
     paragraph = description(one).split("\n\n")[0]
     sentence = re.split(r"(?<=[a-z0-9`)\]])[.:](?:\s|$)", " ".join(paragraph.split()), maxsplit=1)[0]
     return sentence.rstrip(".:")

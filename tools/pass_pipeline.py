@@ -26,7 +26,7 @@ Passes = Mapping[str, Callable[[], type[ModulePass]]]
 """Pass name -> what imports its class."""
 
 RENAMED = {"dataflow-split-frames": "dataflow-split-batch"}
-"""Names of passes before, which are taken until the next release."""
+"""Old names of passes, accepted until the next release."""
 
 
 def read_passes(text: str, available: Passes) -> PassPipeline:
@@ -55,13 +55,13 @@ def read_passes(text: str, available: Passes) -> PassPipeline:
 
 
 def without_picture(message: str) -> str:
-    """The last line of a message that shows the place by carets above it."""
+    """The last line of a message that shows the position by carets."""
     lines = [line.strip() for line in message.splitlines() if line.strip(" ^")]
     return lines[-1] if lines else message
 
 
 def without_types(message: str) -> str:
-    """A message about an option with a wrong value, or that does not exist, as users write them."""
+    """A message about an unknown option or a wrong value, in the spelling of the command line."""
     if found := re.fullmatch(r"Incompatible types: given \('(.*)',\), expected typing.Literal\[(.*)\]", message):
         return f"'{found[1]}' is none of {found[2]}"
     if found := re.fullmatch(r"Incompatible types: given \('?(.*?)'?,\), expected <class '(bool|int|float)'>", message):
@@ -81,10 +81,9 @@ def apply_passes(
     before_tasks: Sequence[ModulePass] = (),
 ) -> None:
     """
-    Apply a pipeline to a module, verified after each pass; `begin` is told the name of each as it begins.
-
-    `before_tasks` are put before the first pass that makes tasks or subgraphs of whole operators, and not used where
-    there is none. Such a pass is found by applying it: it begins twice, the second time after them.
+    Apply a pipeline to a module, verified after each pass; `begin` is called with the name of each. `before_tasks` are
+    inserted before the first pass that makes tasks or subgraphs of whole operators, and not used if there is none. Such
+    a pass is found by applying it: it begins twice, the second time after them.
 
     Raises MeshloomError naming the pass that failed or left an invalid module, see `reproduced`; a reproducer goes
     beside `output`.

@@ -1,4 +1,4 @@
-"""Passes of the user's own: files of Python that `--load-pass-plugin` names."""
+"""User-defined passes in Python files that `--load-pass-plugin` names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`--pass-statistics`: what each pass did to the module, in numbers of operations."""
+"""`--pass-statistics`: numbers of operations that each pass added and removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`--time-passes`: where the time of a run of `meshloom-opt` goes, as a tree."""
+"""`--time-passes`: the time of a run of `meshloom-opt` by phase, as a tree."""
 
 from __future__ import annotations
 

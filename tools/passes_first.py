@@ -1,4 +1,4 @@
-"""What `meshloom-compile` does before it compiles: the passes of `-p`, with those that `--sparse` puts between them."""
+"""Passes that `meshloom-compile` runs before compilation: those of `-p`, with those that `--sparse` inserts."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def apply_given(
     log: LogLines,
 ) -> list[SparseNetwork[Compilation | ChipsCompilation]]:
     """
-    Apply the passes of `-p`. What was decided about weights, if `--sparse` encoded them among these passes; `asked` is
-    what the whole network is compiled with for this. The `log` is written where that fails.
+    Apply the passes of `-p`. Returns the decisions about weights if `--sparse` encoded them between these passes;
+    `asked` are the options with which the whole network is compiled for that. The `log` is written if that fails.
 
     Raises MeshloomError as `apply_passes` does.
     """

@@ -72,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     names = ", ".join(methods)
     parser.add_argument("--method", metavar="NAME", choices=methods, default="default", help=f"{names} (%(default)s)")
     parser.add_argument("--preset", choices=PRESETS, default="normal", help="how long to search (default: %(default)s)")
-    parser.add_argument("--seed", type=_seed, default=0, help="for methods that draw lots (default: %(default)s)")
+    parser.add_argument("--seed", type=_seed, default=0, help="for randomised methods (default: %(default)s)")
     parser.add_argument("--stop-at", type=_positive, metavar="NS", help="take the first order that takes at most NS")
     parser.add_argument("--chip", metavar="NAME|FILE.toml", help=f"for MODEL.onnx (default: {CHIP})")
     parser.add_argument(
@@ -82,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--order", type=Path, metavar="OUT.json", help="write the order, with starts and ends")
     parser.add_argument("--gantt", type=Path, metavar="OUT.svg", help="draw the units before and after")
     parser.add_argument("--stats", type=Path, metavar="OUT.json", help="write the figures")
-    parser.add_argument("--report", type=Path, metavar="OUT.html", help="write all of it as a page")
+    parser.add_argument("--report", type=Path, metavar="OUT.html", help="write a report as a page")
     parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     add_budget_options(parser)
     return parser
@@ -220,7 +220,7 @@ def _numbered(count: int) -> Any:
 
 
 def _order(plan: OrderPlan) -> list[dict[str, Any]]:
-    """Operations in the order found; ids as in the file, those of loads follow."""
+    """Operations in the order found; ids as in the file, followed by those of loads."""
     graph, run = plan.graph, plan.timeline
     return [
         {

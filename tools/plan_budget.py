@@ -6,6 +6,7 @@ import argparse
 import json
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,19 +29,19 @@ if TYPE_CHECKING:
 KINDS = ("swap", "compress", "recompute")
 METHODS = ("default", "spec", "slack", "size")
 QUICK = 20_000_000
-"""Work of the search for fixed places where nobody asks for them; about a nanosecond each."""
+"""Work of the search for fixed offsets if `--offsets` is not given; about a nanosecond each."""
 MOST_PLACED = 20_000
-"""Buffers, for that search."""
+"""Most buffers for that search."""
 ROWS = 40
 """Actions on the terminal; `--actions` writes all."""
 
 
 def add_budget_options(parser: argparse.ArgumentParser) -> None:
-    """The options of this mode, but for those that it shares."""
+    """Add the options of this mode only."""
     group = parser.add_argument_group(
         "saving memory",
-        "The operations run one at a time in the order of the file; tensors that nobody uses for a while leave, and "
-        "are back in time. Weights and inputs are not counted.",
+        "The operations run one at a time in the order of the file; idle tensors are offloaded, and "
+        "restored in time. Weights and inputs are not counted.",
     )
     group.add_argument(
         "--budget", type=_budget, metavar="M", help="up to 1: a share of the peak in program order; above: bytes"
@@ -142,15 +143,11 @@ def check_options(options: argparse.Namespace) -> None:
 
 
 def run_budget(options: argparse.Namespace, graph: CostGraph, progress: Progress) -> str:
-    """Plan and write the files; returns what is to be printed."""
-    from ..analysis.offload.actions import actions
-    from ..analysis.offload.effort import Preset
+    """Plan and write the files. Returns the output."""
     from ..analysis.offload.evaluate import Evaluator
     from ..analysis.offload.kinds import allowed_kinds
     from ..analysis.offload.model import Model
-    from ..analysis.offload.placed import plan_placed
     from ..analysis.offload.problem import offload_problem
-    from ..analysis.offload.residency import residency
     from ..analysis.offload.warm_up import warm_up
 
     check_options(options)
@@ -178,31 +175,15 @@ def run_budget(options: argparse.Namespace, graph: CostGraph, progress: Progress
     saved: SavedMemory | None = None
     if options.budget is not None:
         progress("plan")
-        budget = problem.budget_bytes(options.budget)
-        if options.offsets is None:
-            plan = _one(evaluator, budget, kinds, options)
-            held = residency(evaluator, plan)
-        else:
-            placed = plan_placed(evaluator, budget, kinds, Preset(options.preset), options.seed)
-            plan, held = placed.plan, placed.residency
-            figures["offsets_peak_bytes"] = placed.allocation.peak
-            write_atomically(options.offsets, json.dumps(_places(graph, placed), indent=1) + "\n")
-        seconds = time.process_time() - began
-        if options.offsets is None:
-            figures["offsets_peak_bytes"] = held.offsets(budget, QUICK).peak if len(held.size) <= MOST_PLACED else None
-        done = list(actions(problem, plan, budget))
-        figures |= _figures(evaluator, plan, held, budget, kinds) | {"actions": _counts(done)}
-        figures["plan_s"] = round(seconds, 6)
-        words = [_summary(figures), *_warning(figures), *_table(graph, done)]
-        charts.append(_profile(problem, held, budget, graph.name))
+        found = _plan(options, graph, evaluator, kinds, began)
+        figures |= found.figures
+        words = [_summary(figures), *_warning(figures), *_table(graph, found.actions)]
+        charts.append(_profile(problem, found.held, found.budget, graph.name))
         if options.report is not None:
-            from .report.plan_reasons import reasons
-            from .report.plan_sections import SavedMemory
-
             progress("find reasons")
-            saved = SavedMemory(plan, held, budget, done, reasons(evaluator, plan, budget, done, kinds))
+            saved = found.with_reasons(evaluator, kinds)
         if options.actions is not None:
-            write_atomically(options.actions, json.dumps([_row(graph, one) for one in done], indent=1) + "\n")
+            write_atomically(options.actions, json.dumps([_row(graph, one) for one in found.actions], indent=1) + "\n")
     if options.budgets is not None:
         progress("plan for each budget")
         began = time.process_time()
@@ -212,6 +193,61 @@ def run_budget(options: argparse.Namespace, graph: CostGraph, progress: Progress
         words += _curve_table(curve)
         charts += _curve_chart(curve, graph.name)
     progress("write")
+    _write(options, charts, figures, evaluator, saved)
+    return "\n".join(words)
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """A plan for one budget, in bytes."""
+
+    plan: OffloadPlan
+    held: Residency
+    budget: int
+    actions: list[Action]
+    figures: dict[str, Any]
+
+    def with_reasons(self, evaluator: Evaluator, kinds: tuple[Kind, ...]) -> SavedMemory:
+        """The plan for the report."""
+        from .report.plan_reasons import reasons
+        from .report.plan_sections import SavedMemory
+
+        why = reasons(evaluator, self.plan, self.budget, self.actions, kinds)
+        return SavedMemory(self.plan, self.held, self.budget, self.actions, why)
+
+
+def _plan(
+    options: argparse.Namespace, graph: CostGraph, evaluator: Evaluator, kinds: tuple[Kind, ...], began: float
+) -> _Planned:
+    """The plan for the budget, timed from `began`; with `--offsets`, also the file of fixed offsets."""
+    from ..analysis.offload.actions import actions
+    from ..analysis.offload.effort import Preset
+    from ..analysis.offload.placed import plan_placed
+    from ..analysis.offload.residency import residency
+
+    problem = evaluator.problem
+    budget = problem.budget_bytes(options.budget)
+    if options.offsets is None:
+        plan = _one(evaluator, budget, kinds, options)
+        held = residency(evaluator, plan)
+        seconds = time.process_time() - began
+        peak = held.offsets(budget, QUICK).peak if len(held.size) <= MOST_PLACED else None
+    else:
+        placed = plan_placed(evaluator, budget, kinds, Preset(options.preset), options.seed)
+        plan, held, peak = placed.plan, placed.residency, placed.allocation.peak
+        write_atomically(options.offsets, json.dumps(_places(graph, placed), indent=1) + "\n")
+        seconds = time.process_time() - began
+    done = list(actions(problem, plan, budget))
+    figures = {"offsets_peak_bytes": peak} | _figures(evaluator, plan, held, budget, kinds)
+    figures |= {"actions": _counts(done), "plan_s": round(seconds, 6)}
+    return _Planned(plan, held, budget, done, figures)
+
+
+def _write(
+    options: argparse.Namespace, charts: list[Chart], figures: dict[str, Any], evaluator: Evaluator,
+    saved: SavedMemory | None,
+) -> None:  # fmt: skip
+    """Write the plot, the report and the figures, as far as they were requested."""
     if options.plot is not None and charts:
         from ..analysis.offload.chart import png, svg
 
@@ -223,7 +259,6 @@ def run_budget(options: argparse.Namespace, graph: CostGraph, progress: Progress
         write_atomically(options.report, plan_report(PlanFacts(evaluator, figures, saved)))
     if options.stats is not None:
         write_atomically(options.stats, json.dumps(figures, indent=1) + "\n")
-    return "\n".join(words)
 
 
 def _one(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], options: argparse.Namespace) -> OffloadPlan:
@@ -270,12 +305,12 @@ def _curve(evaluator: Evaluator, kinds: tuple[Kind, ...], options: argparse.Name
 
 
 def _over_budget(name: str, over: int) -> str:
-    """What a tensor leaves for; within the budget it may still make room for copies."""
+    """Why a tensor is offloaded; within the budget it may still free memory for copies."""
     return f"{name} {over / 1e6:.1f} MB over" if over else "within the budget"
 
 
 def _over(time_ns: int, compute_ns: int) -> float:
-    """By which share the time is longer than computing alone."""
+    """Relative increase of the time over computing alone."""
     return round(time_ns / compute_ns - 1, 6) if compute_ns else 0.0
 
 
@@ -298,7 +333,7 @@ def _figures(
 
 
 def _places(graph: CostGraph, placed: PlacedPlan) -> list[dict[str, Any]]:
-    """Buffers by their start; what comes back is another buffer."""
+    """Buffers by their start; a restored tensor is another buffer."""
     held = placed.residency
     rows = zip(held.tensor, held.size, placed.allocation.offsets, held.start, held.end, strict=True)
     return [
@@ -321,7 +356,7 @@ def _counts(done: Iterable[Action]) -> dict[str, int]:
 
 
 def _row(graph: CostGraph, one: Action) -> dict[str, Any]:
-    """An action for other programs; ids as in the file."""
+    """An action in machine-readable form; ids as in the file."""
 
     def op(number: int) -> dict[str, Any]:
         return {"id": graph.op_ids[number], "name": graph.op_names[number]}
@@ -347,7 +382,7 @@ def _row(graph: CostGraph, one: Action) -> dict[str, Any]:
 
 
 def _table(graph: CostGraph, done: list[Action]) -> list[str]:
-    """What, when and why, for people."""
+    """A table of the actions, with times and reasons."""
     if not done:
         return ["nothing needs to be saved"]
     names = [f"{name} {number}" for name, number in zip(graph.op_names, graph.op_ids, strict=True)]
@@ -386,7 +421,7 @@ def _summary(figures: dict[str, Any]) -> str:
 
 
 def _warning(figures: dict[str, Any]) -> list[str]:
-    """The budget counts live bytes: what lies between buffers at fixed places comes on top."""
+    """The budget counts live bytes: gaps between buffers at fixed offsets come on top."""
     placed = figures["offsets_peak_bytes"]
     if placed is None or placed <= figures["budget_bytes"]:
         return []

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def run_least_peak(options: argparse.Namespace, graph: CostGraph, progress: Progress) -> str:
-    """Search and write the files; returns what is to be printed."""
+    """Search and write the files. Returns the output."""
     from ..analysis.offload.least_peak import least_peak
     from ..analysis.offload.problem import offload_problem
 

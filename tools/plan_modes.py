@@ -1,4 +1,4 @@
-"""What `meshloom-plan` plans, one at a time, and which options each of them knows."""
+"""The modes of `meshloom-plan`, and the options of each."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _MODES = {
         ("kinds", "link", "compress_rate", "f8", "th_tts", "th_size", "most", "actions", "offsets", "plot"), (BUDGET,)
     ),
 }
-"""Options that not all modes have."""
+"""Options that some modes do not have."""
 
 
 def check_modes(mode: str, given: Iterable[str]) -> None:
-    """Raises InputError for the first of the options `given` that the mode does not have: it would change nothing."""
+    """Raises InputError for the first of the options `given` that has no effect in the mode."""
     for name in sorted(given):
         if mode not in _MODES.get(name, (mode,)):
             modes = " and ".join(_MODES[name])

@@ -20,7 +20,7 @@ TEXTS = (
 
 
 def search_options(options: argparse.Namespace) -> SearchOptions:
-    """The options of the search as texts, unchecked."""
+    """The options of the search as text, unchecked."""
     from ..lowering.driver.search_options import SearchOptions
 
     return SearchOptions(**{name: getattr(options, name) for name in TEXTS}, calibrate=tuple(options.calibrate))
@@ -32,7 +32,7 @@ def pipeline_text(options: argparse.Namespace, given: PassPipeline | None, on_no
 
     With `--sparse`, weights are encoded before tasks are made: to find where, the model is read (`on_note` is told what
     the import assumes) and the given passes are applied to it, up to the first that makes some. Raises InputError for
-    what makes no sense, MeshloomError for a pass that fails.
+    invalid options, MeshloomError for a pass that fails.
     """
     from ..lowering.pipelines import compiler_passes, encode_pass
     from ..lowering.simplify import simplifying_passes

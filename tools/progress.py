@@ -1,4 +1,4 @@
-"""What a long command is doing, as one line on a terminal that disappears when it is done."""
+"""Progress of a long command: a line on the terminal that is erased at the end."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Progress:
             self.stream.flush()
 
     def note(self, text: str) -> None:
-        """A line `note: ...` that stays, unless `quiet`: something that the user may want otherwise."""
+        """A line `note: ...` that is not erased, unless `quiet`, about an assumption that the user can change."""
         if not self.quiet:
             self.stream.write(f"{ERASE if self.active else ''}note: {text}\n")
             self.stream.flush()

@@ -1,5 +1,5 @@
 """
-What a pass raised, as an error that names the pass, and a file from which the failure can be repeated.
+Errors that name the failed pass, and reproducers: files from which the failure can be repeated.
 
 The file is textual IR as MLIR writes it for its own crashes: the module before the pass, and after it, in a section
 `{-# external_resources: { mlir_reproducer: { pipeline: ... } } #-}`, the passes that were still to run.
@@ -35,7 +35,7 @@ SECTION = re.compile(
 
 
 class PassFailure(MeshloomError):
-    """A pass raised what no user's input should make it raise, or left an invalid module."""
+    """A pass raised an unexpected exception, or left an invalid module."""
 
 
 def reproducer_text(module: ModuleOp, passes: Sequence[ModulePass], reason: str) -> str:
@@ -75,9 +75,9 @@ def reproduced(
     """
     Around the first of `passes` (those still to run) and the verifier after it: errors name the pass.
 
-    A refusal (MeshloomError) stays what it is. All else becomes a PassFailure, and the module as it is now goes to a
-    reproducer in the folder of the file `output`, or in the temporary folder where there is no such file.
-    `diagnostics`: xDSL's own errors are not touched, somebody waits for them.
+    A MeshloomError is not changed. Any other exception becomes a PassFailure, and the present module is written to a
+    reproducer in the folder of the file `output`, or in the temporary folder if there is no such file. `diagnostics`:
+    xDSL's own errors are not changed, because the caller compares them.
     """
     name, before = passes[0].name, module.clone()
     try:
@@ -106,7 +106,7 @@ def _words(error: Exception) -> str:
 
 
 def _write(module: ModuleOp, passes: Sequence[ModulePass], reason: str, name: str, output: Path | None) -> str:
-    """Write the reproducer; says where it is, or why there is none."""
+    """Write the reproducer. Returns a sentence with its path, or the reason why there is none."""
     folders = [Path(tempfile.gettempdir())]
     if output is not None and (output.is_file() or not output.exists()):
         folders.insert(0, output.parent)
@@ -122,7 +122,7 @@ def _write(module: ModuleOp, passes: Sequence[ModulePass], reason: str, name: st
                 _keep_weights(module, path)
                 file.write(reproducer_text(module, passes, reason))
             return f"reproducer: {path}"
-        except Exception as error:  # The failure itself is what the user has to hear of.
+        except Exception as error:  # The pass's failure matters more than that of writing the reproducer.
             Path(path).unlink(missing_ok=True)
             problem = one_line(str(error)) or type(error).__name__
     return f"no reproducer could be written: {problem}"

@@ -1,4 +1,4 @@
-"""`meshloom-run`: run an executable in the emulator, check and report what it did."""
+"""`meshloom-run`: run an executable in the emulator, check the results, report the run."""
 
 from __future__ import annotations
 
@@ -68,9 +68,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="write when each instruction ran: .npz arrays, else JSON for Perfetto",
     )
-    parser.add_argument("--report", type=Path, metavar="OUT.html", help="write what the units did and when as a page")
+    parser.add_argument("--report", type=Path, metavar="OUT.html", help="write a report with timelines as a page")
     parser.add_argument(
-        "--explain", action="store_true", help="print what the cycles consist of, and the operations that cost too much"
+        "--explain",
+        action="store_true",
+        help="print the critical path, and the operations with the most cycles above their bound",
     )
     parser.add_argument(
         "--what-if",
@@ -133,7 +135,7 @@ def _check_options(options: argparse.Namespace) -> None:
 
 
 def _load(options: argparse.Namespace) -> tuple[Executable | ChipPipeline, dict[str, Any]]:
-    """The executable and its inputs. Raises InputError for what cannot be used."""
+    """The executable and its inputs. Raises InputError for invalid files or values."""
     from ..emulator.executable.chip_pipeline_file import read_any
     from ..emulator.executable.encoded_interface import HostInterface
     from .encoded_files import read_inputs
@@ -161,7 +163,7 @@ def _compare(
     results: Results,
     options: argparse.Namespace,
 ) -> None:
-    """Compare outputs, and what is inside. Raises MeshloomError where an output is wrong."""
+    """Compare outputs and intermediate tensors. Raises MeshloomError if an output is wrong."""
     from .check import report
     from .run_results import recorded_tensors
 
@@ -192,7 +194,7 @@ def _say(options: argparse.Namespace, text: str) -> None:
 
 
 def _write(options: argparse.Namespace, results: Results) -> None:
-    """All files that were asked for, or none."""
+    """Write all requested files, or none."""
     from .encoded_files import write_encoded
     from .inside_options import chosen_tensors
     from .tensor_files import write_outputs

@@ -1,4 +1,4 @@
-"""What `meshloom-run` finds out about an executable, on one chip or on several: values, figures, traces and pages."""
+"""Results of `meshloom-run`, on one chip or several: values, figures, traces and reports."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 @dataclass
 class Results:
-    """What there is to write and to print."""
+    """Everything to write and to print."""
 
     outputs: dict[str, NDArray[Any]]
     stats: dict[str, Any]
     summary: str
     encoded: dict[str, Encoded] = field(default_factory=dict[str, "Encoded"])
-    """Outputs that the network gives encoded; in `outputs` they are dense."""
+    """Encoded outputs; in `outputs` they are dense."""
     files: dict[Path, bytes | str] = field(default_factory=dict[Path, "bytes | str"])
     """Traces and reports by the name of the file."""
     recorders: tuple[ResultRecorder, ...] = ()
-    """What was recorded of the results of tasks, by chip."""
+    """Recorded results of tasks, by chip."""
 
     @property
     def tensors(self) -> dict[str, NDArray[Any]]:
@@ -43,12 +43,12 @@ class Results:
 
 
 def records(options: argparse.Namespace) -> bool:
-    """Whether the options ask for what is inside the network."""
+    """Whether the options request intermediate tensors."""
     return options.save_tensors is not None or options.check_tensors or options.validate_tensors
 
 
 def recorders_of(chips: Sequence[Executable], options: argparse.Namespace) -> tuple[ResultRecorder, ...]:
-    """What records the results of tasks, for each chip; nothing where no option asks for it."""
+    """Recorders of the results of tasks, one for each chip; none if no option requests them."""
     if not records(options):
         return ()
     from ..emulator.functional.record_results import ResultRecorder
@@ -57,7 +57,7 @@ def recorders_of(chips: Sequence[Executable], options: argparse.Namespace) -> tu
 
 
 def recorded_tensors(target: Executable | ChipPipeline, inputs: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    """The tensors inside the network in a run, by name; none of executables that do not say where they are."""
+    """Intermediate tensors of a run, by name; none for executables without their locations."""
     from ..emulator.executable.encoded_interface import HostInterface
     from ..emulator.executable.executable import Executable
     from ..emulator.functional.engine import run_functional
@@ -177,7 +177,7 @@ def _explain(
     stats: dict[str, Any],
     chip: str = "",
 ) -> None:
-    """Add what limits the run of a chip to the summary and to its figures, where that is asked for."""
+    """Add the limits of a chip's run to the summary and the figures, if requested."""
     if options.explain:
         from ..emulator.reports.explain import explain
 
@@ -193,7 +193,7 @@ def _explain(
 
 
 def _timed(exe: Executable, options: argparse.Namespace, mapped: MappedWork | None) -> TimingResult:
-    """Time the run, traced where that is asked for; a report goes without a trace that would be too long."""
+    """Time the run, traced if requested; a report has no trace if that would be too long."""
     from ..emulator.timing.engine import run_timing
 
     traced = options.trace is not None or options.explain

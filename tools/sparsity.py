@@ -44,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     add("model", type=Path, help="the network: .onnx or .mlir")
     add("--shape", action="append", default=[], metavar="NAME=1x3x224x224", help="shape of an input with free sizes")
     add_value_option(parser)
-    add("--prune", type=float, metavar="DENSITY", help="as if that share of each tensor were left (see --method)")
+    add("--prune", type=float, metavar="DENSITY", help="prune to this share of each tensor first (see --method)")
     add(
         "--method", choices=("magnitude", "balanced"),
         help="what --prune keeps: the largest of a tensor (the default), or balanced, as many of each output neuron",
@@ -129,7 +129,7 @@ def table(plans: Sequence[PlannedWeight]) -> str:
     totals = [0, 0, 0.0, 0.0]
     for plan in plans:
         choice = plan.choice
-        shape = "x".join(map(str, plan.use.strings.shape))
+        shape = "x".join(map(str, plan.use.fibers.shape))
         rows.append([plan.use.name, shape, f"{choice.density:.3f}", str(choice.format or "dense")])
         rows[-1] += _amounts(choice.dense_bytes, choice.nbytes)
         totals[0] += choice.dense_bytes

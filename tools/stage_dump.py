@@ -13,21 +13,21 @@ from ..support.errors import InputError
 from ..support.files import write_atomically
 
 WEIGHTS = "weights.bin"
-"""File in the folder that holds what the texts need and no model's file has."""
+"""Side file in the folder for weights that are in no model file."""
 
 
 class StageDump:
     """
     Writes `NN-STAGE.mlir` for each stage that changed the module.
 
-    The texts carry locations: what each operation was made for. The compiler says when a stage begins; what is there
-    then, the stage before has made.
+    The texts carry locations: what each operation was made for. The compiler announces the beginning of each stage; the
+    module is then the result of the previous stage.
     """
 
-    def __init__(self, folder: Path, module: ModuleOp, first: str = "import") -> None:
+    def __init__(self, folder: Path, module: ModuleOp) -> None:
         self.folder = folder
         self.module = module
-        self.stage = first
+        self.stage = "import"
         self.number = 0
         self.text = self.written = ""
         self.weights = SideFile(folder / WEIGHTS)

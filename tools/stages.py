@@ -1,4 +1,4 @@
-"""The stages of a compilation as they pass by: shown, timed, and written to files if wanted."""
+"""Observer of a compilation's stages: shows, times and optionally dumps them."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ class Stages:
         self.note(stage)
 
     def note(self, stage: str) -> None:
-        """A stage within the compiler begins, which works on modules of its own."""
+        """A stage inside the compiler begins, which works on copies of the module."""
         self.show(stage)
         self.times.append((stage, perf_counter()))
 
     def levels(self, levels: Callable[[], list[tuple[str, ModuleOp]]]) -> None:
-        """The levels between of what has been compiled, for those who asked for them."""
+        """The levels between network and instructions, if they are to be dumped."""
         if self.dump is not None:
             self.note("write levels")
             for name, module in levels():
                 self.dump.write(name, module)
 
     def seconds(self) -> list[tuple[str, float]]:
-        """The stages that are over, in order, with the seconds that each took."""
+        """The completed stages, in order, with the seconds of each."""
         pairs = zip(self.times, self.times[1:], strict=False)
         return [(name, after - before) for (name, before), (_, after) in pairs]

@@ -39,7 +39,7 @@ def add_subgraph_options(parser: argparse.ArgumentParser) -> None:
         "--effort",
         choices=("fast", "default", "high"),
         default="default",
-        help="how much is tried: fast compares estimates and emulates nothing, high tries more orders and placements",
+        help="effort of the search: fast emulates nothing and compares estimates, high tries more variants",
     )
     group.add_argument(
         "--order",
@@ -71,7 +71,7 @@ def add_subgraph_options(parser: argparse.ArgumentParser) -> None:
 
 
 def read_subgraph_options(options: argparse.Namespace) -> SubgraphOptions:
-    """The driver's options. Raises InputError for what makes no sense."""
+    """The driver's options. Raises InputError for invalid values."""
     from ..lowering.cache.compile_cache import default_folder
     from ..lowering.options.effort import find_effort, with_order, with_placement
     from ..lowering.options.subgraph_options import SubgraphOptions, default_jobs, parse_subgraphs
@@ -93,7 +93,7 @@ class LogLines:
         self._failed = False
 
     def __call__(self, line: str) -> None:
-        """One more line."""
+        """Add a line."""
         self.lines.append(line)
         self._failed = self._failed or "does not" in line
         if self._failed and not self.quiet:
@@ -101,7 +101,7 @@ class LogLines:
             print(f"{erase}{line}", file=sys.stderr)
 
     def write(self) -> None:
-        """Write the file, if there is to be one. Raises MeshloomError."""
+        """Write the file if one was requested. Raises MeshloomError."""
         if self.file is not None:
             write_atomically(self.file, "".join(line + "\n" for line in self.lines))
 

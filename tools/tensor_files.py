@@ -41,7 +41,7 @@ def random_inputs(tensors: Sequence[TensorInfo], seed: int) -> dict[str, Array]:
 
 
 def write_outputs(folder: Path, outputs: Mapping[str, Array]) -> list[Path]:
-    """Write each output to `folder/NAME.npy`, each file whole or not at all; the paths, in order."""
+    """Write each output to `folder/NAME.npy`, never an incomplete file. Returns the paths in order."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""xDSL's parser, with the place in the text as location of every operation whose text names none."""
+"""xDSL's parser, with the position in the text as location of every operation without a written one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class LocatingParser(GuardedParser):
         self._line_starts = [0, *(found.end() for found in re.finditer("\n", text))]
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
-        """The module; one that the text leaves out is at its begin."""
+        """The module; an implicit one is located at the beginning of the text."""
         module = super().parse_module(allow_implicit_module)
         if module.location is UNKNOWN_LOC:
             module.location = self._location(0)
@@ -52,7 +52,7 @@ class LocatingParser(GuardedParser):
             found = _SPACE.match(self._text, equals + 1)
             start = equals + 1 if found is None else found.end()
         location = self._location(start)
-        # xDSL shares one object for locations that are not written; `loc(unknown)` makes another.
+        # xDSL shares one object for missing locations; `loc(unknown)` makes another.
         if op.location is UNKNOWN_LOC:
             op.location = location
         else:

@@ -71,7 +71,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def describe(topology: Topology) -> dict[str, int | float]:
-    """What `info` prints; bytes per neighbour count both ends of an edge."""
+    """The output of `info`; bytes per neighbour count both ends of an edge."""
     import numpy as np
 
     from ..mapping.topology.gaps import compress

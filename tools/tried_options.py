@@ -1,4 +1,4 @@
-"""`meshloom-compile --try`: compile with other options, too, and say which cycles came out; and the hint on zeros."""
+"""`meshloom-compile --try`: cycles with other options; and the hint about weights with zeros."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
     from ..chips import Chip
     from ..lowering.driver.compile_network import CompiledNetwork, CompileOptions
 
-FRAMES = 8
-"""Frames in the batch that is tried."""
+BATCH_FACTOR = 8
+"""Factor of the batch size that is tried."""
 
 
 @dataclass(frozen=True)
 class Tried:
-    """An option, and what the network takes with it."""
+    """An option, and the network's cycles with it."""
 
     option: str
     cycles: int | None
-    """Of a whole run, for all its frames; None where it does not compile."""
-    frames: int = 1
+    """Cycles of a run of the whole batch; None if it does not compile."""
+    factor: int = 1
     what: str = ""
-    """What the compiler did with the option, or why it does not compile."""
+    """The effect of the option, or why it does not compile."""
 
 
 def share_of_zeros(module: ModuleOp) -> float:
-    """Which share of the constant weights of all matrix products and convolutions is zero; 0 where there are none."""
+    """The share of zeros in the constant weights of all matrix products and convolutions; 0 if there are no weights."""
     import numpy as np
 
     from ..transforms.shared.contraction_weights import numeric_values, weight_uses
@@ -59,7 +59,7 @@ def try_options(
 ) -> list[Tried]:
     """
     Compile `module`, which is not changed, with each option that may help and was not asked for. `batch` gives the
-    network for `FRAMES` times as many frames.
+    network with a batch `BATCH_FACTOR` times as large.
     """
     from ..lowering.options.effort import find_effort
 
@@ -70,18 +70,18 @@ def try_options(
         high = replace(asked, subgraphs=replace(asked.subgraphs, effort=find_effort("high")))
         found.append(_tried("--effort high", module.clone, chip, high))
     if batch is not None:
-        found.append(_tried(f"a batch of {FRAMES} times as many frames", batch, chip, asked, FRAMES))
+        found.append(_tried(f"a batch {BATCH_FACTOR} times as large", batch, chip, asked, BATCH_FACTOR))
     return found
 
 
-def _tried(option: str, make: Callable[[], ModuleOp], chip: Chip, asked: CompileOptions, frames: int = 1) -> Tried:
+def _tried(option: str, make: Callable[[], ModuleOp], chip: Chip, asked: CompileOptions, factor: int = 1) -> Tried:
     from ..lowering.driver.compile_network import compile_network
 
     try:
         compiled = compile_network(make(), chip, asked)
     except MeshloomError as error:
-        return Tried(option, None, frames, str(error).splitlines()[0])
-    return Tried(option, emulated_cycles(compiled), frames, _encoded(compiled))
+        return Tried(option, None, factor, str(error).splitlines()[0])
+    return Tried(option, emulated_cycles(compiled), factor, _encoded(compiled))
 
 
 def emulated_cycles(compiled: CompiledNetwork) -> int:
@@ -104,16 +104,16 @@ def _encoded(compiled: CompiledNetwork) -> str:
 
 
 def tried_text(cycles: int, tried: list[Tried]) -> str:
-    """What was tried, what helps most first; `cycles` are those of the network as it was compiled."""
+    """The tried options, best first; `cycles` are those with the given options."""
     if not tried:
         return "--try: no other option may help this network"
     lines = [f"compiled with other options, too ({cycles:,} cycles with those given):"]
-    for one in sorted(tried, key=lambda one: float("inf") if one.cycles is None else one.cycles / one.frames):
+    for one in sorted(tried, key=lambda one: float("inf") if one.cycles is None else one.cycles / one.factor):
         if one.cycles is None:
             lines.append(f"  {one.option}: does not compile: {one.what}")
             continue
-        change = 100 * (one.cycles / one.frames / max(cycles, 1) - 1)
-        each = f", {one.cycles / one.frames:,.0f} for each" if one.frames > 1 else ""
+        change = 100 * (one.cycles / one.factor / max(cycles, 1) - 1)
+        each = f", {one.cycles / one.factor:,.0f} for each" if one.factor > 1 else ""
         what = f"; {one.what}" if one.what else ""
         lines.append(f"  {one.option}: {one.cycles:,} cycles{each} ({change:+.1f}%){what}")
     return "\n".join(lines)
@@ -121,8 +121,8 @@ def tried_text(cycles: int, tried: list[Tried]) -> str:
 
 def larger_batch(model: Path, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]] | None:
     """
-    The shapes of the inputs of an ONNX model with `FRAMES` times as many frames; None where not all inputs have a
-    number of frames (a first dimension) that the model leaves open.
+    The shapes of the inputs of an ONNX model with a batch `BATCH_FACTOR` times as large; None if the first dimension
+    of some input is not symbolic.
     """
     if model.suffix.lower() != ".onnx" or not shapes:
         return None
@@ -134,4 +134,4 @@ def larger_batch(model: Path, shapes: Mapping[str, tuple[int, ...]]) -> dict[str
         dims = value.type.tensor_type.shape.dim
         if value.name not in constants and (value.name not in shapes or not dims or dims[0].HasField("dim_value")):
             return None
-    return {name: (shape[0] * FRAMES, *shape[1:]) for name, shape in shapes.items() if shape}
+    return {name: (shape[0] * BATCH_FACTOR, *shape[1:]) for name, shape in shapes.items() if shape}

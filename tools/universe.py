@@ -1,5 +1,5 @@
 """
-Everything that Meshloom adds to xDSL, as the plug-in that `xdsl-opt`, `xdsl-gui` and `meshloom-opt` discover.
+The xDSL plug-in with all dialects, passes and targets, which `xdsl-opt`, `xdsl-gui` and `meshloom-opt` discover.
 
 All entries are lazy: a dialect, pass or target is imported when it is first used.
 """

@@ -42,8 +42,8 @@ def module_of(target: Executable | ChipPipeline, path: Path) -> ModuleOp:
 
 def check_results(module: ModuleOp, inputs: Mapping[str, Any], recorder: ResultRecorder) -> str:
     """
-    What there is to say of a run whose results are all right. Raises MeshloomError naming the tasks whose results are
-    not, with core and first byte.
+    A line about a run with correct results. Raises MeshloomError naming the tasks with wrong results, with core and
+    first byte.
     """
     from ..analysis.execution.compare_results import differing_results
 

@@ -1,4 +1,4 @@
-"""Verify a module that a user has given."""
+"""Verification of a module from the user."""
 
 from __future__ import annotations
 

@@ -56,13 +56,13 @@ class DataflowPrunePass(ModulePass):
 
     def mask(self, density: float, use: WeightUse) -> Mask | None:
         """Mask of the weights that are kept; None: all."""
-        if math.prod(use.strings.shape) < self.smallest:
+        if math.prod(use.fibers.shape) < self.smallest:
             return None
         values = numeric_values(use.source)
         if self.method == "magnitude":
             # Of equal ones the first stay: in the order of the tensor.
             return magnitude_pruning(values, density)
-        strings = use.strings.matrix(values)
+        fibers = use.fibers.matrix(values)
         if self.method == "balanced":
-            return use.strings.tensor(balanced_pruning(strings, density))
-        return use.strings.tensor(n_m_pruning(strings, self.n, self.m))
+            return use.fibers.tensor(balanced_pruning(fibers, density))
+        return use.fibers.tensor(n_m_pruning(fibers, self.n, self.m))

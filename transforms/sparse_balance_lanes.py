@@ -165,7 +165,7 @@ class _Producer:
     @staticmethod
     def of(use: WeightUse, chip: Chip, objective: Objective) -> _Producer:
         values, layer = stored_values(use.source), layer_of(use, objective=objective)
-        mask, choices = use.mask, all_choices(values, use.strings)[1:]
+        mask, choices = use.mask, all_choices(values, use.fibers)[1:]
         stored = mask.sum(axis=1)
         rows = max(1, use.rows // len(chip.usable_cores))
         each = (load_cycles(chip) + rows) / (chip.mpu_rows * layer.rate)

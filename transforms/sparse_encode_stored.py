@@ -133,15 +133,15 @@ def best_encoding(chip: Chip, op: MatmulOp | ConvOp, connected: Mask) -> LayerCo
         return None
     if op.is_depthwise if isinstance(op, ConvOp) else len(shape_of(weights)) != 2:
         return None
-    strings = fibers_of(op)
-    rows = math.prod(shape_of(op.result)) // max(1, strings.outputs)
-    layer = Layer(rows, strings.inputs, strings.outputs, element_bytes(f32), op.taps, groups=op.group_count)
-    dense, *choices = all_choices(connected.astype(np.float32), strings)
+    fibers = fibers_of(op)
+    rows = math.prod(shape_of(op.result)) // max(1, fibers.outputs)
+    layer = Layer(rows, fibers.inputs, fibers.outputs, element_bytes(f32), op.taps, groups=op.group_count)
+    dense, *choices = all_choices(connected.astype(np.float32), fibers)
     # Fillers would be zeros that have to be stored: distances that are long enough need none.
     choices = [one for one in choices if one.entries == np.count_nonzero(connected)]
     if not choices or connected.all():
         return None
-    mask = strings.matrix(connected)
+    mask = fibers.matrix(connected)
     best = min((best_panels(chip, layer, mask, one) for one in choices), key=lambda one: one.price)
     return best if is_faster(best, dense_cost(chip, layer, dense)) else None
 

@@ -67,13 +67,13 @@ class SparsePruneGroupsPass(ModulePass):
 
     def _mask(self, threshold: float, limit: int, use: WeightUse) -> Mask:
         """Mask of the weights that are kept."""
-        strings, size = use.strings, self.weight_group_size
+        fibers, size = use.fibers, self.weight_group_size
         if size is not None:
-            groups = fiber_groups(strings.count, strings.length, size)
+            groups = fiber_groups(fibers.count, fibers.length, size)
         else:
-            groups = contiguous_groups(strings.count * strings.length, self.weight_groups or 1)
-            groups = groups.reshape(strings.count, strings.length)
-        return strings.tensor(group_pruning(strings.matrix(numeric_values(use.source)), groups, threshold, limit))
+            groups = contiguous_groups(fibers.count * fibers.length, self.weight_groups or 1)
+            groups = groups.reshape(fibers.count, fibers.length)
+        return fibers.tensor(group_pruning(fibers.matrix(numeric_values(use.source)), groups, threshold, limit))
 
     def _check(self) -> None:
         if self.weight_groups is not None and self.weight_group_size is not None:

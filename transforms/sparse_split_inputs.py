@@ -72,13 +72,13 @@ class ProductInParts(RewritePattern):
             return
         self.found[use.name] = parts
         source, element = use.source, element_of(op.result)
-        matrix = in_parts(use.strings.matrix(stored_values(source)), parts)
-        neurons = ReshapeOp(op.lhs, (1, use.strings.inputs, 1))
+        matrix = in_parts(use.fibers.matrix(stored_values(source)), parts)
+        neurons = ReshapeOp(op.lhs, (1, use.fibers.inputs, 1))
         weights = source_of(matrix[:, :, None], element_of(source.result), f"{use.name}_parts")
         weights.results[0].name_hint = source.result.name_hint
         product = ConvOp(neurons.result, weights.results[0], groups=parts, result_element=element)
         product.result.name_hint = op.result.name_hint
-        apart = ReshapeOp(product.result, (parts, use.strings.outputs))
+        apart = ReshapeOp(product.result, (parts, use.fibers.outputs))
         total = ReduceOp(apart.result, "sum", [0])
         rewriter.replace(op, [neurons, weights, product, apart, total, ReshapeOp(total.result, shape_of(op.result))])
         erase_unread(source.result)
@@ -94,7 +94,7 @@ def may_split(use: WeightUse) -> bool:
 
 def _best_parts(use: WeightUse, chip: Chip, objective: Objective) -> int:
     mask, layer = use.mask, layer_of(use, objective=objective)
-    dense, *choices = all_choices(stored_values(use.source), use.strings)
+    dense, *choices = all_choices(stored_values(use.source), use.fibers)
     if mask.all() or not choices:
         return 1  # they stay dense
     best = best_split(chip, layer, mask, min(choices, key=lambda choice: choice.nbytes))

@@ -156,8 +156,8 @@ def _take(name: str, value: Any, type: Attribute) -> Any:
     if not isinstance(value, Encoded):
         array = check_input(name, value, type)
         return array.copy() if index is None else as_encoded(array, cast("TensorType[Attribute]", type))
-    strings = None if index is None else fibers_of(cast("TensorType[Attribute]", type), index)
-    if index is None or (value.format, value.strings) != (index.format, strings):
+    fibers = None if index is None else fibers_of(cast("TensorType[Attribute]", type), index)
+    if index is None or (value.format, value.fibers) != (index.format, fibers):
         raise InputError(f"input '{name}' is encoded with a {value.format} index: expected {type}")
     return value
 

@@ -9,13 +9,10 @@ keeps it low are the control edges.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from ..cost_graphs.graph import Ints
-
-Memory = Literal["device", "host"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +36,6 @@ class Buffer:
     maker: int
     users: tuple[int, ...]
     """Numbers of steps, the maker among them."""
-    memory: Memory = "device"
 
 
 @dataclass(frozen=True)
@@ -65,9 +61,9 @@ class Execution:
         """When all is done."""
         return int(self.end.max(initial=0))
 
-    def profile(self, memory: Memory = "device") -> tuple[Ints, Ints]:
+    def profile(self) -> tuple[Ints, Ints]:
         """(times, bytes from each of them on). What ends at a time makes room for what begins then."""
-        buffers = [buffer for buffer in self.program.buffers if buffer.memory == memory and buffer.nbytes]
+        buffers = [buffer for buffer in self.program.buffers if buffer.nbytes]
         begins = np.array([self.start[buffer.maker] for buffer in buffers], np.int64)
         ends = np.array([max(self.end[user] for user in buffer.users) for buffer in buffers], np.int64)
         size = np.array([buffer.nbytes for buffer in buffers], np.int64)
@@ -76,20 +72,6 @@ class Execution:
         np.add.at(change, moment, np.concatenate([size, -size]))
         return times, np.cumsum(change)
 
-    def peak(self, memory: Memory = "device") -> int:
+    def peak(self) -> int:
         """Most bytes at any time."""
-        return int(self.profile(memory)[1].max(initial=0))
-
-
-def execute(program: Program) -> Execution:
-    """Every step as early as it can, in one pass: a step follows all that it may have to wait for."""
-    start, end = np.zeros((2, len(program.steps)), np.int64)
-    free: dict[str, int] = {}
-    for number, step in enumerate(program.steps):
-        moments = [free.get(queue, 0) for queue in step.queues]
-        moments += [int(end[other]) for other in (*step.needs, *step.waits)]
-        start[number] = max(moments, default=0)
-        end[number] = start[number] + step.ns
-        for queue in step.queues:
-            free[queue] = int(end[number])
-    return Execution(program, start, end)
+        return int(self.profile()[1].max(initial=0))

@@ -85,12 +85,6 @@ def linked_order(problem: OrderProblem, parts: Sequence[Ints]) -> Ints | None:
     return made if makespan < INFEASIBLE else None
 
 
-def barrier_makespan(problem: OrderProblem, parts: Sequence[Ints]) -> int:
-    """The makespan if each segment waits until the one before is complete."""
-    alone = [problem.part(part) for part in parts]
-    return sum(makespan_of(one, best_alone(one)) for one in alone)
-
-
 def best_alone(problem: OrderProblem) -> Ints:
     """The best of the list schedules of one segment."""
     cost = UnitCost(problem)

@@ -1,4 +1,4 @@
-"""Topological orders: checking, enumerating, drawing, completing."""
+"""Topological orders: enumerating, drawing, completing."""
 
 from __future__ import annotations
 
@@ -11,16 +11,6 @@ from ...support.heap import heap_drop, heap_push
 from ...support.jit import jit
 from ..cost_graphs.graph import Flat, Ints
 from .problem import Arrays, OrderProblem
-
-
-def is_topological(problem: OrderProblem, order: Ints) -> bool:
-    """Whether `order` names every operation once, each after its predecessors."""
-    if not np.array_equal(np.sort(order), np.arange(problem.ops)):
-        return False
-    position = np.empty(problem.ops, np.int64)
-    position[order] = np.arange(problem.ops)
-    edges = problem.predecessors
-    return bool((position[edges.values] < position[edges.rows]).all())
 
 
 def topological_orders(problem: OrderProblem) -> Iterator[Ints]:

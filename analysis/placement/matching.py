@@ -30,7 +30,7 @@ def nearest_to(wanted: NDArray[np.int32], stacks: Stacks, mesh: Mesh) -> NDArray
     return placed
 
 
-def match(placed: NDArray[np.int32], stacks: Stacks, mesh: Mesh, sweeps: int = SWEEPS) -> NDArray[np.int32]:
+def match(placed: NDArray[np.int32], stacks: Stacks, mesh: Mesh) -> NDArray[np.int32]:
     """
     [stacks] cores with no more bytes x hops than `placed`: the stacks of one cluster after the other exchange places.
 
@@ -50,7 +50,7 @@ def match(placed: NDArray[np.int32], stacks: Stacks, mesh: Mesh, sweeps: int = S
     cluster_of = np.repeat(np.arange(stacks.clusters), np.diff(stacks.first))
     # A cluster is looked at again only if one that it is tied to has moved since.
     waiting = np.diff(start) > 0
-    for _ in range(sweeps):
+    for _ in range(SWEEPS):
         if not waiting.any():
             break
         for cluster in np.flatnonzero(waiting):

@@ -23,7 +23,7 @@ from ...dialects.coreasm import isa
 from ...dialects.dataflow.tiling import Box, OpCost, Unit
 from ..sparse.product_cycles import dense_weights_cycles, product_cycles
 from ..tasks.task_info import TaskInfo, value_bytes
-from .clock_kernels import CLOCKS, WORK, run_each, run_task
+from .clock_kernels import WORK, run_each
 from .reads import ReadSize
 
 PASS_THROUGH = 2
@@ -38,7 +38,6 @@ The price of a task includes this share of its DRAM and network time that overla
 cannot use them.
 """
 _UNITS = {unit.name: int(unit) for unit in isa.Unit}
-_NO_SPANS = np.empty((0, 3))
 Sizes = tuple[int, int, int, int]
 """(batch, M, K, N) of matrix products."""
 
@@ -242,23 +241,6 @@ def task_work(
     )  # fmt: skip
 
 
-class Clocks:
-    """
-    The times at which the units of a core, the network and DRAM become free, as tasks run one after another on them.
-    """
-
-    def __init__(self, chip: Chip) -> None:
-        self._clock, self._rates = np.zeros(CLOCKS), clock_rates(chip, HANDSHAKE, HANDSHAKE, MESSAGE)
-
-    def run(self, task: TaskWork, inputs: float, constants: float, free: float = 0.0) -> float:
-        """
-        Run a task whose values are complete at `inputs`, and whose first constants are in the cores at `constants`;
-        when its result is complete. Its values from DRAM are loaded from `free` on at the earliest.
-        """
-        works, crossing = task_arrays([task])
-        return run_task(self._clock, self._rates, works[0], crossing, inputs, constants, free, _NO_SPANS)[0]
-
-
 @lru_cache(64)
 def clock_rates(chip: Chip, before: float, after: float, message: float) -> NDArray[np.float64]:
     """
@@ -277,7 +259,7 @@ def task_arrays(works: Sequence[TaskWork]) -> tuple[NDArray[np.void], NDArray[np
 
 
 def run_alone(tasks: Sequence[TaskWork], chip: Chip) -> list[float]:
-    """The completion time of each task in isolation: as `Clocks.run` from 0 on, for all tasks in one call."""
+    """The completion time of each task in isolation, with operands and first constants complete at 0."""
     works, crossing = task_arrays(tasks)
     starts = np.array([0, *accumulate([len(task.crossing) for task in tasks])])
     return run_each(clock_rates(chip, HANDSHAKE, HANDSHAKE, MESSAGE), works, crossing, starts).tolist()

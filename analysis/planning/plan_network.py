@@ -208,6 +208,12 @@ def _plan_all(
     shapes = shapes_read(tasks)
     begun = _Begun(tasks, last_use)
     keeping = Keeping(find_sharing(tasks, list(map(memo.number, tasks))), chip)
+
+    def evict(values: set[SSAValue]) -> None:
+        """Let these values be in DRAM, and plan again from the first of them on."""
+        in_dram.update(values)
+        begun.go_back(values)
+
     while len(begun.plans) < len(tasks):
         info, resident, movable = tasks[len(begun.plans)], begun.resident, begun.movable
         kept = keeping.beside(begun.plans)
@@ -233,26 +239,23 @@ def _plan_all(
             )  # fmt: skip
             planned = partial(alone, available=available)
             plan = keeping.plan(begun.plans, sources, planned) or planned(sources)
+            # So many steps may be a sign that too much stays: is it faster with the largest values in DRAM?
             if isinstance(plan, TaskPlan) and plan.fitting_steps >= CROWDED_STEPS and movable:
-                # So many steps may be a sign that too much stays: is it faster with the largest values in DRAM?
                 victims = begun.in_the_way()
                 rest = {value: one for value, one in resident.items() if value not in victims}
-                moved = [source_of(value, rest) for value in info.operands]
                 more = available + sum(begun.bytes_of(victim) for victim in victims)
-                other = alone(moved, available=more)
+                other = alone([source_of(value, rest) for value in info.operands], available=more)
                 detour = sum(_detour(victim, chip) for victim in victims)
                 if isinstance(other, TaskPlan) and other.cycles + detour < plan.cycles:
-                    in_dram.update(victims)
-                    begun.go_back(victims)
+                    evict(victims)
                     continue
         if isinstance(plan, TaskPlan) and (apart := _rows_elsewhere(info, plan, resident)):
             # A step sees rows where they lie: what is to come from other cores comes from DRAM.
             if specified := next((value for value in apart if value not in movable), None):
                 raise _rows_misplaced(info, specified)
-            in_dram.update(apart)
             for value in apart:
                 grids.pop(begun.numbers[value], None)
-            begun.go_back(apart)
+            evict(apart)
         elif isinstance(plan, TaskPlan) and value is not info.result and _is_too_much(info, plan, available):
             in_dram.add(value)
         elif isinstance(plan, TaskPlan):
@@ -260,26 +263,28 @@ def _plan_all(
         elif kept and not is_specified(info):
             begun.go_back_to(keeping.give_up(kept))
         elif movable:
-            victims = begun.in_the_way()
-            in_dram.update(victims)
-            begun.go_back(victims)
-        elif is_specified(info):
-            error = ResourceError(
-                f"task '{info.name}' does not fit as it is tiled: it needs {plan.needed} bytes of SRAM on core "
-                f"{info.op.tiling.cores[-1]}{_largest_tile(info, plan)}, where {chip.sram_bytes - held} of "
-                f"{chip.sram_bytes} are free; cut it into more steps, or place results of tasks before it in dram",
-                "SRAM of a core", plan.needed, chip.sram_bytes - held,
-            )  # fmt: skip
-            raise located(error, info.op)
+            evict(begun.in_the_way())
         else:
-            error = ResourceError(
-                f"task '{info.name}' does not fit: its smallest tile needs {plan.needed} bytes of SRAM on core "
-                f"{chip.usable_cores[0]}{_largest_tile(info, plan)}, where {available} of {chip.sram_bytes} "
-                f"may be used; choose a chip with more SRAM per core",
-                "SRAM of a core", plan.needed, available,
-            )  # fmt: skip
-            raise located(error, info.op)
+            free = chip.sram_bytes - held if is_specified(info) else available
+            raise located(_does_not_fit(info, plan, chip, free), info.op)
     return NetworkPlan(tasks, with_loads(tasks, begun.plans), last_use, pricing=pricing)
+
+
+def _does_not_fit(info: TaskInfo, plan: Shortage, chip: Chip, free: int) -> ResourceError:
+    """The error of a task that fits neither as specified nor, where the compiler tiles it, in the smallest tiles."""
+    if is_specified(info):
+        message = (
+            f"task '{info.name}' does not fit as it is tiled: it needs {plan.needed} bytes of SRAM on core "
+            f"{info.op.tiling.cores[-1]}{_largest_tile(info, plan)}, where {free} of {chip.sram_bytes} are free; "
+            f"cut it into more steps, or place results of tasks before it in dram"
+        )
+    else:
+        message = (
+            f"task '{info.name}' does not fit: its smallest tile needs {plan.needed} bytes of SRAM on core "
+            f"{chip.usable_cores[0]}{_largest_tile(info, plan)}, where {free} of {chip.sram_bytes} may be used; "
+            f"choose a chip with more SRAM per core"
+        )
+    return ResourceError(message, "SRAM of a core", plan.needed, free)
 
 
 def _is_too_much(info: TaskInfo, plan: TaskPlan, available: int) -> bool:

@@ -45,18 +45,6 @@ def _fullest_first(work: Array, order: Ints, lanes: int) -> Ints:
     return np.array([held[position % lanes][position // lanes] for position in range(channels)], np.int64)
 
 
-def efficiency(work: Array, lanes: int, method: Method = "sort") -> float:
-    """
-    Useful lane cycles over all, for channels in this order: with `sort`, lanes wait for each other after each channel;
-    with `pair`, only at the end.
-    """
-    steps = -(-len(work) // lanes)
-    table = np.zeros((steps, lanes), np.int64)
-    table.reshape(-1)[: len(work)] = work
-    cycles = int(table.max(axis=1).sum()) if method == "sort" else int(table.sum(axis=0).max(initial=0))
-    return float(work.sum() / (cycles * lanes)) if cycles else 1.0
-
-
 def balance_panels(work: Array, width: int, lanes: int) -> Ints:
     """
     A permutation of channels for panels of `width` neighbours: in a panel, the channel at place p is worked on by lane

@@ -1,7 +1,7 @@
 """
 Cycles and bytes of a layer with dense or encoded weights on a chip: the model that chooses between them.
 
-A layer is `rows` vectors of neurons against `outputs` strings of `inputs` weights each. Its work is cut over the cores
+A layer is `rows` vectors of neurons against `outputs` fibers of `inputs` weights each. Its work is cut over the cores
 along rows and output neurons, in the way that takes least:
 
     compute  cycles of the busiest core's matrix (or, dense, vector) unit; see `product_cycles`
@@ -106,14 +106,14 @@ def layer_costs(
     chip: Chip,
     layer: Layer,
     weights: Array,
-    strings: Fibers,
+    fibers: Fibers,
     formats: Sequence[Format] | None = None,
     threshold: float = 0.0,
 ) -> list[LayerCost]:
     """The costs of a layer with dense weights (first) and with each format, in its best panels."""
-    mask = strings.matrix(counts(weights, threshold))
+    mask = fibers.matrix(counts(weights, threshold))
     found: list[LayerCost] = []
-    for choice in all_choices(weights, strings, formats, threshold):
+    for choice in all_choices(weights, fibers, formats, threshold):
         if choice.format is None:
             found.append(dense_cost(chip, layer, choice))
         else:
@@ -286,20 +286,18 @@ def _cost_in(chip: Chip, layer: Layer, mask: Mask, choice: Choice, panels: Panel
 
 
 def _stored(mask: Mask, format: Format) -> Ints:
-    """Stored weights of each string, in whole groups."""
+    """Stored weights of each fiber, in whole groups."""
     return group_mask(mask, format).sum(axis=1).astype(np.int64) * format.group
 
 
-def break_even(
-    chip: Chip, layer: Layer, format: Format, densities: Sequence[float], seed: int = 0
-) -> list[tuple[float, float]]:
+def break_even(chip: Chip, layer: Layer, format: Format, densities: Sequence[float]) -> list[tuple[float, float]]:
     """(density, cycles dense / cycles in the format) on random weights of these densities, lanes balanced."""
-    generator = np.random.default_rng(seed)
-    strings = Fibers((layer.outputs, layer.inputs))
+    generator = np.random.default_rng(0)
+    fibers = Fibers((layer.outputs, layer.inputs))
     curve: list[tuple[float, float]] = []
     for density in densities:
-        weights = (generator.random(strings.shape) < density).astype(f"i{layer.item_bytes}")
+        weights = (generator.random(fibers.shape) < density).astype(f"i{layer.item_bytes}")
         weights = weights[balance(weights.sum(axis=1), chip.mpu_cols, "pair")]
-        dense, indexed = layer_costs(chip, layer, weights, strings, (format,))
+        dense, indexed = layer_costs(chip, layer, weights, fibers, (format,))
         curve.append((density, dense.cycles / indexed.cycles))
     return curve

@@ -48,7 +48,7 @@ def _encoded_cycles(chip: Chip, work: EncodedWork, rate: int, nonzero: Nonzero) 
     times = work.rows if before else 1
     looked_at = times * work.looked_at / (chip.map_direct_bits if work.direct else chip.map_stride_codes)
     if nonzero.has_zeros:
-        uses = -(-work.strings // chip.mpu_cols) if before else 1
+        uses = -(-work.fibers // chip.mpu_cols) if before else 1
         looked_at = max(looked_at, uses * work.rows * work.inputs / chip.map_direct_bits)
     memory = max(work.weight_bytes, work.neuron_bytes) / chip.map_bytes_per_cycle
     least = max(1.0, math.ceil(looked_at), math.ceil(memory))

@@ -34,17 +34,17 @@ class Choice:
 
 
 def all_choices(
-    tensor: Array, strings: Fibers, formats: Sequence[Format] | None = None, threshold: float = 0.0
+    tensor: Array, fibers: Fibers, formats: Sequence[Format] | None = None, threshold: float = 0.0
 ) -> list[Choice]:
     """
     The costs of dense storage (first) and of each format, by default those that a mapping unit reads.
 
-    Formats whose groups are longer than a string are left out: they could only pad it.
+    Formats whose groups are longer than a fiber are left out: they could only pad it.
     """
-    mask = strings.matrix(counts(tensor, threshold))
+    mask = fibers.matrix(counts(tensor, threshold))
     density = float(np.mean(mask)) if mask.size else 0.0
     choices = [Choice(None, tensor.nbytes, tensor.nbytes, density, tensor.size)]
-    wanted = [one for one in (candidates() if formats is None else formats) if one.group <= max(1, strings.length)]
+    wanted = [one for one in (candidates() if formats is None else formats) if one.group <= max(1, fibers.length)]
     histograms = {group: gap_histogram(mask, group) for group in {format.group for format in wanted}}
     for format in wanted:
         gaps = histograms[format.group]
@@ -53,6 +53,6 @@ def all_choices(
     return choices
 
 
-def smallest(tensor: Array, strings: Fibers, formats: Sequence[Format] | None = None, threshold: float = 0.0) -> Choice:
+def smallest(tensor: Array, fibers: Fibers, formats: Sequence[Format] | None = None, threshold: float = 0.0) -> Choice:
     """The choice of fewest bytes; the first of equal ones, so never one that is not smaller than dense."""
-    return min(all_choices(tensor, strings, formats, threshold), key=lambda choice: choice.nbytes)
+    return min(all_choices(tensor, fibers, formats, threshold), key=lambda choice: choice.nbytes)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Protocol, TypeAlias
 
 Interval: TypeAlias = tuple[int, int]
@@ -56,13 +55,6 @@ class Trials:
             known = self._known[start, stop] = self.compiles(start, stop)
             self.log.append(((start, stop), known))
         return known
-
-
-def check_partition(intervals: list[Interval], count: int) -> None:
-    """Raises ValueError where intervals do not follow one another from 0 to `count`."""
-    bounds = [0, *(stop for _, stop in intervals)]
-    if bounds[-1] != count or list(pairwise(bounds)) != intervals or any(low >= high for low, high in intervals):
-        raise ValueError(f"{intervals} should be a partition of 0 to {count}")
 
 
 @dataclass(frozen=True)

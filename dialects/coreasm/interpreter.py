@@ -73,7 +73,7 @@ def to_storage(array: Array, info: TensorInfo) -> Array:
     return narrow_bf16(array) if info.dtype == TypeCode.BF16 else array
 
 
-def run_module(module: ModuleOp, inputs: Sequence[Array], check: bool = False) -> dict[str, Array]:
+def run_module(module: ModuleOp, inputs: Sequence[Array]) -> dict[str, Array]:
     """
     The outputs by name for inputs in their order. Raises InputError for a module that makes no executable, and
     MeshloomError for a program that does what the machine does not allow, naming its line where that is known.
@@ -82,7 +82,7 @@ def run_module(module: ModuleOp, inputs: Sequence[Array], check: bool = False) -
 
     exe = coreasm_to_executable(module)
     with lines_named(module):
-        outputs, _ = run_executable(exe, inputs, check)
+        outputs, _ = run_executable(exe, inputs)
     return {info.name: array for info, array in zip(exe.outputs, outputs, strict=True)}
 
 

@@ -26,7 +26,7 @@ _SOURCES = {
 """By what the mapping unit goes: w, encoded weights; x, encoded neurons; z, neurons whose zeros it finds itself."""
 
 _PRODUCT_DOC = (
-    "As `matmul`. An encoded A is a block of batch * m strings along k, an encoded B one of batch * n strings along k;"
+    "As `matmul`. An encoded A is a block of batch * m fibers along k, an encoded B one of batch * n fibers along k;"
     " `imm` counts the dims of dense operands only. Whether an element that is left out is multiplied by an infinite"
     f" one or NaN, which would give NaN, is not specified. {_EXPECTED_DOC}"
 )
@@ -58,14 +58,14 @@ MAP: tuple[Instruction, ...] = (
         ),
         "D = index and values of the elements of S with |S| > T", scalars=(_EXPECTED,), types=same(ALL_TYPES),
         function="encode",
-        doc="T is at least 0. S is read in row-major order, one string after the other. All bytes of D count as"
+        doc="T is at least 0. S is read in row-major order, one fiber after the other. All bytes of D count as"
         f" written; those behind the stored index and values have unspecified contents. {_EXPECTED_DOC}",
     ),
     Instruction(
         "decode", 0xD1, Unit.MAP, Family.DECODE, Cost.DECODE,
         (Operand(0, "D", writes=True, reads=False), Operand(1, "S", encoded=True)),
         "D = the stored elements of S, 0 elsewhere", scalars=(_EXPECTED,), types=same(ALL_TYPES), function="decode",
-        doc=f"D is written in row-major order, one string after the other. {_EXPECTED_DOC}",
+        doc=f"D is written in row-major order, one fiber after the other. {_EXPECTED_DOC}",
     ),
     Instruction(
         "connect", 0xD2, Unit.MAP, Family.CONNECT, Cost.CONNECT,
@@ -75,7 +75,7 @@ MAP: tuple[Instruction, ...] = (
         ),
         "D = connection data of S: what S stores, but for fillers", scalars=(_EXPECTED,),
         types=to(ALL_TYPES, TypeCode.BOOL), function="connect",
-        doc=f"S and D have as many strings of the same length; {_CONNECTIONS} {_EXPECTED_DOC}",
+        doc=f"S and D have as many fibers of the same length; {_CONNECTIONS} {_EXPECTED_DOC}",
     ),
     Instruction(
         "combine", 0xD3, Unit.MAP, Family.COMBINE, Cost.COMBINE,
@@ -85,7 +85,7 @@ MAP: tuple[Instruction, ...] = (
             Operand(2, "B", encoded=True),
         ),
         "D = what both A and B connect", scalars=(_EXPECTED,), types=same((TypeCode.BOOL,)), function="combine",
-        doc="All three are connection data of as many strings of the same length, each with an index of its own: an"
+        doc="All three are connection data of as many fibers of the same length, each with an index of its own: an"
         " AND where D's is direct, common prefix sums where it is a stride index, and operands of the other kind are"
         f" converted. {_CONNECTIONS} {_EXPECTED_DOC}",
     ),
@@ -98,7 +98,7 @@ MAP: tuple[Instruction, ...] = (
         ),
         "D = index and values of the elements of S that C connects", scalars=(_EXPECTED,), types=same(ALL_TYPES),
         function="compact",
-        doc="S is read in row-major order, one string after the other; its elements are stored whatever their values."
+        doc="S is read in row-major order, one fiber after the other; its elements are stored whatever their values."
         f" {_CONNECTIONS} {_EXPECTED_DOC}",
     ),
 )  # fmt: skip

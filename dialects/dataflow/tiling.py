@@ -187,7 +187,7 @@ class EncodedWork:
     """How many there are."""
     rows: int
     """Vectors of neurons."""
-    strings: int
+    fibers: int
     """Output neurons."""
     fullest: float
     """Stored weights of the fullest lane of the matrix unit."""

@@ -5,6 +5,7 @@ from xdsl.ir import Dialect
 from .attributes import CHIP, ChipAttr, TilingAttr, chip_of
 from .bodies import YieldOp
 from .execute import ComputeOp, ExecuteOp, Scratch
+from .host import HostConcatOp, HostSliceOp, is_on_host
 from .launch import LaunchOp
 from .ops import TaskOp
 from .repeat import RepeatOp
@@ -13,7 +14,9 @@ from .subgraph import SubgraphOp
 from .tiling import Grid, Tiling
 
 Manycore = Dialect(
-    "manycore", [TaskOp, YieldOp, SubgraphOp, LaunchOp, RepeatOp, ExecuteOp, ComputeOp, StageOp], [ChipAttr, TilingAttr]
+    "manycore",
+    [TaskOp, YieldOp, SubgraphOp, LaunchOp, RepeatOp, ExecuteOp, ComputeOp, StageOp, HostSliceOp, HostConcatOp],
+    [ChipAttr, TilingAttr],
 )
 
 __all__ = [
@@ -22,6 +25,8 @@ __all__ = [
     "ComputeOp",
     "ExecuteOp",
     "Grid",
+    "HostConcatOp",
+    "HostSliceOp",
     "LaunchOp",
     "Manycore",
     "RepeatOp",
@@ -33,4 +38,5 @@ __all__ = [
     "TilingAttr",
     "YieldOp",
     "chip_of",
+    "is_on_host",
 ]

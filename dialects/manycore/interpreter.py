@@ -14,12 +14,14 @@ from xdsl.dialects.builtin import bf16
 from xdsl.interpreter import Interpreter, InterpreterFunctions, impl, register_impls
 from xdsl.ir import Attribute, Block, SSAValue
 
-from ..dataflow.base import DataflowOp
+from ..dataflow.base import DataflowOp, ints
 from ..dataflow.constants import Array, narrow_bf16, numpy_type, scalar_array, widen_bf16
 from ..dataflow.evaluate import evaluate
+from ..dataflow.evaluate_movement import strided
 from ..dataflow.tiling import Box, Combine, DimKind, OperandSlice, TilingInterface
 from ..dataflow.types import element_of, shape_of, tensor
 from .bodies import YieldOp
+from .host import HostConcatOp, HostSliceOp
 from .ops import TaskOp
 from .subgraph import SubgraphOp
 
@@ -146,3 +148,14 @@ class ManycoreFunctions(InterpreterFunctions):
     def run_manycore_subgraph(self, interpreter: Interpreter, op: SubgraphOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The body, once."""
         return run_subgraph(interpreter, op, args)
+
+    @impl(HostSliceOp)
+    def run_host_slice(self, interpreter: Interpreter, op: HostSliceOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The block of the input."""
+        starts, sizes = ints(op.starts), ints(op.sizes)
+        return (strided(args[0], starts, sizes, (1,) * len(sizes)),)
+
+    @impl(HostConcatOp)
+    def run_host_concat(self, interpreter: Interpreter, op: HostConcatOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The blocks in order."""
+        return (np.concatenate(args, axis=0),)

@@ -142,8 +142,8 @@ class CompressOp(MoveOp):
     name = "memory.compress"
     RESTORES: ClassVar[bool] = False
 
-    def __init__(self, source: SSAValue, format: Format, tokens: Sequence[SSAValue] = ()) -> None:
-        super().__init__(source, StashType(tensor_of(source), Space.DRAM, format), tokens)
+    def __init__(self, source: SSAValue, format: Format) -> None:
+        super().__init__(source, StashType(tensor_of(source), Space.DRAM, format))
 
     def expected_type(self) -> StashType:
         type = self.result.type

@@ -24,10 +24,10 @@ class IndexAttr(ParametrizedAttribute):
 
     - `direct`: one bit for each position; `stride`: the distance to the stored element before, in `bits` bits (2 to 8).
     - `axis`: the dimension of output neurons (0 by default).
-    - `order`: `output`, one string for each output neuron over its inputs (the default, and the only one for strides),
-      or `input`, one string for each input over the output neurons.
+    - `order`: `output`, one fiber for each output neuron over its inputs (the default, and the only one for strides),
+      or `input`, one fiber for each input over the output neurons.
     - `threshold`: elements of |x| up to it are not stored (0.0 by default).
-    - `group`: number of neighbours in a string that share an entry of the index, and are stored together (1 by
+    - `group`: number of neighbours in a fiber that share an entry of the index, and are stored together (1 by
       default).
 
     ```syntax
@@ -71,7 +71,7 @@ class IndexAttr(ParametrizedAttribute):
 
     @property
     def order(self) -> Order:
-        """What a string belongs to."""
+        """What a fiber belongs to."""
         return Order(self.order_attr.data)
 
     @property
@@ -96,7 +96,7 @@ class IndexAttr(ParametrizedAttribute):
         if order not in list(Order):
             return f"order = {order}: expected output or input"
         if kind == Kind.STRIDE and order != Order.OUTPUT:
-            return "order = input: a stride index has a string for each output neuron"
+            return "order = input: a stride index has a fiber for each output neuron"
         if axis < 0:
             return f"axis = {axis}: expected a dimension of the tensor"
         if not 0 <= threshold < math.inf:

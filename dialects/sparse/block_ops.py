@@ -1,7 +1,7 @@
 """
 Operations on tensors that are encoded while a program runs, as the mapping unit does them: matrices in panels.
 
-A panel holds whole strings, in one block with room for whatever comes (`formats.sparse.panels.computed_panels`), so
+A panel holds whole fibers, in one block with room for whatever comes (`formats.sparse.panels.computed_panels`), so
 that an encoded matrix is a tensor of bytes [panels, 1, bytes] like any other: it is cut by panels, stored and sent on.
 """
 
@@ -40,7 +40,7 @@ def panel_bytes(panels: Panels) -> Tensor:
 
 
 def verify_panels(value: SSAValue, layout: PanelsAttr, element: Attribute, what: str) -> Panels:
-    """Check that a value holds panels of whole strings with this layout; these, with the bytes of one."""
+    """Check that a value holds panels of whole fibers with this layout; these, with the bytes of one."""
     shape = shape_of(value)
     if element_of(value) != ui8 or len(shape) != 3:
         raise VerifyException(f"{what} has type {value.type}: expected bytes, tensor<PANELSx1xBYTESxui8>")
@@ -55,12 +55,12 @@ def verify_panels(value: SSAValue, layout: PanelsAttr, element: Attribute, what:
 
 
 class BlockOp(TiledOp, ComputedOp, abc.ABC):
-    """An operation of the mapping unit, panel by panel: each reads and writes the same strings of all its operands."""
+    """An operation of the mapping unit, panel by panel: each reads and writes the same fibers of all its operands."""
 
     @property
     @abc.abstractmethod
     def panels(self) -> Panels:
-        """How strings are cut into panels; all encoded operands are cut alike."""
+        """How fibers are cut into panels; all encoded operands are cut alike."""
 
     @property
     def in_panels(self) -> bool:
@@ -69,23 +69,23 @@ class BlockOp(TiledOp, ComputedOp, abc.ABC):
 
     @property
     def rows_dim(self) -> int:
-        """The dimension of the result that counts panels, or strings where it is dense."""
+        """The dimension of the result that counts panels, or fibers where it is dense."""
         return 0
 
     def rows(self, tile: Box) -> tuple[int, int]:
-        """(first, count) of the strings of a tile of panels."""
+        """(first, count) of the fibers of a tile of panels."""
         dim, panels = self.rows_dim, self.panels
         first = min(tile.offsets[dim] * panels.width, panels.outputs)
         end = min((tile.offsets[dim] + tile.sizes[dim]) * panels.width, panels.outputs)
         return first, end - first
 
     def sliced(self, attribute: PanelsAttr, tile: Box) -> PanelsAttr:
-        """A layout cut to the strings of a tile."""
-        _, strings = self.rows(tile)
-        return attribute.resized(tile.offsets[self.rows_dim], strings, self.panels.inputs)
+        """A layout cut to the fibers of a tile."""
+        _, fibers = self.rows(tile)
+        return attribute.resized(tile.offsets[self.rows_dim], fibers, self.panels.inputs)
 
-    def strings_slice(self, tile: Box, transposed: bool) -> OperandSlice:
-        """The strings of a tile in a dense matrix, of which they are the columns where it is transposed."""
+    def fibers_slice(self, tile: Box, transposed: bool) -> OperandSlice:
+        """The fibers of a tile in a dense matrix, of which they are the columns where it is transposed."""
         first, count = self.rows(tile)
         length = self.panels.inputs
         return OperandSlice.of(Box((0, first), (length, count)) if transposed else Box((first, 0), (count, length)))
@@ -112,7 +112,7 @@ class BlockOp(TiledOp, ComputedOp, abc.ABC):
         return self._largest(tile).sizes
 
     def largest_slice(self, index: int, tile: Box) -> tuple[int, ...]:
-        # The last panel may have fewer strings than others.
+        # The last panel may have fewer fibers than others.
         return self.operand_slice(index, tile.along(self.rows_dim, 0, tile.sizes[self.rows_dim])).shape
 
     def _largest(self, tile: Box) -> Box:
@@ -124,26 +124,26 @@ class BlockOp(TiledOp, ComputedOp, abc.ABC):
         return False
 
     def cost(self, tile: Box) -> OpCost:
-        _, strings = self.rows(tile)
+        _, fibers = self.rows(tile)
         sizes = [self.operand_slice(index, tile).box.volume for index in range(len(self.operands))]
         items = [element_bytes(element_of(value)) for value in self.operands]
         own = self.result_box(tile).volume * element_bytes(self.result_type.element_type)
         largest = max(own, *(size * item for size, item in zip(sizes, items, strict=True)))
-        elements = strings * self.panels.inputs if self.looks_at_all else 0
+        elements = fibers * self.panels.inputs if self.looks_at_all else 0
         return OpCost("DAU", 0, 0, lambda: self.bytes_of_tile(tile), mapped=(elements, largest))
 
 
 def _matrix_of(type: Tensor, transposed: bool, what: str) -> tuple[int, int]:
-    """(strings, length) of a dense matrix."""
+    """(fibers, length) of a dense matrix."""
     if len(shape := type.get_shape()) != 2:
-        raise VerifyException(f"{what} has type {type}: expected a matrix, of which each row is a string")
+        raise VerifyException(f"{what} has type {type}: expected a matrix, of which each row is a fiber")
     return (shape[1], shape[0]) if transposed else (shape[0], shape[1])
 
 
-def _verify_strings(panels: Panels, strings: int, length: int) -> None:
-    if (panels.outputs, panels.inputs, panels.depth) != (strings, length, length):
+def _verify_fibers(panels: Panels, fibers: int, length: int) -> None:
+    if (panels.outputs, panels.inputs, panels.depth) != (fibers, length, length):
         raise VerifyException(
-            f"the layout has {panels.outputs} strings of {panels.inputs} by {panels.depth}: expected {strings} whole "
+            f"the layout has {panels.outputs} fibers of {panels.inputs} by {panels.depth}: expected {fibers} whole "
             f"ones of {length}"
         )
 
@@ -155,7 +155,7 @@ def _flag(given: bool) -> UnitAttr | None:
 @irdl_op_definition
 class PanelEncodeOp(BlockOp):
     """
-    Encodes a matrix [strings, length] (`transposed`: [length, strings]) to panels, without its elements of |x| <=
+    Encodes a matrix [fibers, length] (`transposed`: [length, fibers]) to panels, without its elements of |x| <=
     threshold.
 
     ```mlir
@@ -199,13 +199,13 @@ class PanelEncodeOp(BlockOp):
 
     def expected_type(self) -> Tensor:
         panels = verify_panels(self.result, self.layout, element_of(self.matrix), "result")
-        _verify_strings(panels, *_matrix_of(tensor_of(self.matrix), self.transposed is not None, "operand 0"))
+        _verify_fibers(panels, *_matrix_of(tensor_of(self.matrix), self.transposed is not None, "operand 0"))
         if self.threshold.value.data < 0:
             raise VerifyException(f"threshold = {self.threshold.value.data} should not be negative")
         return panel_bytes(panels)
 
     def operand_slice(self, index: int, tile: Box) -> OperandSlice:
-        return self.strings_slice(tile, self.transposed is not None)
+        return self.fibers_slice(tile, self.transposed is not None)
 
     def build_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Sequence[Operation]:
         layout, flag = self.sliced(self.layout, tile), self.transposed is not None
@@ -220,7 +220,7 @@ class PanelEncodeOp(BlockOp):
 @irdl_op_definition
 class PanelDecodeOp(BlockOp):
     """
-    The dense matrix [strings, length] (`transposed`: [length, strings]) of one in panels, with +0 for elements that are
+    The dense matrix [fibers, length] (`transposed`: [length, fibers]) of one in panels, with +0 for elements that are
     not stored.
 
     ```mlir
@@ -262,7 +262,7 @@ class PanelDecodeOp(BlockOp):
 
     def expected_type(self) -> Tensor:
         verify_panels(self.source, self.layout, self.result_type.element_type, "operand 0")
-        _verify_strings(self.panels, *_matrix_of(self.result_type, self.transposed is not None, "result"))
+        _verify_fibers(self.panels, *_matrix_of(self.result_type, self.transposed is not None, "result"))
         return self.result_type
 
     def operand_slice(self, index: int, tile: Box) -> OperandSlice:
@@ -403,7 +403,7 @@ class PanelCombineOp(_ConnectionsBlockOp):
 @irdl_op_definition
 class PanelCompactOp(_ConnectionsBlockOp):
     """
-    The elements of a matrix [strings, length] (`transposed`: [length, strings]) at the positions that connection data
+    The elements of a matrix [fibers, length] (`transposed`: [length, fibers]) at the positions that connection data
     in panels connects, whatever their values, in panels.
 
     ```mlir
@@ -447,11 +447,11 @@ class PanelCompactOp(_ConnectionsBlockOp):
         verify_panels(self.connections, self.layout, i1, "operand 1")
         self.verify_alike(self.layout)
         panels = verify_panels(self.result, self.target, element_of(self.matrix), "result")
-        _verify_strings(panels, *_matrix_of(tensor_of(self.matrix), self.transposed is not None, "operand 0"))
+        _verify_fibers(panels, *_matrix_of(tensor_of(self.matrix), self.transposed is not None, "operand 0"))
         return panel_bytes(panels)
 
     def operand_slice(self, index: int, tile: Box) -> OperandSlice:
-        return self.strings_slice(tile, self.transposed is not None) if index == 0 else self.panels_slice(1, tile)
+        return self.fibers_slice(tile, self.transposed is not None) if index == 0 else self.panels_slice(1, tile)
 
     def build_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Sequence[Operation]:
         layout, target = (self.sliced(one, tile) for one in (self.layout, self.target))
@@ -481,4 +481,4 @@ def as_format(part: Encoded, panels: Panels) -> Encoded:
     """An encoded matrix with the index that panels have: what is connected stays."""
     if part.format == panels.format:
         return part
-    return encode_mask(decode(part), connection_mask(part), panels.format, Fibers(part.strings.shape))
+    return encode_mask(decode(part), connection_mask(part), panels.format, Fibers(part.fibers.shape))

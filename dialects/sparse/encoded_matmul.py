@@ -27,8 +27,8 @@ from .panel_attribute import PanelsAttr
 @irdl_op_definition
 class EncodedMatmulOp(TiledOp, ComputedOp):
     """
-    Matrix product [M, K] x [K, N] of activations in panels, a string for each row, with weights that are dense
-    (`transpose_b`: [N, K]) or in panels, a string for each column. `of` is the element type of the activations.
+    Matrix product [M, K] x [K, N] of activations in panels, a fiber for each row, with weights that are dense
+    (`transpose_b`: [N, K]) or in panels, a fiber for each column. `of` is the element type of the activations.
 
     Iteration space: (panels of rows, N or panels of columns, K).
 
@@ -114,7 +114,7 @@ class EncodedMatmulOp(TiledOp, ComputedOp):
         if self.weights_layout is not None:
             columns = verify_panels(self.weights, self.weights_layout, self.element, "operand 1")
             if self.transpose_b is not None:
-                raise VerifyException("weights in panels have a string for each column: leave out transpose_b")
+                raise VerifyException("weights in panels have a fiber for each column: leave out transpose_b")
             if columns.depth != columns.inputs:
                 raise VerifyException("weights in panels of parts of a column: expected whole columns")
         elif element_of(self.weights) != self.element:
@@ -182,7 +182,7 @@ def _matrix(data: Array, panels: Panels, kind: np.dtype[np.generic]) -> Array:
 
 
 def _clipped(panels: Panels, tile: Box, dim: int) -> tuple[int, int]:
-    """(first, count) of the strings of a tile."""
+    """(first, count) of the fibers of a tile."""
     low = min(tile.offsets[dim] * panels.width, panels.outputs)
     high = min((tile.offsets[dim] + tile.sizes[dim]) * panels.width, panels.outputs)
     return low, high - low

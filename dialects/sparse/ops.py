@@ -158,8 +158,8 @@ class ConnectionsOp(IRDLOperation):
 @irdl_op_definition
 class CombineOp(IRDLOperation, HasFolderInterface):
     """
-    The connections that both operands have. If the result has a direct index, this is the AND of two direct strings; if
-    it has a stride index, the common prefix sums of two stride strings. An operand with an index of the other kind is
+    The connections that both operands have. If the result has a direct index, this is the AND of two direct indices; if
+    it has a stride index, the common prefix sums of two stride indices. An operand with an index of the other kind is
     converted first.
 
     ```mlir

@@ -175,17 +175,17 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
             return dense
         groups, m, _, _ = dense.matmul
         count, work = math.prod(panels.counts), layout.work
-        strings, inputs = min(panels.width, panels.outputs), min(panels.depth, panels.inputs)
+        fibers, inputs = min(panels.width, panels.outputs), min(panels.depth, panels.inputs)
         direct = panels.format.kind is Kind.DIRECT
         slices = self.operand_slice(0, tile).box.volume // max(1, groups * tile.sizes[-1])
-        neuron_bytes = max(slices * self.item_bytes, m * strings * element_bytes(self.result_type.element_type))
+        neuron_bytes = max(slices * self.item_bytes, m * fibers * element_bytes(self.result_type.element_type))
         encoded = EncodedWork(
             products,
             m,
-            strings,
+            fibers,
             work.fullest / count,
             work.loads / count,
-            strings * panels.format.positions(inputs) if direct else work.entries / count,
+            fibers * panels.format.positions(inputs) if direct else work.entries / count,
             direct,
             round(panels.nbytes * panels.filled),
             neuron_bytes,
@@ -309,7 +309,7 @@ class PanelMatmulOp(PanelOp):
 class PanelConvOp(SlidingOp, PanelOp):
     """
     Convolution as `dataflow.conv` of [N, C, S...] with weights in panels, bytes [panels, parts, bytes of a panel] as
-    `by` describes them. A string runs over the kernel and the channels of a group; a panel belongs to one group.
+    `by` describes them. A fiber runs over the kernel and the channels of a group; a panel belongs to one group.
     `nonzero` is as in `sparse.encode`.
 
     Iteration space: (N, panels, spatial dimensions of the result..., parts).

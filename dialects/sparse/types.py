@@ -42,13 +42,13 @@ def verify_any(value: SSAValue, what: str) -> Tensor:
     dense = verify_tensor(decoded(type) if index is not None else type, what)
     if index is not None and index.axis >= len(dense.get_shape()):
         raise VerifyException(f"{what} has type {type}: axis {index.axis} is no dimension of it")
-    if index is not None and index.format.group > max(1, _string_length(dense, index)):
-        raise VerifyException(f"{what} has type {type}: a group is longer than a string of it")
+    if index is not None and index.format.group > max(1, _fiber_length(dense, index)):
+        raise VerifyException(f"{what} has type {type}: a group is longer than a fiber of it")
     return dense
 
 
-def _string_length(type: Tensor, index: IndexAttr) -> int:
-    """Elements of a string: inputs of an output neuron, or output neurons."""
+def _fiber_length(type: Tensor, index: IndexAttr) -> int:
+    """Elements of a fiber: inputs of an output neuron, or output neurons."""
     shape = type.get_shape()
     outputs = shape[index.axis]
     return math.prod(shape) // max(1, outputs) if index.order == Order.OUTPUT else outputs

@@ -15,7 +15,7 @@ from .types import index_of
 
 
 def fibers_of(type: Tensor, index: IndexAttr) -> Fibers:
-    """The arrangement in strings of a tensor of this type."""
+    """The arrangement in fibers of a tensor of this type."""
     return Fibers(tuple(type.get_shape()), index.order, index.axis)
 
 

@@ -138,15 +138,13 @@ class WordCosts:
         )  # fmt: skip
 
 
-def word_costs(chip: Chip, words: NDArray[Any], descs: NDArray[Any], location: str = "program") -> WordCosts:
+def word_costs(chip: Chip, words: NDArray[Any], descs: NDArray[Any]) -> WordCosts:
     """
     Costs of `words` (WORD, [n]), whose descriptor fields index `descs` (DESC).
 
-    Raises EmulationError, naming `location` and the word, for a descriptor that does not exist or is not valid.
+    Raises EmulationError naming the word for a descriptor that does not exist or is not valid.
     """
-    return costs_by_descriptor(
-        chip, words, words["desc"].astype(np.int64), descs, lambda word: f"{location}: word {word}"
-    )
+    return costs_by_descriptor(chip, words, words["desc"].astype(np.int64), descs, lambda word: f"program: word {word}")
 
 
 def costs_by_descriptor(
@@ -291,9 +289,9 @@ class _Geometry:
         d = self.points[at, 0]
         found = np.full(len(at), MAX_POINTS, np.int64)
         for slot in (1, 2):
-            strings, length, group, entries = (self._sizes_of_blocks[at, slot, part] for part in (0, 1, 2, 4))
-            stored = np.minimum(group * entries, strings * length)
-            found = np.where(self._blocks[at, slot], np.minimum(found, stored * (d // strings)), found)
+            fibers, length, group, entries = (self._sizes_of_blocks[at, slot, part] for part in (0, 1, 2, 4))
+            stored = np.minimum(group * entries, fibers * length)
+            found = np.where(self._blocks[at, slot], np.minimum(found, stored * (d // fibers)), found)
         none = ~self._blocks[at].any(axis=1)
         if none.any():
             b, m, k, n = self.matmul(at[none])

@@ -116,12 +116,12 @@ class Sequencer:
         self.steps = np.zeros(1, np.int64)
         self.fault = np.zeros(3, np.int64)
 
-    def chunks(self, size: int = CHUNK) -> Iterator[Stream]:
-        """Run to the end, in chunks of at most `size` instructions; afterwards `status` is the reason for the end."""
+    def chunks(self) -> Iterator[Stream]:
+        """Run to the end, in chunks of at most `CHUNK` instructions; afterwards `status` is the reason for the end."""
         code = self.code
         while True:
-            core, word = np.empty(size, np.int32), np.empty(size, np.int32)
-            address = np.empty((size, 4), np.int64)
+            core, word = np.empty(CHUNK, np.int32), np.empty(CHUNK, np.int32)
+            address = np.empty((CHUNK, 4), np.int64)
             count, self.status = _sequence(
                 code.base, code.length, code.kind, code.unit, code.wait, code.signal, code.regs, code.imm,
                 code.address, code.core_set, code.core_sets, self.pc, self.registers, self.loops, self.depth,

@@ -88,11 +88,7 @@ def collect(exe: Executable, timing: TimingResult, mapped: MappedWork | None = N
     work = count_work(exe, launches, mapped)
     sparse = sparse_figures(mapped) if depends_on_values(exe) else None
     cycles = max(timing.cycles, 1)
-    links = {
-        "horizontal": int(timing.link_bytes[:, :2].sum()),
-        "vertical": int(timing.link_bytes[:, 2:4].sum()),
-        "into_cores": int(timing.link_bytes[:, 4].sum()),
-    }
+    links = _link_bytes(timing)
     dram = int(timing.port_read.sum() + timing.port_written.sum())
     host = timing.host_in_bytes + timing.host_out_bytes
     noc = sum(links.values())
@@ -100,9 +96,6 @@ def collect(exe: Executable, timing: TimingResult, mapped: MappedWork | None = N
     ideal = ideal_work(exe)
     bound = network_roofline(exe, work) or own
     layers = noted_layers(exe)
-    words = sum(len(program.words) for program in exe.programs)
-    descriptors = sum(len(program.descs) for program in exe.programs)
-    parameters = sum(len(values) for launch in exe.launches for values in launch.params_of_core)
     names = [Unit(unit).name for unit in range(QUEUES)]
     energy = energy_picojoules(
         chip, work.mpu_macs_f32, work.vpu_ops_f32, work.sram_bytes, noc, dram, host,
@@ -122,11 +115,7 @@ def collect(exe: Executable, timing: TimingResult, mapped: MappedWork | None = N
         "macs": work.macs,
         "vpu_ops": work.vpu_ops,
         "mpu_efficiency": work.mpu_macs_f32 / (cycles * len(chip.usable_cores) * chip.mpu_rows * chip.mpu_cols),
-        "instructions": {
-            "executed": int(timing.instructions.sum()),
-            "static": words,
-            "code_bytes": words * WORD.itemsize + descriptors * DESC.itemsize + 4 * parameters,
-        },
+        "instructions": {"executed": int(timing.instructions.sum()), **_code(exe)},
         "roofline": _roofline(bound, cycles, "executable" if ideal is None else "network"),
         "roofline_of_executable": _roofline(own, cycles, "executable"),
         "busiest": [asdict(one) for one in busiest(exe, timing)],
@@ -150,6 +139,23 @@ def collect(exe: Executable, timing: TimingResult, mapped: MappedWork | None = N
         "energy_pj": energy,
         **({} if sparse is None else {"sparse": sparse}),
     }
+
+
+def _link_bytes(timing: TimingResult) -> dict[str, int]:
+    """Bytes by kind of link."""
+    return {
+        "horizontal": int(timing.link_bytes[:, :2].sum()),
+        "vertical": int(timing.link_bytes[:, 2:4].sum()),
+        "into_cores": int(timing.link_bytes[:, 4].sum()),
+    }
+
+
+def _code(exe: Executable) -> dict[str, int]:
+    """Instruction words, and bytes of code with descriptors and parameters."""
+    words = sum(len(program.words) for program in exe.programs)
+    descriptors = sum(len(program.descs) for program in exe.programs)
+    parameters = sum(len(values) for launch in exe.launches for values in launch.params_of_core)
+    return {"static": words, "code_bytes": words * WORD.itemsize + descriptors * DESC.itemsize + 4 * parameters}
 
 
 def _device_memory(exe: Executable, timing: TimingResult) -> dict[str, Any]:

@@ -10,7 +10,6 @@ import numpy as np
 
 from ...dialects.coreasm.isa import MNEMONICS, QUEUES, Unit
 from ...support.errors import MeshloomError
-from ...support.files import write_atomically
 from ..executable.executable import Executable, source_name
 from ..timing.engine import TimingResult, Trace
 
@@ -24,15 +23,6 @@ def trace_content(exe: Executable, timing: TimingResult, path: str | Path) -> by
     Raises MeshloomError if the run was not traced.
     """
     return to_npz(timing) if Path(path).suffix == ".npz" else to_chrome(exe, timing)
-
-
-def write_trace(exe: Executable, timing: TimingResult, path: str | Path) -> None:
-    """
-    Write the trace of `timing` to `path`, see `trace_content`.
-
-    Raises MeshloomError where the run was not traced or the file cannot be written.
-    """
-    write_atomically(path, trace_content(exe, timing, path))
 
 
 def _trace(timing: TimingResult) -> Trace:

@@ -8,7 +8,7 @@ come from a functional run (`mapped_work`), or without one from the declarations
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -203,11 +203,7 @@ def follow_controller(
             case _:
                 now = max([now, *(end for number, _, end in runs if number == step.number)])
     inward, outward = ([copy for _, copy in copies if copy.to_device is way] for way in (True, False))
-    first = np.full((cores, QUEUES), -1, np.int64)
-    last = np.full((cores, QUEUES), -1, np.int64)
-    for part, (_, start, _) in zip(timed, runs, strict=True):
-        first = np.where((first < 0) & (part.first >= 0), part.first + start, first)
-        last = np.where(part.last >= 0, part.last + start, last)
+    first, last = _first_and_last(timed, [start for _, start, _ in runs], cores)
 
     def total(name: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
         zero = np.zeros(shape, np.int64)
@@ -234,6 +230,17 @@ def follow_controller(
         trace=_join([(part.trace, start) for part, (_, start, _) in zip(timed, runs, strict=True)]),
         declared=mapped is None and depends_on_values(exe),
     )
+
+
+def _first_and_last(
+    timed: Sequence[LaunchTiming], starts: Sequence[int], cores: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """([cores, units] first start, last end) of an instruction, in cycles of the whole run; -1 where there is none."""
+    first, last = np.full((2, cores, QUEUES), -1, np.int64)
+    for part, start in zip(timed, starts, strict=True):
+        first = np.where((first < 0) & (part.first >= 0), part.first + start, first)
+        last = np.where(part.last >= 0, part.last + start, last)
+    return first, last
 
 
 def _join(parts: list[tuple[Trace | None, int]]) -> Trace | None:
@@ -296,11 +303,7 @@ def time_launch(
             np.zeros(cores * chip.semaphores, np.int64), np.zeros(cores, np.int64), np.zeros(cores * 64, np.uint32),
         )  # fmt: skip
         state.lanes[:, [FIRST_START, LAST_END]] = -1
-        seq_count, entered, finish = (
-            np.zeros(cores, np.int64),
-            np.zeros(len(routes.router), np.int64),
-            np.zeros(2, np.int64),
-        )
+        seq_count, entered, finish = (np.zeros(size, np.int64) for size in (cores, len(routes.router), 2))
         t_word, t_lane = np.zeros(traced, np.int32), np.zeros(traced, np.int32)
         t_start, t_end = np.zeros(traced, np.int64), np.zeros(traced, np.int64)
         tables_and_state: list[NDArray[Any]] = [
@@ -320,21 +323,25 @@ def time_launch(
     waiting = state.lanes[:, DISPATCHED] > state.lanes[:, STARTED]
     if not state.halted.all() or waiting.any():
         raise EmulationError(describe(exe, exe.launches[number], list(_blocked(tables, state, chip.semaphores))))
-    trace_arrays = None
-    if trace:
-        count = int(finish[1])
-        core, unit = t_lane[:count] // QUEUES, (t_lane[:count] % QUEUES).astype(np.uint8)
-        word = (t_word[:count] - base[core]).astype(np.int32)
-        program = exe.launches[number].program_of_core[core].astype(np.int32)
-        trace_arrays = Trace(core, unit, word, program, t_start[:count], t_end[:count])
+    count = int(finish[1])
+    traces = (t_lane[:count], t_word[:count], t_start[:count], t_end[:count])
+    found = _trace_of(base, exe.launches[number].program_of_core, *traces) if trace else None
     busy, first, last, started = (
         state.lanes[:, column].reshape(cores, QUEUES) for column in (BUSY, FIRST_START, LAST_END, STARTED)
     )
     executed = np.concatenate([started, seq_count[:, None]], axis=1)
     links, read, written = bytes_carried(chip, routes, entered)
-    return LaunchTiming(
-        int(finish[0]), busy, first, last, executed, links.reshape(cores, LINKS), read, written, trace_arrays
-    )
+    return LaunchTiming(int(finish[0]), busy, first, last, executed, links.reshape(cores, LINKS), read, written, found)
+
+
+def _trace_of(
+    base: NDArray[np.int64], program_of_core: NDArray[Any], lane: NDArray[np.int32], word: NDArray[np.int32],
+    start: NDArray[np.int64], end: NDArray[np.int64],
+) -> Trace:  # fmt: skip
+    """The trace of a launch; `base`: [cores] where the words of each core's program start in `word`."""
+    core = lane // QUEUES
+    program = program_of_core[core].astype(np.int32)
+    return Trace(core, (lane % QUEUES).astype(np.uint8), (word - base[core]).astype(np.int32), program, start, end)
 
 
 def _mapped(

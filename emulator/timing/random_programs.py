@@ -36,7 +36,7 @@ def local(asm: Assembly, rng: random.Random, core: int, wait: int = 0, signal: i
             mkn = 1 << 4 | 1 << 8 | 1 << 12
             a, b = at(0, (m, k)), at(0, (k, n))
             if rng.random() < 0.3:
-                a, d = at(0, (m, _BLOCK.length)), at(0, (m, _BLOCK.strings))
+                a, d = at(0, (m, _BLOCK.length)), at(0, (m, _BLOCK.fibers))
                 asm.op(core, "matmul.zw", d, a, _ENCODED, imm=mkn, wait=wait, signal=signal, raw=declared)
             else:
                 asm.op(core, "matmul", at(0, (m, n)), a, b, imm=mkn, wait=wait, signal=signal)
@@ -50,7 +50,7 @@ def local(asm: Assembly, rng: random.Random, core: int, wait: int = 0, signal: i
             source = at(0, (m, 4 * n), strides=(16 * n + rng.choice([0, 4]), 4))
             asm.op(core, "load", at(0, (m, 4 * n)), source, wait=wait, signal=signal)
         case 7:
-            dense = at(0, (_BLOCK.strings, _BLOCK.length))
+            dense = at(0, (_BLOCK.fibers, _BLOCK.length))
             operands: dict[str, tuple[Operand | float, ...]] = {
                 "encode": (_ENCODED, dense, 0.0),
                 "decode": (dense, _ENCODED),

@@ -2,10 +2,10 @@
 Encoded matrices as the chip's memory holds them: a block is one operand, with one address and one access descriptor.
 
     +0       u32, the number of entries (fillers included), lowest byte first
-    +4       the index (see `formats`), a string a row
+    +4       the index (see `formats`), a fiber a row
     +offset  the values of the entries, `group` elements each
 
-Strings run along the rows of a [strings, length] matrix. The room of index and values is fixed by the descriptor;
+Fibers run along the rows of a [fibers, length] matrix. The room of index and values is fixed by the descriptor;
 weights fill it, what is encoded while a program runs may need less. Blocks are whole numbers of 4 bytes.
 """
 
@@ -41,7 +41,7 @@ class Block:
     """Where the parts of a block lie. Raises ValueError for numbers that no block has."""
 
     format: Format
-    strings: int
+    fibers: int
     length: int
     entries: int
     """Entries that there is room for, at least 1."""
@@ -51,16 +51,16 @@ class Block:
     def __post_init__(self) -> None:
         if self.format.kind not in (Kind.DIRECT, Kind.STRIDE):
             raise ValueError(f"a block has a direct or a stride index, not {self.format}")
-        if min(self.strings, self.length, self.entries) < 1:
-            raise ValueError(f"a block of {self.strings} strings, {self.length} long, with room for {self.entries}")
-        if self.strings * self.length > MAX_ELEMENTS:
-            raise ValueError(f"a block of {self.strings} strings, {self.length} long, is too large")
+        if min(self.fibers, self.length, self.entries) < 1:
+            raise ValueError(f"a block of {self.fibers} fibers, {self.length} long, with room for {self.entries}")
+        if self.fibers * self.length > MAX_ELEMENTS:
+            raise ValueError(f"a block of {self.fibers} fibers, {self.length} long, is too large")
         if self.offset % ALIGNMENT or self.index_room < self.header_bytes:
             raise ValueError(f"values at byte {self.offset} of a block leave no room for its {self.format} index")
 
     @property
     def positions(self) -> int:
-        """Places of a string in the index."""
+        """Places of a fiber in the index."""
         return self.format.positions(self.length)
 
     @property
@@ -72,8 +72,8 @@ class Block:
     def header_bytes(self) -> int:
         """Bytes of the index before its codes; all of a direct index, whose size is known."""
         if self.format.kind == Kind.DIRECT:
-            return stream_bytes(self.strings * self.positions, 1)
-        return stream_bytes(self.strings, self.format.header_bits(self.positions))
+            return stream_bytes(self.fibers * self.positions, 1)
+        return stream_bytes(self.fibers, self.format.header_bits(self.positions))
 
     def nbytes(self, itemsize: int) -> int:
         """Bytes of the block with elements of `itemsize` bytes."""
@@ -87,44 +87,44 @@ class Block:
     @property
     def index_elements(self) -> int:
         """Positions that a mapping unit looks at in a direct index; of a stride index, it looks at the entries."""
-        return self.strings * self.positions
+        return self.fibers * self.positions
 
     @property
     def descriptor(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Sizes and strides of the access descriptor that describes the block."""
-        sizes = (self.strings, self.length, self.format.group, self.format.bits, self.entries)
+        sizes = (self.fibers, self.length, self.format.group, self.format.bits, self.entries)
         return sizes, (self.offset, 0, 0, 0, 0)
 
 
 def block_of_descriptor(sizes: Sequence[int], strides: Sequence[int]) -> Block:
     """The block that an access descriptor describes. Raises ValueError where it describes none."""
-    strings, length, group, bits, entries = sizes
+    fibers, length, group, bits, entries = sizes
     if any(strides[1:]):
         raise ValueError("the descriptor of a block has one stride, the offset of the values")
     kind = Kind.DIRECT if bits == 1 else Kind.STRIDE
-    return Block(Format(kind, bits, group), strings, length, entries, strides[0])
+    return Block(Format(kind, bits, group), fibers, length, entries, strides[0])
 
 
-def block_for(format: Format, strings: int, length: int) -> Block:
+def block_for(format: Format, fibers: int, length: int) -> Block:
     """A block with room for any matrix of this size: what is encoded while a program runs."""
-    return _with_entries(format, strings, length, strings * format.positions(length))
+    return _with_entries(format, fibers, length, fibers * format.positions(length))
 
 
 def block_of(encoded: Encoded) -> Block:
-    """The smallest block that holds this matrix. Raises ValueError where its strings are not its rows."""
-    if len(encoded.strings.shape) != 2 or encoded.strings != Fibers(encoded.strings.shape):
-        raise ValueError(f"a block holds a matrix whose rows are the strings, not {encoded.strings}")
-    strings, length = encoded.strings.shape
-    return _with_entries(encoded.format, strings, length, max(1, len(encoded.values) // encoded.format.group))
+    """The smallest block that holds this matrix. Raises ValueError where its fibers are not its rows."""
+    if len(encoded.fibers.shape) != 2 or encoded.fibers != Fibers(encoded.fibers.shape):
+        raise ValueError(f"a block holds a matrix whose rows are the fibers, not {encoded.fibers}")
+    fibers, length = encoded.fibers.shape
+    return _with_entries(encoded.format, fibers, length, max(1, len(encoded.values) // encoded.format.group))
 
 
-def _with_entries(format: Format, strings: int, length: int, entries: int) -> Block:
+def _with_entries(format: Format, fibers: int, length: int, entries: int) -> Block:
     positions = format.positions(length)
     if format.kind == Kind.DIRECT:
-        index = stream_bytes(strings * positions, 1)
+        index = stream_bytes(fibers * positions, 1)
     else:
-        index = stream_bytes(strings, format.header_bits(positions)) + stream_bytes(entries, format.bits)
-    return Block(format, strings, length, entries, _aligned(COUNT_BYTES + index))
+        index = stream_bytes(fibers, format.header_bits(positions)) + stream_bytes(entries, format.bits)
+    return Block(format, fibers, length, entries, _aligned(COUNT_BYTES + index))
 
 
 def pack_block(encoded: Encoded, block: Block | None = None) -> Bytes:
@@ -147,26 +147,26 @@ class Contents:
 
     block: Block
     slots: Ints
-    """[entries] row-major among [strings, positions]."""
+    """[entries] row-major among [fibers, positions]."""
     values: NDArray[Any]
     """[entries, group]"""
 
     def matrix(self) -> Array:
-        """[strings, length], 0 where nothing is stored. InputError where there are numbers behind a string's end."""
+        """[fibers, length], 0 where nothing is stored. InputError where there are numbers behind a fiber's end."""
         block = self.block
-        groups = np.zeros((block.strings * block.positions, block.format.group), self.values.dtype)
+        groups = np.zeros((block.fibers * block.positions, block.format.group), self.values.dtype)
         groups[self.slots] = self.values
-        rows = groups.reshape(block.strings, block.positions * block.format.group)
+        rows = groups.reshape(block.fibers, block.positions * block.format.group)
         if (rows[:, block.length :] != 0).any():
-            raise InputError(f"damaged values of a {block.format} index: numbers behind the end of a string")
+            raise InputError(f"damaged values of a {block.format} index: numbers behind the end of a fiber")
         return rows[:, : block.length]
 
     def stored(self) -> Mask:
-        """[strings, length] which elements are stored, fillers and whole groups too."""
+        """[fibers, length] which elements are stored, fillers and whole groups too."""
         block = self.block
-        groups = np.zeros(block.strings * block.positions, np.bool_)
+        groups = np.zeros(block.fibers * block.positions, np.bool_)
         groups[self.slots] = True
-        rows = groups.reshape(block.strings, block.positions)
+        rows = groups.reshape(block.fibers, block.positions)
         return rows if block.format.group == 1 else np.repeat(rows, block.format.group, axis=1)[:, : block.length]
 
 
@@ -181,7 +181,7 @@ def read_block(data: Bytes, block: Block, kind: np.dtype[Any]) -> Contents:
     if count > block.entries:
         raise InputError(f"damaged block: {count} entries, there is room for {block.entries}")
     index = _index(data[COUNT_BYTES : block.offset], block)
-    row, column = positions_of(index, block.format, Fibers((block.strings, block.length)))
+    row, column = positions_of(index, block.format, Fibers((block.fibers, block.length)))
     if len(row) != count:
         raise InputError(f"damaged block: {count} entries, the index has {len(row)}")
     end = block.offset + count * block.format.group * kind.itemsize
@@ -193,7 +193,7 @@ def unpack_block(data: Bytes, block: Block, kind: np.dtype[Any]) -> Encoded:
     """The encoded matrix in the bytes of a block. Raises InputError as `read_block` does."""
     contents = read_block(data, block, kind)
     index = _index(data[COUNT_BYTES : block.offset], block)
-    return Encoded(block.format, Fibers((block.strings, block.length)), index, contents.values.reshape(-1))
+    return Encoded(block.format, Fibers((block.fibers, block.length)), index, contents.values.reshape(-1))
 
 
 def _index(room: Bytes, block: Block) -> Bytes:
@@ -202,7 +202,7 @@ def _index(room: Bytes, block: Block) -> Bytes:
     if block.format.kind == Kind.DIRECT:
         return room[:header]
     bits = block.format.header_bits(block.positions)
-    entries = int(unpack(room[:header], block.strings, bits, f"header of a {block.format} index").sum())
+    entries = int(unpack(room[:header], block.fibers, bits, f"header of a {block.format} index").sum())
     end = header + stream_bytes(entries, block.format.bits)
     if end > len(room):
         raise InputError(f"damaged {block.format} index: {entries} entries in {len(room)} bytes")

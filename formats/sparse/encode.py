@@ -1,7 +1,7 @@
 """
 Encoding: tensors to index and values, and back.
 
-A decoder trusts nothing: streams of the wrong length, counts that do not add up, positions outside their string or not
+A decoder trusts nothing: streams of the wrong length, counts that do not add up, positions outside their fiber or not
 in ascending order are errors.
 """
 
@@ -34,11 +34,11 @@ class Encoded:
     """A tensor as index and stored values."""
 
     format: Format
-    strings: Fibers
+    fibers: Fibers
     index: Bytes
     """Header and codes, each padded to whole bytes (see `formats`)."""
     values: NDArray[Any]
-    """[entries * group]: the stored elements, string by string."""
+    """[entries * group]: the stored elements, fiber by fiber."""
 
     @property
     def nbytes(self) -> int:
@@ -47,7 +47,7 @@ class Encoded:
 
 
 def group_mask(mask: Mask, format: Format) -> Mask:
-    """[strings, positions] of [strings, length]: the groups in which an element counts."""
+    """[fibers, positions] of [fibers, length]: the groups in which an element counts."""
     rows, length = mask.shape
     positions = format.positions(length)
     padded = np.zeros((rows, positions * format.group), np.bool_)
@@ -56,7 +56,7 @@ def group_mask(mask: Mask, format: Format) -> Mask:
 
 
 def stored_mask(mask: Mask, format: Format) -> Mask:
-    """[strings, length] which elements a format stores of those that count: these, fillers and whole groups."""
+    """[fibers, length] which elements a format stores of those that count: these, fillers and whole groups."""
     encoded = encode_mask(mask, mask, format, Fibers(mask.shape))
     row, column = stored_positions(encoded)
     groups = np.zeros((len(mask), format.positions(mask.shape[1])), np.bool_)
@@ -64,25 +64,25 @@ def stored_mask(mask: Mask, format: Format) -> Mask:
     return np.repeat(groups, format.group, axis=1)[:, : mask.shape[1]]
 
 
-def encode(tensor: Array, format: Format, strings: Fibers | None = None, threshold: float = 0.0) -> Encoded:
+def encode(tensor: Array, format: Format, fibers: Fibers | None = None, threshold: float = 0.0) -> Encoded:
     """
     The tensor without its elements of |x| <= threshold (in groups: without groups that hold no others).
 
-    `strings` is the arrangement (by default, one string for each index of the first dimension).
+    `fibers` is the arrangement (by default, one fiber for each index of the first dimension).
     """
-    strings = strings or Fibers(tensor.shape)
-    return encode_mask(tensor, counts(tensor, threshold), format, strings)
+    fibers = fibers or Fibers(tensor.shape)
+    return encode_mask(tensor, counts(tensor, threshold), format, fibers)
 
 
-def encode_mask(tensor: Array, mask: Mask, format: Format, strings: Fibers) -> Encoded:
+def encode_mask(tensor: Array, mask: Mask, format: Format, fibers: Fibers) -> Encoded:
     """The elements where the mask (of the tensor's shape) says so, whatever their values; the others count as 0."""
-    matrix, chosen = strings.matrix(tensor), group_mask(strings.matrix(mask), format)
+    matrix, chosen = fibers.matrix(tensor), group_mask(fibers.matrix(mask), format)
     rows, positions = chosen.shape
     padded = np.zeros((rows, positions * format.group), tensor.dtype)
-    padded[:, : strings.length] = matrix
+    padded[:, : fibers.length] = matrix
     stored = padded.reshape(rows, positions, format.group)[chosen]
     if format.kind == Kind.DIRECT:
-        return Encoded(format, strings, pack(chosen.reshape(-1), 1), stored.reshape(-1))
+        return Encoded(format, fibers, pack(chosen.reshape(-1), 1), stored.reshape(-1))
     row, column = np.nonzero(chosen)
     codes, slots, lengths = _codes(format, row, column, rows)
     values = np.zeros((len(codes), format.group), tensor.dtype)
@@ -92,16 +92,16 @@ def encode_mask(tensor: Array, mask: Mask, format: Format, strings: Fibers) -> E
         header = pack(np.cumsum(lengths), POINTER_BITS)
     else:
         header = pack(lengths, format.header_bits(positions))
-    return Encoded(format, strings, np.concatenate([header, pack(codes, format.bits)]), values.reshape(-1))
+    return Encoded(format, fibers, np.concatenate([header, pack(codes, format.bits)]), values.reshape(-1))
 
 
 def _check_csr(format: Format, positions: int) -> None:
     if positions > 1 << format.bits:
-        raise ValueError(f"{format}: positions of {format.bits} bits for strings of {positions}")
+        raise ValueError(f"{format}: positions of {format.bits} bits for fibers of {positions}")
 
 
 def _codes(format: Format, row: Ints, column: Ints, rows: int) -> tuple[Ints, Ints, Ints]:
-    """Codes with fillers, the place of each stored position among them, and the number of codes of each string."""
+    """Codes with fillers, the place of each stored position among them, and the number of codes of each fiber."""
     if format.kind == Kind.CSR:
         return column, np.arange(len(column)), np.bincount(row, minlength=rows)
     distance, first = _distances(row, column)
@@ -129,31 +129,31 @@ def _distances(row: Ints, column: Ints) -> tuple[Ints, Mask]:
 
 def decode(encoded: Encoded) -> Array:
     """The tensor, with zeros for what is not stored. Raises InputError for damaged streams."""
-    format, strings = encoded.format, encoded.strings
+    format, fibers = encoded.format, encoded.fibers
     row, column = stored_positions(encoded)
-    groups = np.zeros((strings.count, format.positions(strings.length), format.group), encoded.values.dtype)
+    groups = np.zeros((fibers.count, format.positions(fibers.length), format.group), encoded.values.dtype)
     groups[row, column] = encoded.values.reshape(-1, format.group)
-    matrix = groups.reshape(strings.count, groups.shape[1] * format.group)
-    if (matrix[:, strings.length :] != 0).any():
-        raise InputError(f"damaged values of a {format} index: numbers behind the end of a string")
-    return strings.tensor(matrix[:, : strings.length])
+    matrix = groups.reshape(fibers.count, groups.shape[1] * format.group)
+    if (matrix[:, fibers.length :] != 0).any():
+        raise InputError(f"damaged values of a {format} index: numbers behind the end of a fiber")
+    return fibers.tensor(matrix[:, : fibers.length])
 
 
 def stored_positions(encoded: Encoded) -> tuple[Ints, Ints]:
-    """String and position (in groups) of each entry, fillers included. Raises InputError for damaged streams."""
-    format, strings = encoded.format, encoded.strings
+    """Fiber and position (in groups) of each entry, fillers included. Raises InputError for damaged streams."""
+    format, fibers = encoded.format, encoded.fibers
     entries, rest = divmod(len(encoded.values), format.group)
     if rest:
         raise InputError(f"damaged values of a {format} index: {len(encoded.values)} are no whole groups")
-    row, column = positions_of(encoded.index, format, strings)
+    row, column = positions_of(encoded.index, format, fibers)
     if entries != len(row):
         raise InputError(f"damaged values of a {format} index: {entries} entries, the index has {len(row)}")
     return row, column
 
 
-def positions_of(index: Bytes, format: Format, strings: Fibers) -> tuple[Ints, Ints]:
-    """String and position (in groups) of each entry of an index, in order. Raises InputError for a damaged one."""
-    rows, positions = strings.count, format.positions(strings.length)
+def positions_of(index: Bytes, format: Format, fibers: Fibers) -> tuple[Ints, Ints]:
+    """Fiber and position (in groups) of each entry of an index, in order. Raises InputError for a damaged one."""
+    rows, positions = fibers.count, format.positions(fibers.length)
     what = f"{format} index"
     if format.kind == Kind.DIRECT:
         ones = np.flatnonzero(unpack(index, rows * positions, 1, what).astype(np.bool_))
@@ -163,8 +163,8 @@ def positions_of(index: Bytes, format: Format, strings: Fibers) -> tuple[Ints, I
     numbers = unpack(index[:header], rows, format.header_bits(positions), f"header of a {what}")
     lengths = np.diff(numbers, prepend=0) if format.kind == Kind.CSR else numbers
     if ((lengths < 0) | (lengths > positions)).any():
-        string = int(np.flatnonzero((lengths < 0) | (lengths > positions))[0])
-        raise InputError(f"damaged {what}: {int(lengths[string])} entries in string {string} of {positions} positions")
+        fiber = int(np.flatnonzero((lengths < 0) | (lengths > positions))[0])
+        raise InputError(f"damaged {what}: {int(lengths[fiber])} entries in fiber {fiber} of {positions} positions")
     codes = unpack(index[header:], int(lengths.sum()), format.bits, what)
     row = np.repeat(np.arange(rows), lengths)
     column = _columns(format, codes, row, lengths)
@@ -174,14 +174,14 @@ def positions_of(index: Bytes, format: Format, strings: Fibers) -> tuple[Ints, I
     if wrong.any():
         entry = int(np.flatnonzero(wrong)[0])
         raise InputError(
-            f"damaged {what}: entry {entry}, in string {int(row[entry])}, is at position {int(column[entry])}: "
+            f"damaged {what}: entry {entry}, in fiber {int(row[entry])}, is at position {int(column[entry])}: "
             f"expected ascending positions below {positions}"
         )
     return row, column
 
 
 def _columns(format: Format, codes: Ints, row: Ints, lengths: Ints) -> Ints:
-    """Positions from codes: prefix sums that start anew with each string."""
+    """Positions from codes: prefix sums that start anew with each fiber."""
     if format.kind == Kind.CSR:
         return codes
     steps = codes if format.kind == Kind.STRIDE else codes + 1

@@ -52,14 +52,14 @@ class EncodedTensor:
 
     type: str
     """Name of the element type in the IR."""
-    strings: Fibers
+    fibers: Fibers
     format: Format
     threshold: float = 0.0
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Of the tensor that is encoded."""
-        return self.strings.shape
+        return self.fibers.shape
 
     @property
     def code(self) -> int:
@@ -73,10 +73,10 @@ class EncodedTensor:
 
     def panels(self, shape: tuple[int, ...]) -> Panels:
         """How bytes of this shape hold it. Raises ValueError where they cannot."""
-        if len(shape) != 3 or min(self.strings.count, self.strings.length, *shape) < 1:
+        if len(shape) != 3 or min(self.fibers.count, self.fibers.length, *shape) < 1:
             raise ValueError(f"bytes of shape {list(shape)} are no panels")
-        width = -(-self.strings.count // shape[0])
-        panels = computed_panels(self.format, self.strings.count, self.strings.length, width, self.dtype.itemsize)
+        width = -(-self.fibers.count // shape[0])
+        panels = computed_panels(self.format, self.fibers.count, self.fibers.length, width, self.dtype.itemsize)
         if (*panels.counts, panels.nbytes) != tuple(shape):
             raise ValueError(f"bytes of shape {list(shape)} are not those of {self}")
         return panels
@@ -92,9 +92,9 @@ class EncodedTensor:
         if not isinstance(value, Encoded):
             if value.shape != self.shape or value.dtype != self.dtype:
                 raise InputError(f"{value.dtype}{list(value.shape)}: expected {self.dtype}{list(self.shape)}")
-            return encode_mask(value, self._counting(value), self.format, self.strings)
-        if (value.format, value.strings) != (self.format, self.strings):
-            raise InputError(f"it has a {value.format} index of {value.strings}: expected {self}")
+            return encode_mask(value, self._counting(value), self.format, self.fibers)
+        if (value.format, value.fibers) != (self.format, self.fibers):
+            raise InputError(f"it has a {value.format} index of {value.fibers}: expected {self}")
         if value.values.dtype != self.dtype or value.values.ndim != 1:
             raise InputError(f"values of type {value.values.dtype}: expected a row of {self.dtype}")
         decode(value)
@@ -109,7 +109,7 @@ class EncodedTensor:
     def pack(self, value: Array | Encoded, shape: tuple[int, ...]) -> Bytes:
         """The bytes of a value. Raises InputError as `encoded` does."""
         found = self.encoded(value)
-        matrix, mask = (self.strings.matrix(one) for one in (decode(found), connection_mask(found)))
+        matrix, mask = (self.fibers.matrix(one) for one in (decode(found), connection_mask(found)))
         return pack_fibers(matrix, mask, self.panels(shape))
 
     def unpack(self, data: Bytes) -> Encoded:
@@ -117,7 +117,7 @@ class EncodedTensor:
         parts = unpack_fibers(data, self.panels(data.shape), self.dtype)
         matrix = np.concatenate([decode(part) for part in parts])
         mask = np.concatenate([connection_mask(part) for part in parts])
-        return encode_mask(self.strings.tensor(matrix), self.strings.tensor(mask), self.format, self.strings)
+        return encode_mask(self.fibers.tensor(matrix), self.fibers.tensor(mask), self.format, self.fibers)
 
     def as_json(self) -> dict[str, Any]:
         """What the note says."""
@@ -125,8 +125,8 @@ class EncodedTensor:
         given = {
             "bits": (self.format.bits, 1),
             "group": (self.format.group, 1),
-            "order": (str(self.strings.order), str(Order.OUTPUT)),
-            "axis": (self.strings.axis, 0),
+            "order": (str(self.fibers.order), str(Order.OUTPUT)),
+            "axis": (self.fibers.axis, 0),
             "threshold": (self.threshold, 0.0),
         }
         return found | {name: value for name, (value, default) in given.items() if value != default}
@@ -196,7 +196,7 @@ def _tensor(given: dict[str, Any]) -> EncodedTensor:
     if given["type"] not in _TYPES or kind not in (Kind.DIRECT, Kind.STRIDE) or math.prod(shape) > _MOST:
         raise ValueError("no such type, index or shape")
     if kind == Kind.STRIDE and order != Order.OUTPUT:
-        raise ValueError("a stride index has a string for each output neuron")
+        raise ValueError("a stride index has a fiber for each output neuron")
     if not 0 <= threshold < math.inf:
         raise ValueError(f"threshold {threshold}")
     format = Format(kind, _integer(given.get("bits", 1), 1), _integer(given.get("group", 1), 1))

@@ -1,9 +1,9 @@
 """
 Fibers: how the elements of a tensor are arranged in rows that an index numbers (spec 5, connection data).
 
-One dimension of a weight tensor numbers its output neurons, the others its inputs. In order `output` there is a string
+One dimension of a weight tensor numbers its output neurons, the others its inputs. In order `output` there is a fiber
 for each output neuron, over all its inputs; in order `input` there is one for each input, over all output neurons. Of
-activations, the dimension to give is the one that numbers samples, in order `output`: a string over the neurons each.
+activations, the dimension to give is the one that numbers samples, in order `output`: a fiber over the neurons each.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .index_formats import Order
 
 @dataclass(frozen=True)
 class Fibers:
-    """The arrangement of a tensor of this shape in strings; `axis` is the dimension of output neurons."""
+    """The arrangement of a tensor of this shape in fibers; `axis` is the dimension of output neurons."""
 
     shape: tuple[int, ...]
     order: Order = Order.OUTPUT
@@ -41,16 +41,16 @@ class Fibers:
 
     @property
     def count(self) -> int:
-        """Number of strings."""
+        """Number of fibers."""
         return self.outputs if self.order == Order.OUTPUT else self.inputs
 
     @property
     def length(self) -> int:
-        """Elements of a string."""
+        """Elements of a fiber."""
         return self.inputs if self.order == Order.OUTPUT else self.outputs
 
     def matrix(self, tensor: Array) -> Array:
-        """The elements as [count, length], a string a row."""
+        """The elements as [count, length], a fiber a row."""
         rows = np.moveaxis(tensor, self.axis, 0).reshape(self.outputs, self.inputs)
         return rows if self.order == Order.OUTPUT else rows.T
 

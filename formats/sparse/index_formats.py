@@ -1,20 +1,20 @@
 """
-Formats of the index: which elements of each string are stored, and where they belong.
+Formats of the index: which elements of each fiber are stored, and where they belong.
 
-All formats store the elements that count (above the threshold) in the order of the strings, and an index of them:
+All formats store the elements that count (above the threshold) in the order of the fibers, and an index of them:
 
 direct       one bit a position: 1 where the element is stored.
-stride       `bits` a stored element: its distance to the one before in its string; the first one's counts from
+stride       `bits` a stored element: its distance to the one before in its fiber; the first one's counts from
              position 0 (so it may be 0). A gap that does not fit is bridged by fillers: stored zeros at distance
              2**bits - 1 each. No code is an escape.
-run_length   `bits` a stored element: the zeros before it in its string. 2**bits - 1 zeros and one more are bridged by a
+run_length   `bits` a stored element: the zeros before it in its fiber. 2**bits - 1 zeros and one more are bridged by a
              filler, a stored zero behind a run of 2**bits - 1.
-csr          `bits` a stored element: its position in the string; before them, 32 bits a string: the number of stored
+csr          `bits` a stored element: its position in the fiber; before them, 32 bits a fiber: the number of stored
              elements up to its end.
 
-Stride and run_length begin with the number of stored elements of each string, in as many bits as the number of
-positions needs. With `group` > 1 a position is a group of that many neighbours in a string: the index is that of
-groups, a group is stored whole if one of its elements counts, and the last group of a string is filled up with zeros.
+Stride and run_length begin with the number of stored elements of each fiber, in as many bits as the number of
+positions needs. With `group` > 1 a position is a group of that many neighbours in a fiber: the index is that of
+groups, a group is stored whole if one of its elements counts, and the last group of a fiber is filled up with zeros.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 POINTER_BITS = 32
-"""Bits of the pointer that csr holds for each string."""
+"""Bits of the pointer that csr holds for each fiber."""
 
 
 class Order(StrEnum):
-    """What a string belongs to."""
+    """What a fiber belongs to."""
 
     OUTPUT = "output"
     """An output neuron: it runs over all inputs."""
@@ -80,11 +80,11 @@ class Format:
         return (1 << self.bits) - 1
 
     def positions(self, length: int) -> int:
-        """Positions of a string of this many elements."""
+        """Positions of a fiber of this many elements."""
         return -(-length // self.group)
 
     def header_bits(self, positions: int) -> int:
-        """Bits that the index holds for each string besides the codes."""
+        """Bits that the index holds for each fiber besides the codes."""
         match self.kind:
             case Kind.DIRECT:
                 return 0

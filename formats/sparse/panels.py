@@ -1,7 +1,7 @@
 """
 Weights in panels: the form in which encoded weights lie in an executable.
 
-A panel is what one instruction of a matrix unit works on: the strings of `width` output neurons (its lanes) over one
+A panel is what one instruction of a matrix unit works on: the fibers of `width` output neurons (its lanes) over one
 part of the inputs, encoded by itself as a block (see `block`). Panels lie in an array [panels, parts, bytes] that can
 be sliced, loaded and sent on like any other; all have the room of the largest. Where they differ much, each panel's own
 bytes are known, and only these are loaded.
@@ -88,9 +88,9 @@ class Panels:
 
     def block_at(self, panel: int, part: int, item_bytes: int) -> Block:
         """Where the parts of one panel lie in its bytes, for elements of so many bytes."""
-        strings, length = self.size(panel, part)
+        fibers, length = self.size(panel, part)
         room = (self.own_bytes(panel, 1) - self.values_at) // (self.format.group * item_bytes)
-        return Block(self.format, strings, length, room, self.values_at)
+        return Block(self.format, fibers, length, room, self.values_at)
 
 
 @dataclass(frozen=True)
@@ -161,17 +161,17 @@ def pack(matrix: Array, panels: Panels, lanes: Lanes) -> tuple[Panels, Work, Byt
     return sized, work, packed
 
 
-def computed_panels(format: Format, strings: int, length: int, width: int, item_bytes: int) -> Panels:
+def computed_panels(format: Format, fibers: int, length: int, width: int, item_bytes: int) -> Panels:
     """
-    Panels of `width` whole strings with room for whatever comes: an entry for each position, which fillers do not
+    Panels of `width` whole fibers with room for whatever comes: an entry for each position, which fillers do not
     exceed, since each of them stands at a position of its own.
     """
-    block = block_for(format, min(width, strings), length)
-    return Panels(format, strings, width, length, length, block.offset, block.nbytes(item_bytes))
+    block = block_for(format, min(width, fibers), length)
+    return Panels(format, fibers, width, length, length, block.offset, block.nbytes(item_bytes))
 
 
 def expected_work(panels: Panels, density: float, lanes: Lanes) -> Work:
-    """What panels of whole strings make a matrix unit do where each string stores that share of its positions."""
+    """What panels of whole fibers make a matrix unit do where each fiber stores that share of its positions."""
     stored = math.ceil(density * panels.format.positions(panels.inputs)) * panels.format.group
     fullest = loads = 0
     for panel in range(panels.counts[0]):
@@ -182,7 +182,7 @@ def expected_work(panels: Panels, density: float, lanes: Lanes) -> Work:
 
 def pack_fibers(matrix: Array, mask: Mask, panels: Panels) -> Bytes:
     """
-    The chosen elements of a matrix [strings, length] as [panels, 1, bytes], as the encoder of a mapping unit writes
+    The chosen elements of a matrix [fibers, length] as [panels, 1, bytes], as the encoder of a mapping unit writes
     them. Raises ValueError where there is no room for them.
     """
     rows, _ = panels.counts
@@ -196,7 +196,7 @@ def pack_fibers(matrix: Array, mask: Mask, panels: Panels) -> Bytes:
 
 
 def unpack_fibers(data: Bytes, panels: Panels, dtype: np.dtype[Any]) -> list[Encoded]:
-    """The encoded matrix of each panel of whole strings. Raises InputError, naming the panel, for a damaged one."""
+    """The encoded matrix of each panel of whole fibers. Raises InputError, naming the panel, for a damaged one."""
     rows, parts = panels.counts
     if parts != 1 or data.shape != (rows, 1, panels.nbytes):
         raise InputError(f"panels of shape {data.shape}: expected {(rows, 1, panels.nbytes)}")
@@ -211,9 +211,9 @@ def unpack_fibers(data: Bytes, panels: Panels, dtype: np.dtype[Any]) -> list[Enc
 
 
 def stored_per_fiber(encoded: Encoded) -> Ints:
-    """Stored elements of each string, fillers and whole groups counted."""
-    row, _ = positions_of(encoded.index, encoded.format, encoded.strings)
-    return np.bincount(row, minlength=encoded.strings.count) * encoded.format.group
+    """Stored elements of each fiber, fillers and whole groups counted."""
+    row, _ = positions_of(encoded.index, encoded.format, encoded.fibers)
+    return np.bincount(row, minlength=encoded.fibers.count) * encoded.format.group
 
 
 def fullest_lane(elements: Array, lanes: Lanes) -> tuple[float, int]:

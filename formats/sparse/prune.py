@@ -23,10 +23,10 @@ def contiguous_groups(count: int, groups: int) -> Ints:
     return np.searchsorted(bounds, np.arange(count), side="right").astype(np.int64)
 
 
-def fiber_groups(strings: int, length: int, size: int) -> Ints:
-    """The group of each element of [strings, length]: `size` neighbours of one string (fewer at its end)."""
-    per_string = -(-length // size)
-    return (np.arange(strings)[:, None] * per_string + np.arange(length) // size).astype(np.int64)
+def fiber_groups(fibers: int, length: int, size: int) -> Ints:
+    """The group of each element of [fibers, length]: `size` neighbours of one fiber (fewer at its end)."""
+    per_fiber = -(-length // size)
+    return (np.arange(fibers)[:, None] * per_fiber + np.arange(length) // size).astype(np.int64)
 
 
 def group_pruning(values: Array, groups: Ints, threshold: float, limit: int) -> Mask:
@@ -50,19 +50,19 @@ def magnitude_pruning(values: Array, density: float) -> Mask:
     return mask.reshape(values.shape)
 
 
-def balanced_pruning(strings: Array, density: float) -> Mask:
+def balanced_pruning(fibers: Array, density: float) -> Mask:
     """
-    Load-balance-aware pruning: of each string ([strings, length]), the values of greatest magnitude stay, as many of
+    Load-balance-aware pruning: of each fiber ([fibers, length]), the values of greatest magnitude stay, as many of
     each as of any other, or one more. All in all round(density * size) stay.
 
     Those that keep one more are the ones whose next value is largest.
     """
-    count = len(strings)
-    keep = round(density * strings.size)
+    count = len(fibers)
+    keep = round(density * fibers.size)
     each, more = divmod(keep, max(1, count))
-    magnitudes = np.abs(strings.astype(np.float64))
+    magnitudes = np.abs(fibers.astype(np.float64))
     order = np.argsort(-magnitudes, axis=1, kind="stable")
-    mask = np.zeros(strings.shape, np.bool_)
+    mask = np.zeros(fibers.shape, np.bool_)
     np.put_along_axis(mask, order[:, :each], True, axis=1)
     if more:
         following = order[:, each]
@@ -71,11 +71,11 @@ def balanced_pruning(strings: Array, density: float) -> Mask:
     return mask
 
 
-def n_m_pruning(strings: Array, n: int, m: int) -> Mask:
-    """Of each `m` neighbours in a string ([strings, length]), the `n` of greatest magnitude stay; fewer at its end."""
-    rows, length = strings.shape
+def n_m_pruning(fibers: Array, n: int, m: int) -> Mask:
+    """Of each `m` neighbours in a fiber ([fibers, length]), the `n` of greatest magnitude stay; fewer at its end."""
+    rows, length = fibers.shape
     padded = np.full((rows, -(-length // m) * m), -1.0)
-    padded[:, :length] = np.abs(strings.astype(np.float64))
+    padded[:, :length] = np.abs(fibers.astype(np.float64))
     blocks = padded.reshape(-1, m)
     order = np.argsort(-blocks, axis=1, kind="stable")
     mask = np.zeros(blocks.shape, np.bool_)

@@ -8,7 +8,7 @@ Expected bits an element at density d (of groups, where there are any) for value
     csr             d (w + s / g) + 32 / length
 
 R is 2**s - 1 for strides, whose distances count from 1, and 2**s for runs of zeros. The header of strides and runs (the
-number of entries of each string) adds ceil(log2(positions + 1)) / length.
+number of entries of each fiber) adds ceil(log2(positions + 1)) / length.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from .index_formats import Format, Kind
 
 @dataclass(frozen=True, eq=False)
 class GapHistogram:
-    """The distances between what is stored in strings of `positions` each."""
+    """The distances between what is stored in fibers of `positions` each."""
 
-    strings: int
+    fibers: int
     positions: int
     later: Ints
     """later[k]: how many stored positions have k not stored ones between themselves and the one before."""
     first: Ints
-    """first[k]: how many strings have their first stored position at k."""
+    """first[k]: how many fibers have their first stored position at k."""
 
     @property
     def stored(self) -> int:
@@ -41,7 +41,7 @@ class GapHistogram:
     @property
     def density(self) -> float:
         """Stored positions over all."""
-        return self.stored / max(1, self.strings * self.positions)
+        return self.stored / max(1, self.fibers * self.positions)
 
     def fillers(self, format: Format) -> int:
         """Fillers that the format needs to bridge wide gaps."""
@@ -54,7 +54,7 @@ class GapHistogram:
 
 
 def gap_histogram(mask: Mask, group: int = 1) -> GapHistogram:
-    """The gaps of [strings, length], in groups of so many."""
+    """The gaps of [fibers, length], in groups of so many."""
     chosen = group_mask(mask, Format(Kind.DIRECT, group=group))
     row, column = np.nonzero(chosen)
     is_first = np.ones(len(row), np.bool_)
@@ -72,9 +72,9 @@ def gap_histogram(mask: Mask, group: int = 1) -> GapHistogram:
 def index_bytes(gaps: GapHistogram, format: Format) -> int:
     """Bytes of the index of a tensor with these gaps (which must be those of the format's groups)."""
     if format.kind == Kind.DIRECT:
-        return stream_bytes(gaps.strings * gaps.positions, 1)
+        return stream_bytes(gaps.fibers * gaps.positions, 1)
     entries = gaps.stored + gaps.fillers(format)
-    header = stream_bytes(gaps.strings, format.header_bits(gaps.positions))
+    header = stream_bytes(gaps.fibers, format.header_bits(gaps.positions))
     return header + stream_bytes(entries, format.bits)
 
 
@@ -88,7 +88,7 @@ def expected_bits(format: Format, density: float, width: int, length: int | None
     """
     Bits an element of a long random tensor (see the module's introduction); `density` is that of positions.
 
-    `length`, elements of a string, adds the header of strides and runs; csr needs it.
+    `length`, elements of a fiber, adds the header of strides and runs; csr needs it.
     """
     bits, group, quiet = format.bits, format.group, 1.0 - density
     header = 0.0 if length is None else format.header_bits(format.positions(length)) / length
@@ -97,7 +97,7 @@ def expected_bits(format: Format, density: float, width: int, length: int | None
             return 1 / group + density * width
         case Kind.CSR:
             if length is None:
-                raise ValueError("csr holds a pointer for each string: give the length of one")
+                raise ValueError("csr holds a pointer for each fiber: give the length of one")
             return density * (width + bits / group) + header
         case _:
             missed = quiet**format.reach

@@ -21,7 +21,9 @@ def softplus(b: Builder, x: Tensor) -> Tensor:
 
 
 def softmax(b: Builder, x: Tensor, axes: list[int], log: bool = False) -> Tensor:
-    """Softmax (or its logarithm) over some axes, with the maximum taken off first; narrow floats go through f32."""
+    """
+    Softmax (or its logarithm) over some axes, with the maximum subtracted first; narrow floats are computed in f32.
+    """
     if x.size == 0:
         return x
     wide = b.cast(x, FLOAT32) if x.dtype.itemsize < 4 else x
@@ -33,14 +35,14 @@ def softmax(b: Builder, x: Tensor, axes: list[int], log: bool = False) -> Tensor
 
 
 def _first_axis(node: Node, x: Tensor) -> int:
-    """The attribute `axis` of operators on all axes from it on; it may be the rank itself."""
+    """The attribute `axis` of operators over that and all following axes; it may equal the rank."""
     axis = node.int("axis", 1)
     return axis if axis == x.rank else x.axis(axis)
 
 
 @onnx_op("Softmax", "LogSoftmax")
 def softmax_1(node: Node) -> Tensor:
-    """Before opset 13 all axes from `axis` on are one."""
+    """Softmax before opset 13, over `axis` and all following axes together."""
     x = node[0]
     axis = _first_axis(node, x)
     return softmax(node.build, x, list(range(axis, x.rank)), node.proto.op_type == "LogSoftmax")
@@ -100,7 +102,7 @@ def prelu(node: Node) -> Tensor:
 def leaky(b: Builder, x: Tensor, slope: Tensor) -> Tensor:
     """x where x >= 0, else slope x."""
     steep = slope.array is None or bool(np.any((slope.array > 1) | (slope.array == 0)))
-    # Where the slope is 0, infinity times it must not be looked at.
+    # A slope of 0 times infinity would be NaN.
     return b.select(b.compare("lt", x, 0), b.mul(x, slope), x) if steep else b.maximum(x, b.mul(x, slope))
 
 
@@ -204,6 +206,6 @@ def gelu(b: Builder, x: Tensor) -> Tensor:
 
 
 def gelu_by_tanh(b: Builder, x: Tensor) -> Tensor:
-    """x Phi(x), nearly: tanh of a polynomial stands in for erf."""
+    """x Phi(x), approximated: tanh of a polynomial instead of erf."""
     cubic = b.add(x, b.mul(b.mul(b.mul(x, x), x), 0.044715))
     return b.mul(b.mul(x, 0.5), b.add(b.unary("tanh", b.mul(cubic, math.sqrt(2 / math.pi))), 1))

@@ -1,4 +1,4 @@
-"""ONNX's own attention."""
+"""The operator Attention of ONNX."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ from ..wide import in_f32
 @onnx_op("Attention", since=23)
 @in_f32
 def attention(node: Node) -> Sequence[Tensor | None]:
-    """The graph that ONNX gives for it: scaled products, masks, softmax, means. Narrow floats are rounded once."""
+    """Scaled dot-product attention by ONNX's function body. Narrow floats are rounded once."""
     return node.scope.expand(node)

@@ -1,4 +1,4 @@
-"""Bilinear interpolation of images at places that the network computes."""
+"""Bilinear interpolation of images at computed positions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..tensors import INT64, Tensor
 
 @dataclass(frozen=True)
 class Corner:
-    """One of the four elements around each place: its value [P, C] and its weight [P, 1]."""
+    """One of the four neighbouring elements of each position: its value [P, C] and its weight [P, 1]."""
 
     value: Tensor
     weight: Tensor
@@ -18,9 +18,8 @@ class Corner:
 
 def corners(b: Builder, x: Tensor, image: Tensor, y: Tensor, z: Tensor) -> list[Corner]:
     """
-    The elements of x [N, C, H, W] around places of images: `image` (int64), row `y` and column `z`, [P] each.
-
-    What lies outside is 0.
+    The neighbouring elements of positions in x [N, C, H, W]: `image` (int64), row `y` and column `z`, [P] each.
+    Elements outside of the image are 0.
     """
     batch, channels, height, width = x.shape
     rows = b.reshape(b.transpose(x, [0, 2, 3, 1]), [batch * height * width, channels])
@@ -37,7 +36,7 @@ def corners(b: Builder, x: Tensor, image: Tensor, y: Tensor, z: Tensor) -> list[
 
 
 def _neighbour(b: Builder, at: Tensor, size: int, after: int) -> tuple[Tensor, Tensor, Tensor]:
-    """The element before (0) or after (1) a place along an axis: index, weight, and whether it is there."""
+    """The element before (0) or after (1) a position along an axis: index, weight, and whether it exists."""
     first = b.unary("floor", at)
     fraction = b.sub(at, first)
     position = b.add(first, after)

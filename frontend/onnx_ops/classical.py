@@ -1,4 +1,4 @@
-"""Operators of the domain `ai.onnx.ml` that are met beside neural networks."""
+"""Operators of the domain `ai.onnx.ml` for pre- and postprocessing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def array_feature_extractor(node: Node) -> Tensor:
 
 @onnx_op("LabelEncoder", since=2, domain=DOMAIN)
 def label_encoder(node: Node) -> Tensor:
-    """The value that belongs to each key, or a default; numbers or strings."""
+    """The value of each key, or a default; numbers or strings."""
     b, x = node.build, node[0]
     keys, values = _table(node, "keys"), _table(node, "values")
     if keys.shape != values.shape:

@@ -1,4 +1,6 @@
-"""Control flow: branches are chosen or selected between at import, counted loops stay loops, others are unrolled."""
+"""
+Control flow: branches are chosen at import or their results selected, counted loops stay loops, others are unrolled.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,12 @@ from ..registry import onnx_op
 from ..tensors import INT64, Absent, AlreadyReported, NodeError, Tensor, TensorSequence, known
 
 LONGEST_LOOP = 4096
-"""Iterations of loops at most."""
+"""Most iterations of a loop."""
 
 
 @onnx_op("If")
 def if_op(node: Node) -> Sequence[Tensor]:
-    """The branch that a known condition chooses; else both branches, and a selection of each result."""
+    """The branch of a known condition; else both branches and a selection of each result."""
     condition = node[0]
     if condition.array is not None:
         return node.scope.subgraph(node.graph("then_branch" if condition.array.reshape(-1)[0] else "else_branch"))
@@ -29,8 +31,8 @@ def if_op(node: Node) -> Sequence[Tensor]:
         other = node.scope.subgraph(node.graph("else_branch"))
     except AlreadyReported:
         raise NodeError(
-            "a branch cannot be imported, and the condition is known only at run time: known at import, it would "
-            "leave one branch out",
+            "a branch cannot be imported, and the condition is known only at run time: if it were known at import, "
+            "one branch would not be needed",
             condition.value,
         ) from None
     if any(isinstance(x, TensorSequence | Absent) for x in (*chosen, *other)):
@@ -48,7 +50,7 @@ def if_op(node: Node) -> Sequence[Tensor]:
 @onnx_op("Loop")
 def loop(node: Node) -> Sequence[Tensor]:
     """
-    A loop where the condition always holds, else unrolled; the number of iterations must be known at import.
+    A loop if the condition is always true, else unrolled; the number of iterations must be known at import.
     """
     limit = None if node.get(0) is None else int(node.known(0, "the trip count").reshape(-1)[0])
     going = node.get(1)
@@ -65,8 +67,8 @@ def loop(node: Node) -> Sequence[Tensor]:
 
 def _may_be_carried(state: Sequence[Tensor]) -> bool:
     """
-    Whether a loop may carry these from step to step: not sequences, nor known whole numbers, which are counters that
-    the body, or what comes after, has to know.
+    Whether a loop may carry these values: no sequences, and no known integers, which are counters whose values the body
+    or a later operator needs at import.
     """
     return not any(
         isinstance(one, TensorSequence | Absent) or (one.array is not None and not one.is_float) for one in state
@@ -111,9 +113,8 @@ def _unrolled_loop(node: Node, limit: int | None, going: Tensor | None, state: l
 
 def _empty_scans(node: Node, body: onnx.GraphProto, state: Sequence[Tensor]) -> list[Tensor]:
     """
-    What a loop without iterations has collected: nothing, of the shapes that the body declares.
-
-    Where it does not declare them, the body is imported to see them; what it computes has no users.
+    The empty scan outputs of a loop without iterations, in the shapes that the body declares. If it declares none, the
+    body is imported to find them; its operations have no users.
     """
     parts = [_declared(info) for info in body.output[1 + len(state) :]]
     if None in parts:
@@ -122,7 +123,7 @@ def _empty_scans(node: Node, body: onnx.GraphProto, state: Sequence[Tensor]) -> 
 
 
 def _declared(info: onnx.ValueInfoProto) -> Tensor | None:
-    """A tensor of the shape and type that are declared; None where they are not declared in full."""
+    """An empty tensor of the declared shape and type; None if the declaration is incomplete."""
     if not info.type.tensor_type.HasField("shape"):
         return None
     sizes = [static_size(dim) for dim in info.type.tensor_type.shape.dim]

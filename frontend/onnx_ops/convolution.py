@@ -13,7 +13,7 @@ from .spatial import Window, window_of
 
 @dataclass(frozen=True)
 class Convolution:
-    """How a value was computed: what a scale and shift after it need to move into weights and bias."""
+    """The convolution that computed a value, for folding a following scale and shift into its weights and bias."""
 
     operand: Tensor
     weights: Tensor
@@ -29,7 +29,7 @@ def convolve(b: Builder, spec: Convolution) -> Tensor:
     low, high = window.low, window.high
     crops = [a < 0 or z < 0 for a, z in zip(low, high, strict=True)]
     if any(crops):
-        # Negative padding crops; together with the padding at the other end, which may be all that is left.
+        # Negative padding crops first: it may reach into the padding at the other end.
         cropped = [[a if crop else 0 for a, crop in zip(side, crops, strict=True)] for side in (low, high)]
         x = b.pad(x, [0, 0, *cropped[0]], [0, 0, *cropped[1]])
         low, high = ([0 if crop else a for a, crop in zip(side, crops, strict=True)] for side in (low, high))
@@ -42,8 +42,8 @@ def convolve(b: Builder, spec: Convolution) -> Tensor:
 
 def scaled(b: Builder, spec: Convolution, scale: Array, shift: Array, name: str) -> Tensor | None:
     """
-    The convolution with `scale` and `shift` of each output channel moved into it; None if weights are not known, or
-    are integers that stay so.
+    The convolution with `scale` and `shift` of each output channel folded into it; None if the weights are not known,
+    or are integers that stay integers.
     """
     if (
         spec.weights.array is None
@@ -78,7 +78,7 @@ def check_spatial(x: Tensor) -> None:
 
 @onnx_op("ConvTranspose")
 def conv_transpose(node: Node) -> Tensor:
-    """The transpose of a convolution: strides spread x, then a convolution with flipped weights."""
+    """Transposed convolution: x with zeros between its elements, then a convolution with flipped weights."""
     x, w, b = node[0], node[1], node.build
     check_spatial(x)
     rank, groups = x.rank - 2, node.int("group", 1)

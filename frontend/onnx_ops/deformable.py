@@ -1,4 +1,4 @@
-"""Deformable convolution: each element of the window is moved by an amount of its own."""
+"""Deformable convolution: each element of the window has an offset."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .spatial import Window, window_of
 @onnx_op("DeformConv", since=19)
 @in_f32
 def deformable_convolution(node: Node) -> Tensor:
-    """Convolution of two spatial dimensions with places that operands move, and weight."""
+    """Convolution over two spatial dimensions with offsets and a mask of the window's elements."""
     b, x, w, offset, mask = node.build, node[0], node[1], node[2], node.get(4)
     if x.rank != 4:
         raise NodeError(f"{x.rank - 2} spatial dimensions are not supported (2 are)")
@@ -30,7 +30,7 @@ def deformable_convolution(node: Node) -> Tensor:
     batch, channels = x.shape[:2]
     if moved < 1 or channels % moved or offset.shape != (batch, moved * taps * 2, *shape):
         raise NodeError(f"offsets of shape {list(offset.shape)} do not fit {moved} groups of {channels} channels")
-    # Channels that are moved alike are images of their own; taps of the window become channels.
+    # Groups of channels with the same offsets become images; the window's taps become channels.
     images = b.reshape(x, [batch * moved, channels // moved, *x.shape[2:]])
     amounts = b.reshape(offset, [batch * moved, taps, 2, *shape])
     count = batch * moved * taps * math.prod(shape)
@@ -51,7 +51,7 @@ def deformable_convolution(node: Node) -> Tensor:
 
 
 def _unmoved(window: Window, axis: int, shape: tuple[int, ...], x: Tensor) -> Tensor:
-    """Where the elements of the window are along an axis, [1, taps, 1, H, W] or what broadcasts to it."""
+    """Positions of the window's elements along an axis, broadcasting to [1, taps, 1, H, W]."""
     starts = arrays.arange(shape[axis]) * window.strides[axis] - window.low[axis]
     within = np.indices(window.sizes)[axis].reshape(1, -1, 1, 1, 1) * window.dilations[axis]
     positions = within + starts.reshape((1, 1, 1, -1, 1) if axis == 0 else (1, 1, 1, 1, -1))
@@ -59,7 +59,7 @@ def _unmoved(window: Window, axis: int, shape: tuple[int, ...], x: Tensor) -> Te
 
 
 def _interpolated(b: Builder, images: Tensor, image: Tensor, positions: list[Tensor]) -> Tensor:
-    """Values [P, C] of images at places; 0 outside."""
+    """Values [P, C] of images at positions; 0 outside."""
     assert image.dtype == INT64
     first, *others = (b.mul(one.value, one.weight) for one in corners(b, images, image, positions[0], positions[1]))
     for other in others:

@@ -15,7 +15,7 @@ from ..wide import in_f32
 @onnx_op("Det", since=11)
 @in_f32
 def determinant(node: Node) -> Tensor:
-    """The determinant of each matrix, by elimination below the largest element of each column."""
+    """The determinant of each matrix, by Gaussian elimination with partial pivoting."""
     b, x = node.build, node[0]
     if x.rank < 2 or x.shape[-1] != x.shape[-2] or not x.is_float:
         raise NodeError(f"{x.dtype} of shape {list(x.shape)} holds no square matrices of floats")
@@ -33,9 +33,8 @@ def determinant(node: Node) -> Tensor:
 
 def _eliminated(b: Builder, x: Tensor) -> tuple[Tensor, Tensor]:
     """
-    The factor of the first column [B] of matrices [B, M, M], and the matrices of one row and column less.
-
-    The row whose first element is the largest is the first; the one that was takes its place, which changes the sign.
+    One step of elimination on matrices [B, M, M]: the signed pivot [B] of the first column, and the remaining matrices
+    [B, M - 1, M - 1]. The row with the largest first element is exchanged with the first row, which changes the sign.
     """
     batch, size, _ = x.shape
     column = b.unary("abs", b.slice_axis(x, 2, 0, 1))

@@ -48,7 +48,7 @@ def unary(node: Node) -> Tensor:
 
 
 def legacy_broadcast(node: Node, x: Tensor, y: Tensor) -> Tensor:
-    """Before opset 7 broadcasting was an attribute, with the axis of x where y begins."""
+    """Broadcasting before opset 7: an attribute gives the axis of x at which y starts."""
     if node.opset >= 7 or not node.int("broadcast", 0) or not node.has("axis"):
         return y
     axis = x.axis(node.int("axis"))
@@ -78,7 +78,7 @@ def binary(node: Node) -> Tensor:
 
 @onnx_op("Pow")
 def power(node: Node) -> Tensor:
-    """x to the y; the usual constant exponents become cheaper operations."""
+    """x to the power of y; common constant exponents become cheaper operations."""
     x, y, b = node[0], legacy_broadcast(node, node[0], node[1]), node.build
     if y.array is not None and y.size == 1 and y.rank <= x.rank and x.array is None:
         exponent = float(y.array.reshape(-1)[0])
@@ -140,7 +140,7 @@ def where(node: Node) -> Tensor:
 
 @onnx_op("IsInf")
 def is_inf(node: Node) -> Tensor:
-    """Whether an element is infinite, of the signs asked for."""
+    """Whether an element is infinite, for the signs that the node names."""
     b, x = node.build, node[0]
     positive, negative = node.int("detect_positive", 1), node.int("detect_negative", 1)
     if positive and negative:
@@ -164,7 +164,7 @@ def cast_like(node: Node) -> Tensor:
 
 @onnx_op("BitCast", since=26)
 def bit_cast(node: Node) -> Tensor:
-    """The same bits as elements of another type of as many bits."""
+    """The same bits as elements of another type of the same width."""
     b, x, dtype = node.build, node[0], numpy_dtype(node.int("to"))
     if x.dtype in HELD_IN or dtype in HELD_IN:
         raise NodeError(f"bits of {x.dtype} as {dtype} are not supported: no chip has both types")
@@ -177,7 +177,7 @@ def bit_cast(node: Node) -> Tensor:
 
 @onnx_op("Clip")
 def clip(node: Node) -> Tensor:
-    """Limits as attributes."""
+    """Clip with limits as attributes."""
     result, b = node[0], node.build
     if node.has("min"):
         result = b.maximum(result, node.float("min"))
@@ -186,7 +186,7 @@ def clip(node: Node) -> Tensor:
 
 @onnx_op("Clip", since=11)
 def clip_11(node: Node) -> Tensor:
-    """Limits as optional operands."""
+    """Clip with limits as optional operands."""
     result, b = node[0], node.build
     low, high = node.get(1), node.get(2)
     if low is not None and not _is_extreme(low, -1):
@@ -201,7 +201,7 @@ def _is_zero(limit: Tensor) -> bool:
 
 
 def _is_extreme(limit: Tensor, sign: int) -> bool:
-    """Whether a limit is infinite, so that it limits nothing."""
+    """Whether a limit is infinite and therefore has no effect."""
     return limit.array is not None and limit.is_float and bool(np.all(limit.array == sign * np.inf))
 
 
@@ -248,6 +248,6 @@ def atanh(node: Node) -> Tensor:
 
 @onnx_op("ConstantOfShape", since=9)
 def constant_of_shape(node: Node) -> Tensor:
-    """One value everywhere."""
+    """A tensor of one value."""
     value = node.tensor("value") if node.has("value") else np.zeros(1, np.float32)
     return node.build.full(node.ints_of(0, "the shape"), value.reshape(-1)[0], value.dtype)

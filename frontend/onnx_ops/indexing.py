@@ -33,7 +33,7 @@ def non_negative(b: Builder, indices: Tensor, size: int) -> Tensor:
 
 
 def flat_element_indices(b: Builder, shape: tuple[int, ...], indices: Tensor, axis: int) -> Tensor:
-    """Where in the flat data of `shape` the elements are that GatherElements' indices name."""
+    """Flat indices, in data of `shape`, of the elements that GatherElements reads."""
     base = arrays.full(indices.shape, 0, np.int64)
     for other, size in enumerate(indices.shape):
         if other != axis:
@@ -54,7 +54,7 @@ def gather_elements(node: Node) -> Tensor:
 
 
 def flat_tuple_indices(b: Builder, shape: tuple[int, ...], indices: Tensor, batch: int) -> Tensor:
-    """Row numbers, in data of `shape` with its indexed dimensions made one, that GatherND's tuples name."""
+    """Row numbers of GatherND's index tuples, in data of `shape` with the indexed dimensions flattened."""
     width = indices.shape[-1]
     prefix = indices.shape[:-1]
     rows = math.prod(shape[batch : batch + width])
@@ -85,7 +85,7 @@ def gather_nd(node: Node) -> Tensor:
 
 @onnx_op("Compress")
 def compress(node: Node) -> Tensor:
-    """The slices where a condition known at import holds."""
+    """The slices for which a condition, known at import, is true."""
     b, x = node.build, node[0]
     keep = np.flatnonzero(node.known(1, "the condition"))
     if node.has("axis"):
@@ -95,7 +95,7 @@ def compress(node: Node) -> Tensor:
 
 @onnx_op("NonZero")
 def non_zero(node: Node) -> Tensor:
-    """Indices of what is not zero, known at import."""
+    """Indices of the elements that are not zero, known at import."""
     x = node.known(0, "the operand")
     check_size((x.ndim, x.size), INT64)
     return known(np.stack(np.nonzero(x)).astype(np.int64))

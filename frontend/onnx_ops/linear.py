@@ -41,7 +41,7 @@ def matmul(b: Builder, x: Tensor, y: Tensor, *, transpose_a: bool = False, trans
 
 
 def _turned(b: Builder, x: Tensor, turn: bool) -> tuple[Tensor, bool]:
-    """An operand, transposed now if it is known; and whether that is still to be done."""
+    """An operand, transposed if it is known; and whether it remains to be transposed."""
     if not turn or x.array is None:
         return x, turn
     return b.transpose(x, [*range(x.rank - 2), x.rank - 1, x.rank - 2]), False
@@ -56,7 +56,7 @@ def matmul_op(node: Node) -> Tensor:
 @onnx_op("Gemm")
 def gemm_op(node: Node) -> Tensor | Sequence[Tensor | None]:
     """alpha A' B' + beta C"""
-    # Where alpha is applied to the product, that may be too large for a narrow float.
+    # The product before the factor alpha may overflow a narrow float.
     apart = node.float("alpha", 1.0) != 1 and node[1].array is None
     return in_f32(gemm)(node) if apart else gemm(node)
 

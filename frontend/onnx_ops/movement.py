@@ -1,4 +1,4 @@
-"""Movement of data: order, parts, repetition, padding."""
+"""Data movement: transposition, slices, concatenation, repetition, padding."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..registry import onnx_op
 from ..tensors import INT64, Array, NodeError, Tensor, check_steps, known
 
 LONGEST_PADDING = 1 << 24
-"""Elements by which an axis is padded with its own elements at most."""
+"""Most elements by which an axis is padded with its own elements."""
 
 _TO_THE_END = (2**31 - 1, 2**63 - 1)
 """Ends that mean all of the axis in either direction: opset 10 says so, ONNX Runtime takes them so in all opsets."""
@@ -29,9 +29,9 @@ def transpose(node: Node) -> Tensor:
 
 @onnx_op("Concat")
 def concat(node: Node) -> Tensor:
-    """The operands one after the other."""
+    """Concatenation along an axis."""
     tensors = node.all()
-    # Shape arithmetic concatenates what is known; one unknown part makes it data.
+    # Shape arithmetic concatenates known values; with an unknown one, it is data.
     return node.build.concat(tensors, tensors[0].axis(node.int("axis", 1)))
 
 
@@ -67,9 +67,8 @@ def slice_by(
 
 def slice_range(size: int, start: int, end: int, step: int) -> range:
     """
-    What a slice takes of an axis: bounds counted from the end where negative, then clamped to the axis.
-
-    Unlike Python's slices, a step backwards from before the first element begins at the first.
+    The range that a slice reads of an axis: negative bounds count from the end, then they are clamped. Unlike Python's
+    slices, a backward slice that starts before the first element starts at the first.
     """
     end = -size - 1 if step < 0 and end in _TO_THE_END else end
     start, end = (bound + size if bound < 0 else bound for bound in (start, end))
@@ -80,7 +79,7 @@ def slice_range(size: int, start: int, end: int, step: int) -> range:
 
 @onnx_op("Split")
 def split(node: Node) -> Sequence[Tensor]:
-    """Parts along an axis: of given sizes, or equal ones (the last may be smaller)."""
+    """Split along an axis into given sizes, or into equal ones (the last may be smaller)."""
     x, b = node[0], node.build
     axis = x.axis(node.int("axis", 0))
     if node.opset >= 13 and node.get(1) is not None:
@@ -217,7 +216,7 @@ def trilu(node: Node) -> Tensor:
 
 @onnx_op("ReverseSequence")
 def reverse_sequence(node: Node) -> Tensor:
-    """The first elements of each batch in reverse order."""
+    """The first elements of each sequence in reverse order."""
     x, b = node[0], node.build
     time, batch = node.int("time_axis", 0), node.int("batch_axis", 1)
     lengths = b.cast(node[1], INT64)

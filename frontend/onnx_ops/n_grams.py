@@ -1,4 +1,4 @@
-"""How often short sequences occur in longer ones."""
+"""Counts of n-grams in sequences."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def group_normalisation(node: Node) -> Tensor:
     """Normalisation over groups of channels; scale and bias per group before opset 21, then per channel."""
     b, x, groups = node.build, node[0], node.int("num_groups")
     if groups < 1 or x.shape[1] % groups:
-        raise NodeError(f"{x.shape[1]} channels do not fall into {groups} groups")
+        raise NodeError(f"{x.shape[1]} channels cannot be divided into {groups} groups")
     split = b.reshape(x, [x.shape[0], groups, x.shape[1] // groups, *x.shape[2:]])
     wide = b.cast(split, FLOAT32) if x.dtype.itemsize < 4 else split
     normal, _, _ = normalise(b, wide, list(range(2, split.rank)), node.float("epsilon", 1e-5))
@@ -152,12 +152,12 @@ def local_response_normalisation(node: Node) -> Tensor:
 @onnx_op("LpNormalization")
 @in_f32
 def lp_normalisation(node: Node) -> Tensor:
-    """x over its norm along one axis."""
+    """x divided by its norm along one axis."""
     b, x, p = node.build, node[0], node.int("p", 2)
     axis = x.axis(node.int("axis", -1))
     total = b.reduce("sum", b.unary("abs", x) if p == 1 else b.mul(x, x), [axis])
     norm = total if p == 1 else b.unary("sqrt", total)
-    # A vector of zeros stays what it is.
+    # A vector of zeros is unchanged.
     return b.div(x, b.select(b.compare("eq", norm, 0), known(np.ones((), x.dtype)), norm))
 
 
@@ -197,7 +197,9 @@ def _is_zero(x: Tensor) -> bool:
 
 
 def _uniform(seed: int, shape: Sequence[int], dtype: Dtype) -> Array:
-    """Numbers in [0, 1), rounded down: how they compare with a number of this type is then as before the rounding."""
+    """
+    Numbers in [0, 1), rounded down, so that comparisons with numbers of this type give the same results as before.
+    """
     check_size(shape, np.dtype(np.float64))
     drawn = np.random.RandomState(seed % 2**32).uniform(0, 1, tuple(shape))
     rounded = drawn.astype(dtype)

@@ -36,7 +36,7 @@ def _scalar(b: Builder, x: Tensor, like: Tensor) -> Tensor:
 
 @onnx_op("Momentum", domain=TRAINING)
 def momentum(node: Node) -> Sequence[Tensor]:
-    """V = alpha V + beta G, X = X - R V; Nesterov's kind looks one step ahead."""
+    """V = alpha V + beta G, X = X - R V; or Nesterov momentum."""
     b, alpha, beta = node.build, node.float("alpha"), node.float("beta")
     mode = node.str("mode")
     if mode not in ("standard", "nesterov"):

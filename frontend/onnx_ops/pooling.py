@@ -37,7 +37,7 @@ def _pool(b: Builder, kind: str, x: Tensor, window: Window, high: Sequence[int])
 
 @onnx_op("MaxPool")
 def max_pool(node: Node) -> Tensor | Sequence[Tensor]:
-    """Maximum of each window; with a second output also where it was."""
+    """Maximum of each window; the optional second output is its index."""
     x = node[0]
     window, high = pooling_window(node, x)
     result = _pool(node.build, "max", x, window, high)
@@ -47,7 +47,7 @@ def max_pool(node: Node) -> Tensor | Sequence[Tensor]:
 
 
 def _max_indices(b: Builder, x: Tensor, window: Window, high: Sequence[int], column_major: bool) -> Tensor:
-    """Flat index in x of each window's first maximum: the extremum over slices, one for each place in the window."""
+    """Flat index in x of each window's first maximum: the extremum over slices, one for each position in the window."""
     spatial, rank = x.shape[2:], x.rank - 2
     lowest = float("-inf") if x.is_float else int(np.iinfo(x.dtype).min)
     padded = b.pad(x, [0, 0, *window.low], [0, 0, *high], lowest)
@@ -80,7 +80,7 @@ def _max_indices(b: Builder, x: Tensor, window: Window, high: Sequence[int], col
 
 
 def window_counts(spatial: Sequence[int], window: Window, high: Sequence[int], include_pad: bool) -> Array:
-    """How many elements each window averages: those inside x, or inside x and its declared padding."""
+    """Number of elements that each window averages: those in x, or in x and its declared padding."""
     total = np.asarray(1, np.int64)
     shape = window_shape(spatial, window.sizes, window.strides, window.dilations, window.low, high)
     for axis, size in enumerate(spatial):

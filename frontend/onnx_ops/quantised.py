@@ -46,8 +46,8 @@ def quantise(b: Builder, x: Tensor, scale: Tensor, zero: Tensor | None, dtype: D
 
 def of_integers(b: Builder, x: Tensor, scale: Tensor, zero: Tensor | None, dtype: Dtype) -> Tensor | None:
     """
-    `quantise` of what is made of quantised values, by these: of sums with one rounding, of values of the same scale and
-    zero point without any. None of others.
+    `quantise` on the integers of dequantised values: sums are rounded once; values of the same scale and zero point are
+    not rounded at all. None for other operands.
     """
     at = zero_of_int8(zero, dtype)
     if at is None:
@@ -67,7 +67,7 @@ def of_integers(b: Builder, x: Tensor, scale: Tensor, zero: Tensor | None, dtype
 
 
 def _with_other_steps(b: Builder, x: Tensor, scale: Tensor, zero: int, dtype: Dtype) -> Tensor | None:
-    """Quantised values of one known scale and zero point, quantised by others; None of what is not."""
+    """Dequantised values of one known scale and zero point, quantised with others; None for other operands."""
     found = x.quantised
     if found is None or found.scale is None or found.scale.size > 1 or scale.size > 1:
         return None
@@ -75,7 +75,7 @@ def _with_other_steps(b: Builder, x: Tensor, scale: Tensor, zero: int, dtype: Dt
         return None
     made = found.values.quantised_from
     if made is not None and found.zero is not None and found.zero.array is not None and found.zero.array == -128:
-        # As uint8, they need no zero point to be taken off.
+        # As uint8, they need no subtraction of a zero point.
         steps = b.cast(b.quantize(made[0], made[1], made[2] + 128, np.dtype(np.uint8)), INT32)
     else:
         steps = b.cast(found.values, INT32)
@@ -86,7 +86,7 @@ def _with_other_steps(b: Builder, x: Tensor, scale: Tensor, zero: int, dtype: Dt
 
 
 def zero_of_int8(zero: Tensor | None, dtype: Dtype) -> int | None:
-    """The one known zero point of quantised values of 8 bits, for what `signed` makes of them; None of others."""
+    """The known scalar zero point of 8-bit quantised values, adjusted for `signed`; None for other operands."""
     if dtype not in BYTES or (zero is not None and (zero.array is None or zero.size == 0)):
         return None
     shift = 0 if dtype == np.int8 else 128

@@ -26,7 +26,7 @@ class Direction:
     w: Tensor
     r: Tensor
     input_bias: Tensor | None
-    """Of a GRU; of other layers with the state's bias in it."""
+    """Of a GRU; for other layers it includes the state's bias."""
     state_bias: Tensor | None
     """Of a GRU."""
     hidden: Tensor
@@ -43,8 +43,8 @@ def _part(b: Builder, x: Tensor | None, index: int) -> Tensor | None:
 
 def _by_unit(b: Builder, x: Tensor, gates: int, size: int) -> Tensor:
     """
-    The rows of the first `gates` gates unit by unit: what the gates of a unit need then lies together, and whoever
-    computes some units has all of their gates.
+    The rows of the first `gates` gates, interleaved unit by unit, so that the core that computes a unit computes all of
+    its gates.
     """
     if gates == 1:
         return x
@@ -83,7 +83,7 @@ def _directions(node: Node, x: Tensor, gates: int, together: int, defaults: Sequ
             for one, alternate in zip(biases, (gates, together), strict=True)
         )
         if input_bias is not None and state_bias is not None and node.proto.op_type != "GRU":
-            # Both are added to the same sum, which only a GRU does not do: its reset gate comes between.
+            # Both biases are added to the same sum, except in a GRU: its reset gate comes between them.
             input_bias, state_bias = b.add(input_bias, state_bias), None
         result.append(
             Direction(
@@ -116,7 +116,7 @@ def _recurrence(b: Builder, one: Direction, products: Tensor, lengths: Tensor | 
         one.cell = cells[0] if cells else None
         step(slices[0], one)
         shown = one.hidden
-        if lengths is not None:  # sequences that are over keep their state and give zeros
+        if lengths is not None:  # sequences that have ended keep their state and give zeros
             alive = b.reshape(b.compare("gt", lengths, slices[1]), [batch, 1])
             shown = b.select(alive, one.hidden, 0)
             one.hidden = b.select(alive, one.hidden, carried[0])
@@ -176,7 +176,7 @@ def _run(node: Node, gates: int, together: int, defaults: Sequence[str], step: S
 
 
 def _gates(b: Builder, x: Tensor, count: int, activation: Activation | None = None) -> list[Tensor]:
-    """The gates of products whose columns alternate, after their `activation`, but for that of the last."""
+    """The gates from products with interleaved columns, with their `activation` except for that of the last gate."""
     batch, size = x.shape[0], x.shape[1] // count
 
     def gate(number: int) -> Tensor:
@@ -185,7 +185,7 @@ def _gates(b: Builder, x: Tensor, count: int, activation: Activation | None = No
     if activation is None:
         return [gate(number) for number in range(count)]
     active = activation(b.slice(b.reshape(x, [batch, size, count]), [0, 0, 0], [batch, size, count - 1]))
-    # A task begins with a slice: the last gate comes last, so that those before it take what they are multiplied with.
+    # A task begins with a slice: with the last gate at the end, the others are fused with their multiplications.
     return [*_gates(b, b.reshape(active, [batch, size * (count - 1)]), count - 1), gate(count - 1)]
 
 

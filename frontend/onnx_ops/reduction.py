@@ -115,7 +115,7 @@ def cumsum(node: Node) -> Tensor:
 
 @onnx_op("CumProd", since=26)
 def cumprod(node: Node) -> Tensor:
-    """Products along an axis up to each element, in log2(size) steps: each multiplies by what is twice as far back."""
+    """Products along an axis up to each element, in log2(size) steps of doubling distance."""
     b, x = node.build, node[0]
     (operand,) = node.ints_of(1, "the axis")
     axis = x.axis(operand)

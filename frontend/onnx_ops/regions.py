@@ -1,4 +1,4 @@
-"""Regions of images, brought to one size."""
+"""Regions of images, resampled to one size."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def roi_align(node: Node) -> Tensor:
     y = b.broadcast(b.reshape(grids[0], [count, rows, 1]), shape)
     z = b.broadcast(b.reshape(grids[1], [count, 1, columns]), shape)
     inside = b.binary("and", _near(b, y, x.shape[2]), _near(b, z, x.shape[3]))
-    # Places up to one element outside count as at the border.
+    # Positions up to one element outside are moved to the border.
     y, z = (b.minimum(b.maximum(at, 0), size - 1) for at, size in ((y, x.shape[2]), (z, x.shape[3])))
     total = int(np.prod(shape))
     image = b.broadcast(b.reshape(b.cast(images, INT64), [count, 1, 1]), shape)
     found = corners(b, x, *(b.reshape(one, [total]) for one in (image, y, z)))
     values = [b.mul(corner.value, corner.weight) for corner in found]
-    join = "add" if mode == "avg" else "maximum"  # the largest is of what the corners contribute, not of their sums
+    join = "add" if mode == "avg" else "maximum"  # the maximum is over the corners' contributions, not over their sums
     sample = values[0]
     for value in values[1:]:
         sample = b.binary(join, sample, value)

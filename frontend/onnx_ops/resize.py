@@ -19,16 +19,15 @@ from ..tensors import Array, NodeError, Tensor, known
 
 def coordinates(mode: str, size: int, length: int, scale: Fraction, roi: tuple[float, float]) -> Array:
     """
-    Where in an axis of `size` each of `length` output positions lies; scale = output over input.
-
-    What is a whole number, or halfway between two, comes out as such: there the nearest element changes.
+    Coordinate of each of `length` output positions in an axis of `size`; scale = output / input. Integers and halves
+    are exact, because the nearest element changes there.
     """
     at = arrays.arange(length, dtype=np.dtype(np.float64))
     match mode:
         case "half_pixel":
             return _unscaled(at + 0.5, scale) - 0.5
         case "half_pixel_symmetric":
-            # From both middles: length / (scale * size) is how much of the output there is.
+            # Both axes are centred: length / (scale * size) is the part of the resized axis in the output.
             return _unscaled(at - (length - 1) / 2, scale) + (size - 1) / 2
         case "pytorch_half_pixel":
             return _unscaled(at + 0.5, scale) - 0.5 if length > 1 else 0 * at
@@ -79,9 +78,8 @@ def _kernel(distance: Array, mode: str, cubic: float) -> Array:
 
 def interpolation_matrix(at: Array, size: int, mode: str, cubic: float, exclude_outside: bool, stretch: float) -> Array:
     """
-    Weights [positions, size] of linear or cubic interpolation; stretch > 1 widens the kernel (antialias).
-
-    Elements outside are the edge ones, or left out (and the rest scaled to 1) with `exclude_outside`.
+    Weights [positions, size] of linear or cubic interpolation; stretch > 1 widens the kernel (antialias). Outside, the
+    edge elements are repeated, or with `exclude_outside` omitted (and the other weights normalised).
     """
     support = (1 if mode == "linear" else 2) * stretch
     matrix = arrays.full((len(at), size), 0.0)
@@ -97,7 +95,7 @@ def interpolation_matrix(at: Array, size: int, mode: str, cubic: float, exclude_
         weights = np.where((taps >= 0) & (taps < size), weights, 0)
     if exclude_outside or stretch > 1:
         total = weights.sum(1, keepdims=True)
-        weights = weights / np.where(total == 0, 1, total)  # 0 where all lie outside, as in a region beyond the edge
+        weights = weights / np.where(total == 0, 1, total)  # 0 beyond the edge
     rows = np.broadcast_to(arrays.arange(len(at))[:, None], taps.shape)
     np.add.at(matrix, (rows, np.clip(taps, 0, size - 1).astype(np.int64)), weights)
     return matrix

@@ -1,4 +1,4 @@
-"""Interpolation at places that the network computes: gathers of the elements around, weighted."""
+"""Interpolation at computed positions: weighted gathers of the neighbouring elements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CUBIC = -0.75
 
 @dataclass(frozen=True)
 class Tap:
-    """One element along an axis for each place: its position (a whole float), weight and whether it is there."""
+    """One element along an axis for each position: its index (an integral float), weight and whether it exists."""
 
     position: Tensor
     weight: Tensor | None
@@ -26,7 +26,7 @@ class Tap:
 
 
 def _reflect(b: Builder, x: Tensor, low: float, high: float) -> Tensor:
-    """Coordinates outside mirrored at the borders, as often as it takes."""
+    """Coordinates reflected at the borders until they are inside."""
     if high <= low:
         return b.full(x.shape, low, x.dtype)
     reach = high - low
@@ -35,7 +35,7 @@ def _reflect(b: Builder, x: Tensor, low: float, high: float) -> Tensor:
 
 
 def _clamp(b: Builder, x: Tensor, size: int) -> Tensor:
-    """Within an axis; 0 for NaN, which no comparison holds for."""
+    """Coordinates clamped to an axis; NaN becomes 0."""
     return b.select(b.compare("ge", x, 0), b.minimum(x, size - 1), 0)
 
 
@@ -47,7 +47,7 @@ def _cubic_weight(b: Builder, distance: Tensor) -> Tensor:
 
 
 def _taps(node: Node, coordinate: Tensor, size: int, mode: str) -> list[Tap]:
-    """What is interpolated between along one axis, for normalised places (-1 to 1)."""
+    """The elements to interpolate between along one axis, for normalised coordinates (-1 to 1)."""
     b, padding = node.build, node.str("padding_mode", "zeros")
     if node.int("align_corners", 0):
         low, high = 0.0, size - 1.0

@@ -1,4 +1,4 @@
-"""Scatters. `dataflow.scatter` puts, adds and takes maxima; what else ONNX has is made of other operations."""
+"""Scatters. `dataflow.scatter` replaces, adds or takes maxima; ONNX's other reductions use further operations."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ _COMBINE = {"mul": "mul", "min": "minimum"}
 
 def scatter_rows(b: Builder, data: Tensor, rows: Tensor, updates: Tensor, reduction: str) -> Tensor:
     """
-    Put (or combine) rows into data.
-
-    data [R, inner], rows int64 [U], updates [U, inner]. The last of several updates of a row wins.
+    Replace rows of data, or combine them with updates: data [R, inner], rows int64 [U], updates [U, inner]. The last of
+    several replacements of a row wins.
     """
     if data.size == 0 or updates.size == 0:
         return data
@@ -116,7 +115,7 @@ def scatter_nd(node: Node) -> Tensor:
 
 @onnx_op("TensorScatter", since=24)
 def tensor_scatter(node: Node) -> Tensor:
-    """Rows of a cache replaced from a position on that each batch has of its own."""
+    """Rows of a cache replaced from a position that each batch entry gives."""
     b, cache, update = node.build, node[0], node[1]
     axis, mode = cache.axis(node.int("axis", -2)), node.str("mode", "linear")
     if axis == 0 or mode not in ("linear", "circular"):
@@ -166,7 +165,7 @@ def max_unpool(node: Node) -> Tensor:
 
 @onnx_op("Col2Im", since=18)
 def col2im(node: Node) -> Tensor:
-    """Columns [N, C * block, L] added up in an image, each block at its place: a scatter with known indices."""
+    """Columns [N, C * block, L] summed into an image, each block at its position: a scatter with known indices."""
     b, x = node.build, node[0]
     image, block = node.ints_of(1, "the image's shape"), node.ints_of(2, "the block's shape")
     rank = len(image)

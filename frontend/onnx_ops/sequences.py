@@ -1,4 +1,4 @@
-"""Sequences and optionals, resolved at import: how many tensors there are, and which one is meant, is known there."""
+"""Sequences and optionals, resolved at import, where the number of tensors and all positions are known."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def reshape_1(node: Node) -> Tensor:
 
 @onnx_op("Flatten")
 def flatten(node: Node) -> Tensor:
-    """Two dimensions: what is before the axis and what is from it on."""
+    """Two dimensions: those before the axis, and the axis with those after it."""
     x = node[0]
     axis = node.int("axis", 1)
     axis = axis if axis == x.rank else x.axis(axis)

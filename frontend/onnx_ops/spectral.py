@@ -28,10 +28,10 @@ def fourier_matrix(size: int, length: int, parts: int, inverse: bool, onesided: 
 
 
 def real_inverse_matrix(bins: int, length: int) -> Array:
-    """From the first half of a spectrum back to the `length` real values: a matrix [bins, 2, length, 1]."""
+    """The inverse transform from half a spectrum to `length` real values: a matrix [bins, 2, length, 1]."""
     full = fourier_matrix(length, length, 2, inverse=True, onesided=False)[..., :1]
     result = full[:bins].copy()
-    # A bin's mirror image is its conjugate: it adds what the imaginary part takes off.
+    # A bin's mirror image is its complex conjugate: imaginary parts of the sum cancel.
     for bin_ in range(1, bins):
         if length - bin_ >= bins:
             result[bin_] += full[length - bin_] * np.array([1, -1]).reshape(2, 1, 1)

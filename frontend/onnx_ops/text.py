@@ -1,4 +1,4 @@
-"""Operators on strings, which must be known at import: chips move and compare strings, and do no more."""
+"""Operators on strings, which must be known at import: chips can only move and compare strings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _text(node: Node, index: int) -> Array:
 
 @onnx_op("StringNormalizer", since=10)
 def string_normalizer(node: Node) -> Tensor:
-    """Strings that are no stop words, in upper or lower case; known at import."""
+    """Strings without stop words, in upper or lower case; known at import."""
     text, action = _text(node, 0), node.str("case_change_action", "NONE")
     if text.ndim > 2 or (text.ndim == 2 and text.shape[0] != 1):
         raise NodeError(f"strings of shape {list(text.shape)} are not supported, expected [C] or [1, C]")
@@ -38,7 +38,7 @@ def string_normalizer(node: Node) -> Tensor:
 
 @onnx_op("StringConcat", since=20)
 def string_concat(node: Node) -> Tensor:
-    """Strings one after the other, element by element; known at import."""
+    """Concatenation of strings, element by element; known at import."""
     x, y = _text(node, 0), _text(node, 1)
     shape = broadcast(x.shape, y.shape)
     pairs = zip(np.broadcast_to(x, shape).reshape(-1), np.broadcast_to(y, shape).reshape(-1), strict=True)

@@ -1,9 +1,8 @@
 """
-The k best along an axis, in order, equal ones by their place.
+The k first elements along an axis, in order; equal ones by index.
 
-Where few are wanted of many, they are found one after the other. Else each element is compared with each: the number
-of those that come before it is its rank, that is where it goes. Long rows are cut into pieces first, of whose best the
-best are taken.
+For a small k, they are found one by one. Else all pairs are compared: an element's rank is the number of elements that
+come before it. Long rows are first cut into blocks, and the first of the blocks' k first elements are taken.
 """
 
 from __future__ import annotations
@@ -20,23 +19,23 @@ from ..registry import onnx_op
 from ..tensors import BOOL, INT64, NodeError, Tensor, known
 
 ONE_BY_ONE = 64
-"""How many are found one after the other at most."""
+"""Largest k for which they are found one by one."""
 
 COMPARISONS = 1 << 13
-"""Comparisons of elements that take about as long as finding one more."""
+"""Number of comparisons that takes about as long as finding one more element."""
 
 BLOCK = 1 << 20
-"""Comparisons made by one operation at most, so that their results need little memory."""
+"""Most comparisons of one operation, which bounds the memory of its result."""
 
 CHUNKS = 4
-"""Rows are cut into pieces of so many times k."""
+"""Size of the blocks of long rows, as a multiple of k."""
 
 _INT32 = np.dtype(np.int32)
 
 
 @dataclass(frozen=True)
 class _Order:
-    """What comes first: the largest or the smallest."""
+    """The order: largest or smallest first."""
 
     build: Builder
     largest: bool
@@ -46,7 +45,7 @@ class _Order:
         return "max" if self.largest else "min"
 
     def worst(self, x: Tensor) -> float | int:
-        """What nothing comes after."""
+        """The value that comes last."""
         return reduction_identity(self.kind, x.dtype)
 
 
@@ -71,7 +70,7 @@ def top_k(node: Node) -> list[Tensor]:
 
 
 def _best(order: _Order, x: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Values and places (int64) of the k first of each row of x [rows, size]."""
+    """Values and indices (int64) of the k first elements of each row of x [rows, size]."""
     rows, size = x.shape
     if size == 1:
         return x, order.build.full(x.shape, 0, INT64)
@@ -83,7 +82,7 @@ def _best(order: _Order, x: Tensor, k: int) -> tuple[Tensor, Tensor]:
         return _one_by_one(order, x, k)
     b, length = order.build, CHUNKS * k
     chunks = -(-size // length)
-    # What is added comes last, after all that is as bad.
+    # The padding comes last, after equal elements.
     padded = b.pad(x, [0, 0], [0, chunks * length - size], order.worst(x))
     values, indices = _by_rank(order, b.reshape(padded, [rows * chunks, length]), k)
     starts = arrays.outer_sum(arrays.full(rows, 0, np.int64), arrays.arange(chunks) * length).reshape(-1, 1)
@@ -101,7 +100,7 @@ def _one_by_one(order: _Order, x: Tensor, k: int) -> tuple[Tensor, Tensor]:
     for number in range(k):
         value, index = b.reduce(order.kind, rest, [1]), b.arg_reduce(order.kind, rest, 1)
         if number:
-            # Where only the worst is left, what has been taken looks the same.
+            # If only last values remain, those taken already look the same.
             first_free = b.arg_reduce("max", b.cast(free, np.dtype(np.uint8)), 1)
             index = b.select(b.compare("eq", value, worst), first_free, index)
         values.append(value)
@@ -115,12 +114,12 @@ def _one_by_one(order: _Order, x: Tensor, k: int) -> tuple[Tensor, Tensor]:
 def _by_rank(order: _Order, x: Tensor, k: int) -> tuple[Tensor, Tensor]:
     b = order.build
     rows, size = x.shape
-    # A NaN counts as the best there is, so that each element has a rank of its own.
+    # NaN comes first, so that ranks are unique.
     best = reduction_identity("min" if order.largest else "max", x.dtype)
     keys = b.select(b.unary("isnan", x), best, x) if x.is_float else x
     step = max(1, min(size, BLOCK // (rows * size)))
     blocks = [_ranks(order, keys, start, min(step, size - start)) for start in range(0, size, step)]
-    # Those without a place among the first k share one after them.
+    # Elements beyond the first k share the slot after them.
     target = b.minimum(b.cast(b.concat(blocks, 1), INT64), k)
     indices = b.broadcast(known(arrays.arange(size).reshape(1, -1)), [rows, size])
     found = [b.scatter("set", b.full([rows, k + 1], 0, one.dtype), target, one, 1) for one in (x, indices)]
@@ -129,7 +128,7 @@ def _by_rank(order: _Order, x: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def _ranks(order: _Order, keys: Tensor, start: int, count: int) -> Tensor:
-    """How many of its row come before each of `count` elements from `start` on."""
+    """The rank in its row of each of `count` elements from `start`."""
     b = order.build
     rows, size = keys.shape
     own = b.reshape(b.slice_axis(keys, 1, start, count), [rows, count, 1])

@@ -124,13 +124,13 @@ class Emitter(BlockEmitter):
         prepared = self._planned(key, plan_rows, out, a)
         self._issue(prepared, OPCODE[name], 0, a.dtype | out.dtype << 4, 0, [out, a])
 
-    def dot(self, out: View, a: View, b: View, reduced: int, accumulate: bool = False) -> None:
+    def dot(self, out: View, a: View, b: View, reduced: int) -> None:
         """D[kept...] = sum of A * B over their `reduced` trailing dimensions; A and B have equal shapes."""
         if 0 in out.shape:
             return
         key = ("dot", reduced, a.shape, out.strides, a.strides, b.strides)
         prepared = self._planned(key, plan_reduction, DOT, reduced, out, a, b)
-        self._dot(prepared, out, a, b, accumulate)
+        self._dot(prepared, out, a, b, accumulate=False)
 
     def _dot(self, prepared: Prepared, out: View, a: View, b: View, accumulate: bool) -> None:
         again = OPCODE["dot.acc"]

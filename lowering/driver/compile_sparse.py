@@ -156,8 +156,8 @@ def compile_encoded(
         shapes = {} if whole else removed
         with held_back() as notes:
             compilation = compile(variant.clone())
-        told = tuple(dict.fromkeys(notes))
-        return SparseNetwork(compilation, variant, plans, encoded, objective, dense, removed=shapes, notes=told)
+        messages = tuple(dict.fromkeys(notes))
+        return SparseNetwork(compilation, variant, plans, encoded, objective, dense, removed=shapes, notes=messages)
 
     for base, objective in product([smaller, module] if removed else [module], objectives):
         variant = base.clone()

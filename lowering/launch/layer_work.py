@@ -84,7 +84,7 @@ def _product(cost: OpCost) -> tuple[int, int, int, int]:
     """The product that a matrix unit does; of encoded weights, that with as many inputs as a neuron has weights."""
     if cost.encoded is not None:
         work = cost.encoded
-        return work.products, work.rows, max(round(work.stored / max(work.strings, 1)), 1), work.strings
+        return work.products, work.rows, max(round(work.stored / max(work.fibers, 1)), 1), work.fibers
     return cost.matmul or (0, 0, 0, 0)
 
 

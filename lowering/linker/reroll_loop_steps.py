@@ -2,9 +2,9 @@
 The steps of a loop as a hardware loop.
 
 Of a loop with many steps, streams contain the first few and the last. From some step on, the state of synchronisation
-at the beginning of a step equals that of the previous step (from `synchronise`), and the words of steps are equal in
-everything but addresses that advance by constants: these steps become one body. The executed stream of instructions is
-the same as if all steps had been emitted.
+at the beginning of a step equals that of the previous step (from `synchronise_loops`), and the words of steps are equal
+except for addresses that advance by constants: these steps become one body. The executed stream of instructions is the
+same as if all steps had been emitted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class UnlikeSteps(MeshloomError):
 def roll_steps(words: NDArray[np.void], loop: EmittedLoop, states: NDArray[np.uint64]) -> NDArray[np.void]:
     """
     The words [n] WIDE of the emitted steps, without loops and registers, as all steps [<= n] WIDE. `states`: the state
-    of synchronisation at the beginning of each emitted step (see `synchronise`).
+    of synchronisation at the beginning of each emitted step (see `synchronise_loops`).
 
     Raises UnlikeSteps if steps are not alike, MeshloomError if a step advances too many addresses.
     """

@@ -26,20 +26,15 @@ UNITS = 8
 _SPACE_BITS = 58
 
 
-def synchronise(stream: StreamArrays) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """The wait and signal bits, each [n] uint8, that order all conflicting accesses of `stream`.
-
-    Spaces of effects are small numbers, addresses below 2^58.
-    """
-    return synchronise_loops(stream)[:2]
-
-
 def synchronise_loops(
     stream: StreamArrays,
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8], list[NDArray[np.uint64]]]:
     """
-    As `synchronise`, and for each loop a number for the state of synchronisation at the beginning of each emitted step,
-    relative to that step: if two steps have the same number and the same instructions, so have all after them.
+    The wait and signal bits, each [n] uint8, that order all conflicting accesses of `stream`, and for each loop a
+    number for the state of synchronisation at the beginning of each emitted step, relative to that step: if two steps
+    have the same number and the same instructions, so have all after them.
+
+    Spaces of effects are small numbers, addresses below 2^58.
     """
     marks = [
         (start, loop.starts[0], loop.starts[max(0, position - 1)])
@@ -55,7 +50,7 @@ def synchronise_loops(
 def synchronise_units(
     unit: NDArray[np.uint8], effect_start: NDArray[np.int64], effects: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """As `synchronise`, from the unit of every instruction [n] and its effects (see `StreamArrays`)."""
+    """The bits of `synchronise_loops`, from the unit of every instruction [n] and its effects (see `StreamArrays`)."""
     return _synchronise(unit, effect_start, effects, np.zeros((0, 3), np.int64))[:2]
 
 

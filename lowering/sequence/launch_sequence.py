@@ -20,17 +20,16 @@ from xdsl.rewriter import Rewriter
 
 from ...analysis.planning.plan_network import storage_root
 from ...analysis.tasks.task_info import value_bytes
-from ...dialects.dataflow import ConcatOp, ConstantOp, LoopOp, ReshapeOp, SliceOp, WeightOp
+from ...dialects.dataflow import ConstantOp, LoopOp, ReshapeOp, WeightOp
 from ...dialects.dataflow.base import ints
 from ...dialects.dataflow.entry_function import argument_names, main_function, result_names
 from ...dialects.dataflow.loop_reads import values_read
 from ...dialects.dataflow.partial_conv import PartialConvOp
 from ...dialects.dataflow.types import dtype_code, shape_of
 from ...dialects.locations import located
-from ...dialects.manycore import SubgraphOp, TaskOp, YieldOp
+from ...dialects.manycore import HostConcatOp, HostSliceOp, SubgraphOp, TaskOp, YieldOp, is_on_host
 from ...dialects.memory.attributes import Space
 from ...support.errors import InputError
-from ...transforms.shared.concat_forwarding import ON_HOST
 from ..ir.residence_attribute import said_of_results
 from ..launch.dram_segments import bytes_of
 from ..linker.constants import ConstantTable
@@ -89,13 +88,13 @@ class LaunchSequence:
 
 def _sent_as(argument: SSAValue) -> list[SSAValue]:
     """The values that the host sends for an input: the input, or blocks of it, in the order of their bytes."""
-    users = {op for use in argument.uses if isinstance(op := use.operation, SliceOp) and is_on_host(op)}
+    users = {op for use in argument.uses if isinstance(op := use.operation, HostSliceOp)}
     block = argument.owner
     assert isinstance(block, Block)
     return [op.results[0] for op in block.ops if op in users] or [argument]
 
 
-def _start(op: SliceOp) -> int:
+def _start(op: HostSliceOp) -> int:
     """Byte offset of a block in its input, which is cut along the outermost dimension."""
     strides = accumulate(reversed(shape_of(op.operand)[1:]), mul, initial=value_bytes(op.operand))
     return sum(start * stride for start, stride in zip(reversed(ints(op.starts)), strides, strict=True))
@@ -104,7 +103,7 @@ def _start(op: SliceOp) -> int:
 def _held_by(value: SSAValue) -> list[SSAValue]:
     """The values that hold the memory of an output, in the order of its bytes."""
     root = storage_root(value)
-    if isinstance(root.owner, ConcatOp) and is_on_host(root.owner):
+    if isinstance(root.owner, HostConcatOp):
         return [storage_root(operand) for operand in root.owner.operands]
     return [root]
 
@@ -112,11 +111,6 @@ def _held_by(value: SSAValue) -> list[SSAValue]:
 def is_operator(op: Operation) -> bool:
     """Whether an operation of @main does work: it then belongs to exactly one subgraph."""
     return not isinstance(op, ConstantOp | WeightOp | ReshapeOp | ReturnOp) and not is_on_host(op)
-
-
-def is_on_host(owner: Operation | Block) -> bool:
-    """Whether the host executes this operation, on inputs or outputs of the network."""
-    return isinstance(owner, Operation) and ON_HOST in owner.attributes
 
 
 def operator_count(part: Operators) -> int:
@@ -292,7 +286,7 @@ def launch_sequence(function: FuncOp, parts: Sequence[Operators]) -> LaunchSeque
         offset = 0
         for root in roots:
             owner = root.owner
-            if isinstance(owner, SliceOp) and is_on_host(owner):
+            if isinstance(owner, HostSliceOp):
                 offset = _start(owner)
             if isinstance(owner, ConstantOp | WeightOp):
                 yield TensorSegment("constant", constants.number(owner), offset, bytes_of(root))

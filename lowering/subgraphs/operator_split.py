@@ -17,6 +17,7 @@ from ...chips import Chip
 from ...dialects.dataflow import ConcatOp, ReshapeOp, SliceOp, WeightOp
 from ...dialects.dataflow.tiling import Box, TilingInterface
 from ...dialects.dataflow.types import shape_of
+from ...dialects.manycore import HostSliceOp
 from ...support.errors import ResourceError
 from ...transforms.dataflow_split_to_fit import core_limit
 from ...transforms.shared.concat_forwarding import (
@@ -132,7 +133,7 @@ class OperatorSplitter:
         if taken is None:
             return None
         added, replaced = taken
-        count = sum(isinstance(one, SliceOp) for one in added)
+        count = sum(isinstance(one, HostSliceOp) for one in added)
         return Split(f"the input '{value.name_hint}' that it reads comes in {count} blocks", replaced, added)
 
     def _in_parts(self, take: _TakeApart[_Whole, _Taken], whole: _Whole, failure: Failure) -> _Taken | None:

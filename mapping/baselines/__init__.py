@@ -1,1 +1,1 @@
-"""Simple ways of mapping, to compare with."""
+"""Baseline methods of mapping."""

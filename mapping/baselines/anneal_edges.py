@@ -1,4 +1,4 @@
-"""Annealing of what is counted edge by edge: weight x hops, or the cut."""
+"""Annealing of costs that are sums over edges: weight x hops, or the cut."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from .proposals import COOLING, TRIALS, accepted, choose_partner, propose_core
 def anneal_edges(
     topology: Topology, core_of: Array, mesh: Mesh, capacity: int, moves: int, state: Array, *, cut: bool
 ) -> None:
-    """Move and swap vertices at falling temperature; `core_of` [vertices] changes. `cut`: all ways count one hop."""
+    """
+    Move and swap vertices at falling temperature; changes `core_of` [vertices]. `cut`: all distances count one hop.
+    """
     x, y = (np.zeros_like(mesh.x), np.zeros_like(mesh.y)) if cut else (mesh.x, mesh.y)
     rows = (topology.indptr, topology.indices, topology.data)
     _anneal(*rows, topology.size, core_of, mesh.usable, x, y, mesh.width, capacity, moves, state, 1 if cut else 0)
@@ -34,7 +36,7 @@ def _change(
     to: int,
     partner: int,
 ) -> int:
-    """Change of cost if `v` goes to core `to`; an edge to `partner`, which goes the other way, keeps its length."""
+    """Change of cost if `v` moves to core `to`; the edge to `partner`, which is exchanged with v, keeps its length."""
     home = core_of[v]
     change = 0
     for k in range(indptr[v], indptr[v + 1]):

@@ -26,7 +26,9 @@ class Nets:
     """[n + 1] rows by target"""
     sources: Array
     even: Array
-    """[n] whether all spikes of a source are the same: then counting tells its largest on a core."""
+    """
+    [n] whether all edges of a source have the same number of spikes: then counts suffice to find the largest on a core.
+    """
 
 
 def nets_of(indptr: NDArray[np.int64], targets: Array, spikes: Array) -> Nets:
@@ -86,10 +88,10 @@ def _change(
     v: int,
     to: int,
 ) -> int:
-    """Change of the delivered traffic if `v` goes to core `to`. `seen` [cores]: scratch, -1 before and after."""
+    """Change of the delivered traffic if `v` moves to core `to`. `seen` [cores]: scratch, -1 before and after."""
     home = core_of[v]
     change = 0
-    # As a source: every core that it reaches is at another distance.
+    # As a source: the distance to every core that it reaches changes.
     for k in range(indptr[v], indptr[v + 1]):
         c = core_of[targets[k]]
         if spikes[k] > seen[c]:
@@ -98,7 +100,7 @@ def _change(
             seen[c] = spikes[k]
     for k in range(indptr[v], indptr[v + 1]):
         seen[core_of[targets[k]]] = -1
-    # As a target: it may be the only one, or the one of most spikes, on its core; and there.
+    # As a target: it may be the only one, or the one of most spikes, on either core.
     for k in range(in_indptr[v], in_indptr[v + 1]):
         s = sources[k]
         c = core_of[s]
@@ -189,7 +191,7 @@ def _anneal(
         rows = (indptr, targets, spikes, in_indptr, sources, even, table, core_of, x, y, seen)
         kept = (in_indptr, sources, table, members, count, position, core_of, load, size)
         change = _change(*rows, v, to)
-        if u >= 0:  # the second change depends on the first: carried out, and back if it is not accepted
+        if u >= 0:  # the second change depends on the first: apply it, and undo it if it is not accepted
             _move(*kept, v, to)
             change += _change(*rows, u, home)
         if move < TRIALS:

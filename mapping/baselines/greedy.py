@@ -1,4 +1,4 @@
-"""Baseline: the vertex that is tied closest to those placed is placed next, on the best core that has room."""
+"""Baseline: the vertex with the heaviest edges to placed ones is placed next, on the best core with free capacity."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def map_greedy(request: MapRequest) -> Mapping:
     """
     Greedy construction by hops, from a random vertex.
 
-    Each placement looks at all usable cores. Raises MeshloomError if a vertex finds no core with room.
+    Each placement looks at all usable cores. Raises MeshloomError if a vertex fits on no core.
     """
     topology, mesh, capacity, watch = request.topology, request.mesh, request.capacity, request.watch
     with watch.step("construct"):
@@ -50,7 +50,7 @@ def _construct(
     capacity: int,
     state: Array,
 ) -> tuple[Array, int]:
-    """(core of each vertex, -1) or (what was placed, the vertex that found no room)."""
+    """(core of each vertex, -1), or (the cores so far, the vertex that fits on no core)."""
     n = len(size)
     core_of = np.full(n, -1, np.int32)
     load = np.zeros(len(cores), np.int64)
@@ -61,7 +61,7 @@ def _construct(
     count = 0
     unseen = random_below(state, max(n, 1))
     for _ in range(n):
-        if count == 0:  # another component begins
+        if count == 0:  # start of another component
             while core_of[unseen] >= 0:
                 unseen = (unseen + 1) % n
             vertex = unseen

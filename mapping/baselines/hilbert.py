@@ -1,5 +1,5 @@
 """
-Baseline: clusters along a Hilbert curve, then swaps of neighbouring cores that shorten the ways.
+Baseline: clusters along a Hilbert curve, then swaps of neighbouring cores that reduce hops.
 
 After "Mapping Very Large Scale Spiking Neuron Network to Neuromorphic Hardware" (ASPLOS 2023): vertices in topological
 order are cut into clusters, which lie along a space-filling curve; forces between them decide which neighbours swap.
@@ -18,7 +18,7 @@ from ..topology.topology import Topology
 from .packing import pack
 
 SWEEPS = {Effort.FAST: 4, Effort.NORMAL: 64, Effort.HIGH: 1024}
-"""At most as many passes over all pairs of neighbouring cores."""
+"""Most passes over all pairs of neighbouring cores."""
 
 
 def map_hilbert(request: MapRequest) -> Mapping:
@@ -149,7 +149,7 @@ def _breadth_first(indptr: Array, indices: Array) -> Array:
         if seen[u] == 2:
             continue
         start, count = u, first
-        for mark in range(1, 3):  # the last vertex found from anywhere is a far end: begin again from there
+        for mark in range(1, 3):  # the last vertex of a breadth-first search is a far end: start again from it
             order[first] = start
             seen[start] = mark
             count = first + 1

@@ -15,10 +15,8 @@ def pack(
     """
     [vertices] core of each vertex: vertices go in `order` to the cores one after the other.
 
-    A vertex that does not fit the core at hand begins the next one; once there is no next one, what is left goes to
-    the emptiest core, the largest vertex first.
-
-    Raises MeshloomError if a vertex finds no core with room.
+    A vertex that does not fit on the current core starts the next one; after the last core, the remaining vertices go
+    to the emptiest core, the largest first. Raises MeshloomError if a vertex fits on no core.
     """
     core_of, load, rest = _fill(size, order, cores, capacity)
     left = order[rest:]

@@ -15,7 +15,7 @@ COOLING = 1e-3
 
 @jit
 def propose_core(state: Array, indptr: Array, indices: Array, core_of: Array, usable: Array, width: int, v: int) -> int:
-    """A core beside, or that of, a random neighbour of `v` in the graph; -1: no proposal this time."""
+    """The core of a random neighbour of `v` in the graph, or a core beside it; -1: no proposal."""
     degree = indptr[v + 1] - indptr[v]
     to = int(core_of[v])
     if degree > 0:
@@ -35,7 +35,9 @@ def propose_core(state: Array, indptr: Array, indices: Array, core_of: Array, us
 def choose_partner(
     state: Array, members: Array, count: Array, load: Array, size: Array, core_of: Array, capacity: int, v: int, to: int
 ) -> int:
-    """The vertex of core `to` that must make room for `v` and fits where it was; -1: none is needed, -2: none does."""
+    """
+    A vertex of core `to` to exchange with `v`, such that both fit; -1: no exchange is needed, -2: none is possible.
+    """
     if load[to] + size[v] <= capacity and count[to] < members.shape[1]:
         return -1
     if count[to] == 0:
@@ -47,5 +49,5 @@ def choose_partner(
 
 @jit
 def accepted(state: Array, change: float, temperature: float) -> bool:
-    """Metropolis: improvements always, the rest the less the colder."""
+    """Metropolis criterion: improvements always, others with a probability that falls with the temperature."""
     return change <= 0 or random_unit(state) < np.exp(-change / temperature)

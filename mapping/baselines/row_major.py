@@ -1,4 +1,4 @@
-"""Baseline: vertices in the order of their numbers, cores in the order of theirs."""
+"""Baseline: vertices and cores in the order of their numbers."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The method that beats spec 4: graph and mesh are cut together, and refined on hops themselves."""
+"""The default method: graph and mesh are bisected together, and the mapping is refined on hops."""

@@ -1,10 +1,10 @@
 """
-Vertices to be merged for the coarser levels: those with the same neighbours.
+Coarsening by similarity: merges vertices with the same neighbours.
 
-Neurons of a layer have no edges between them, but those of one place in a convolution, or of a dense layer, are drawn
-to the same cores. Likeness is found by hashing (weighted minwise hashing: Broder 1997, Ioffe 2010): every vertex draws
-a number from the exponential distribution, and a vertex's hash is its neighbour of the least number over weight. Two
-vertices have the same hash as often as their neighbours are the same.
+Neurons of a layer have no edges between them, but those at one position of a convolution, or of a dense layer, are
+drawn to the same cores. Similarity is estimated by weighted minwise hashing (Broder 1997, Ioffe 2010): every vertex
+draws a number from the exponential distribution, and a vertex's hash is the neighbour with the least ratio of number to
+weight. The probability that two hashes are equal is the similarity of the neighbourhoods.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..kernels.graph import Graph
 from ..kernels.random import random_unit
 
 _HASHES = 3
-"""Vertices with an equal first hash may be merged; the others put the more alike next to each other."""
+"""Vertices with an equal first hash may be merged; further hashes sort similar ones next to each other."""
 
 
 def alike(graph: Graph, size_limit: int, state: Array) -> tuple[Array, int]:

@@ -1,9 +1,9 @@
 """
-Simulated annealing of a mapping on hops: moves to cores with room, swaps where there is none.
+Simulated annealing of a mapping on hops: moves to cores with free capacity, otherwise swaps.
 
-Few swaps with a random vertex of a full core pay. Hence cores may hold more than their capacity for a while, at a price
-for each unit of size: it rises while a core is over its capacity and falls while it is below, like the multipliers of a
-Lagrangian.
+Few swaps with a random vertex of a full core are improvements. Hence cores may temporarily exceed their capacity, at a
+price per unit of size that rises while a core is over its capacity and falls while it is below, like a Lagrange
+multiplier.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from ..mesh import Mesh
 from .hop_table import hop_table
 
 _CLOSED = 0.9
-"""After this part of the work no core may grow beyond what it may hold in the end."""
+"""After this share of the work no core may grow beyond its final limit."""
 
 _PRICE = 5.0
-"""Price of a vertex of mean size and weight on a core, for a core that is over its capacity by all of it."""
+"""Price, for a vertex of mean size and weight, on a core that exceeds its capacity by 100%."""
 
 _RISE = 5.0
-"""By how much that price rises in a sweep."""
+"""Increase of that price per sweep."""
 
 
 def anneal(
@@ -41,18 +41,18 @@ def anneal(
     limits: tuple[int, int] | None = None,
 ) -> int:
     """
-    Anneal `core_of` [n] in place from temperature `hot` to `cold`, in units of the mean weight at a vertex; the change
-    of the hop cost.
+    Anneal `core_of` [n] in place from temperature `hot` to `cold`, in units of the mean weight at a vertex. Returns the
+    change of the hop cost.
 
-    No load beyond `capacity` grows, or beyond `limits`: what a core may hold at first and in the end. What is over the
-    capacity has its price then.
+    No load beyond `capacity` grows, or beyond `limits`: the largest loads at first and in the end; loads over the
+    capacity have a price then.
 
-    A sweep is the work of one proposal a vertex with a fiftieth of its edges touched. Where many proposals are
-    accepted, as at first, the temperature falls the faster for their cost: time is spent where choices are hard.
+    A sweep is the work of one proposal a vertex with a fiftieth of its edges touched. While many proposals are
+    accepted, the temperature falls faster, so that most time is spent at temperatures where few are.
     """
     usable = np.zeros(mesh.cores, np.bool_)
     usable[cores] = True
-    # Numbered by core, vertices that meet each other lie close in memory.
+    # Numbering by core keeps vertices that interact close in memory.
     order = np.argsort(core_of, kind="stable").astype(np.int32)
     is_near = bool((core_of[:-1] <= core_of[1:]).all())
     near = graph if is_near else induced(graph, order, np.full(graph.vertices, -1, np.int32))
@@ -101,7 +101,7 @@ def _move(
     to: int,
 ) -> None:
     """
-    Move v to core `to`, and bring the tables of its neighbours and the members of both cores up to date.
+    Move v to core `to`, and update the tables of its neighbours and the members of both cores.
 
     A core's entries in a row of `table` are `column` and `line` [cores], and `positions` [W + H] what they stand for.
     `shift` [W + H] is scratch: what a weight of 1 adds to the costs of a neighbour.
@@ -150,7 +150,7 @@ def next_core(core: int, direction: int, width: int, height: int, usable: Array)
 
 @jit
 def _hops_saved(table: Array, v: int, column: Array, line: Array, at: int, to: int) -> int:
-    """What v's edges cost on core `at` more than on core `to`."""
+    """Cost of v's edges on core `at` minus that on core `to`."""
     costs = table[v]
     here = int(costs[column[at]]) + int(costs[line[at]])
     return here - int(costs[column[to]]) - int(costs[line[to]])
@@ -158,7 +158,7 @@ def _hops_saved(table: Array, v: int, column: Array, line: Array, at: int, to: i
 
 @jit
 def _is_accepted(cost: float, temperature: float, unit: float) -> bool:
-    """Metropolis's rule for a random number of [0, 1); few costs need its logarithm, which is above -37."""
+    """The Metropolis criterion for a random number in [0, 1); its logarithm, above -37, is rarely needed."""
     return cost <= 0 or (cost < 37.0 * temperature and cost <= -temperature * np.log(1.0 - unit))
 
 
@@ -195,7 +195,7 @@ def _anneal(
     width = xs.size
     height = ys.size
     cores = width * height
-    # A move to a core whose row of members is full is not done.
+    # No move to a core whose row of members is full.
     members, counts, position = member_table(core_of, cores)
     load = core_loads(core_of, size, cores)
     temperature = hot
@@ -203,7 +203,7 @@ def _anneal(
     first = 0
     work = 0.0
     row_work = 0.1 + (width + height) / 600.0
-    # Looked up, as divisions take longer than the rest of a proposal's arithmetic.
+    # A table, because divisions take longer than the rest of a proposal's arithmetic.
     column = np.empty(cores, np.int32)
     line = np.empty(cores, np.int32)
     beside = np.empty((cores, 4), np.int32)
@@ -288,7 +288,7 @@ def _anneal(
             both = cost - _hops_saved(table, u, column, line, to, at)
             if not _is_accepted(both + dearer * more, temperature, unit):
                 continue
-            # An edge between the two keeps its length, but each alone would have lost it.
+            # An edge between the two keeps its length, which both changes count as lost.
             hops = int(
                 abs(positions[column[at]] - positions[column[to]]) + abs(positions[line[at]] - positions[line[to]])
             )

@@ -1,9 +1,9 @@
 """
-Cut a graph in two at the least cost, where vertices may also be drawn to a side from outside.
+Bisection of a graph with least cost, including the attraction of vertices to either side.
 
-The cost is the cut plus the pull of the vertices on side 1: `pull` [n] is what a vertex costs more on side 1 than on
-side 0. Multilevel: merged along heavy edges, grown from random vertices, refined by moves with hindsight (Fiduccia and
-Mattheyses 1982) on every level.
+The cost is the cut plus the pull of the vertices on side 1: `pull` [n] is the cost of a vertex on side 1 minus that on
+side 0. Multilevel: coarsened along heavy edges, grown from random vertices, refined on every level by passes of moves
+that are undone back to the best prefix (Fiduccia and Mattheyses 1982).
 """
 
 from __future__ import annotations
@@ -18,14 +18,18 @@ from .cluster import heavy_pairs
 
 _SMALL = 160
 """Graphs of fewer vertices are not merged further."""
+TRIES = 4
+"""Growths from random vertices, of which the one with the least cost is kept."""
+PASSES = 6
+"""Passes of refinement at most."""
 
 
-def bisect(graph: Graph, pull: Array, limit: tuple[int, int], share: float, state: Array, *, tries: int = 4) -> Array:
+def bisect(graph: Graph, pull: Array, limit: tuple[int, int], share: float, state: Array) -> Array:
     """
     Side 0 or 1 of each vertex ([n] int8).
 
     Side 0 holds about `share` of the size, neither side more than its `limit` (unless the vertices' sizes leave no
-    choice). The best of `tries` growths counts.
+    choice). The best of `TRIES` growths counts.
     """
     total = int(graph.size.sum())
     largest = max(1, int(graph.size.max(initial=0)), total // 40)
@@ -37,7 +41,7 @@ def bisect(graph: Graph, pull: Array, limit: tuple[int, int], share: float, stat
         levels.append((graph, pull, coarse_of))
         graph = merge_vertices(graph, coarse_of, count)
         pull = np.bincount(coarse_of, pull, count).round().astype(np.int64)
-    side = _grown(graph, pull, limit, share, state, tries)
+    side = _grown(graph, pull, limit, share, state)
     while levels:
         graph, pull, coarse_of = levels.pop()
         side = side[coarse_of]
@@ -45,16 +49,16 @@ def bisect(graph: Graph, pull: Array, limit: tuple[int, int], share: float, stat
     return side
 
 
-def improve(graph: Graph, pull: Array, limit: tuple[int, int], side: Array, *, passes: int = 6) -> None:
+def improve(graph: Graph, pull: Array, limit: tuple[int, int], side: Array) -> None:
     """Refine `side` in place."""
-    _improve(graph.indptr, graph.indices, graph.data, graph.size, pull, limit[0], limit[1], side, passes)
+    _improve(graph.indptr, graph.indices, graph.data, graph.size, pull, limit[0], limit[1], side)
 
 
-def _grown(graph: Graph, pull: Array, limit: tuple[int, int], share: float, state: Array, tries: int) -> Array:
+def _grown(graph: Graph, pull: Array, limit: tuple[int, int], share: float, state: Array) -> Array:
     target = int(graph.size.sum() * share)
     best = np.empty(0, np.int8)
     best_cost = (0, 0)
-    for _ in range(tries):
+    for _ in range(TRIES):
         start = random_below(state, graph.vertices)
         side = _grow(graph.indptr, graph.indices, graph.data, graph.size, pull, target, start)
         improve(graph, pull, limit, side)
@@ -105,7 +109,6 @@ def _improve(
     limit0: int,
     limit1: int,
     side: Array,
-    passes: int,
 ) -> None:
     n = size.size
     load = np.zeros(2, np.int64)
@@ -118,7 +121,7 @@ def _improve(
     cost = np.empty(n, np.int64)
     moved = np.empty(n, np.int32)
     patience = max(30, n // 8)
-    for _ in range(passes):
+    for _ in range(PASSES):
         counts[:] = 0
         for v in range(n):
             own = side[v]
@@ -137,7 +140,7 @@ def _improve(
         over = max(0, load[0] - limit0) + max(0, load[1] - limit1)
         best_over = over
         while done - best_done < patience:
-            # From the overfull side if there is one, else the cheaper of the moves that fit.
+            # From a side over its limit, else the cheaper of the moves that fit.
             source = -1
             if load[0] > limit0 and counts[0] > 0:
                 source = 0

@@ -1,4 +1,4 @@
-"""Vertices to be merged for the coarser levels: pairs along heavy edges, or whole clusters at once."""
+"""Coarsening: merges pairs along heavy edges, or whole clusters."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from ..kernels.graph import Graph
 from ..kernels.random import random_order
 
 _ROUNDS = 3
-"""Rounds of label propagation; later ones change little."""
+"""Rounds of label propagation."""
 
 _FEW = 0.02
-"""Of the vertices: when fewer change their cluster in a round, that was the last."""
+"""Share of the vertices: a round in which fewer change their cluster is the last one."""
 
 
 def heavy_pairs(graph: Graph, size_limit: int, state: Array) -> tuple[Array, int]:
@@ -43,7 +43,7 @@ def clusters(graph: Graph, size_limit: int, state: Array) -> tuple[Array, int]:
 
 @jit
 def _number(label: Array) -> tuple[Array, int]:
-    """Number the labels as they come."""
+    """Number the labels in the order of their first occurrence."""
     n = label.size
     number = np.full(n, -1, np.int32)
     coarse_of = np.empty(n, np.int32)
@@ -80,7 +80,7 @@ def _pairs(indptr: Array, indices: Array, data: Array, size: Array, size_limit: 
 def _propagate(
     indptr: Array, indices: Array, data: Array, size: Array, size_limit: int, order: Array, label: Array, held: Array
 ) -> int:
-    """One round: how many vertices changed their label; `held` [n] is what the vertices of a label weigh."""
+    """One round; returns the number of vertices that changed their label. `held` [n]: size of each label's vertices."""
     weight_to = np.zeros(order.size, np.int64)
     moved = 0
     for i in range(order.size):

@@ -1,4 +1,4 @@
-"""Merge a network step by step."""
+"""Coarsening of a network in steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Merging = Callable[[Graph, int, Array], tuple[Array, int]]
 
 
 class Coarsening:
-    """A network that is merged step by step; of the merged graphs only the last is kept."""
+    """A network that is coarsened step by step; only the last graph is kept."""
 
     def __init__(self, network: Graph) -> None:
         self.network = network
@@ -23,7 +23,7 @@ class Coarsening:
         """From the network to the graph: merged vertex of each vertex."""
 
     def merge(self, size_limit: int, state: Array, merging: Merging = clusters) -> list[Array]:
-        """Merge vertices up to `size_limit`, until that makes hardly fewer of them; the steps that it took."""
+        """Merge vertices up to `size_limit` until their number hardly falls. Returns the steps."""
         before = len(self.steps)
         while True:
             coarse_of, count = merging(self.graph, size_limit, state)
@@ -31,20 +31,20 @@ class Coarsening:
                 return self.steps[before:]
             self.steps.append(coarse_of)
             if self.graph.indices.size > self.network.indices.size // 2:
-                # Merging the network itself takes longer, but the finer graph goes before the coarser one is made.
+                # Merging the network itself takes longer, but the finer graph is freed before the coarser one is made.
                 self.graph = self.network
                 self.graph = merge_steps(self.network, self.steps)
             else:
                 self.graph = merge_vertices(self.graph, coarse_of, count)
 
     def restore(self, steps: list[Array], graph: Graph) -> None:
-        """Go on from a graph that `steps` led to from what it is merged to by now."""
+        """Continue from a graph that `steps` made of the present one."""
         self.steps += steps
         self.graph = graph
 
 
 def undo(levels: list[Array], of_coarse: Array) -> Array:
-    """What each vertex has, from what its merged vertex has."""
+    """Values of the merged vertices, for each vertex of the network."""
     for coarse_of in reversed(levels):
         of_coarse = of_coarse[coarse_of]
     return of_coarse

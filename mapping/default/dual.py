@@ -1,10 +1,10 @@
 """
-Dual recursive bisection: mesh and graph are cut together, each cut minds where the rest of the graph already is.
+Dual recursive bisection of mesh and graph with terminal propagation (Dunlop and Kernighan 1985).
 
-Every stretch of cores holds the vertices that will be on them. It is cut across its longer side; a vertex is drawn to
-the half that is nearer to the vertices outside it is connected with, as far as their places are known by then (terminal
-propagation, Dunlop and Kernighan 1985). As hops are the sum over all lines between columns and rows of what crosses
-them, each cut minimises the crossings of one line.
+A rectangle of cores has the vertices that will be on them. It is halved across its longer side; a vertex is attracted
+to the half that is nearer to its neighbours outside of the rectangle, as far as their positions are known. Hops are the
+sum over all lines between columns or rows of the weight that crosses them, so each bisection minimises the crossings of
+one line.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ..mesh import Mesh
 from .bisect import bisect
 
 
-def dual_bisection(graph: Graph, mesh: Mesh, cores: Array, capacity: int, state: Array, *, tries: int = 4) -> Array:
+def dual_bisection(graph: Graph, mesh: Mesh, cores: Array, capacity: int, state: Array) -> Array:
     """Core of each vertex ([n] int32), of `cores`; some are overfull by less than a vertex where sizes are awkward."""
     n = graph.vertices
     core_of = np.full(n, cores[0], np.int32)
-    # Places in units of half a hop, such that the middle of a stretch is a whole number.
+    # Positions in units of half a hop, so that the middle of a rectangle is an integer.
     at_x = np.full(n, mesh.x[cores].min() + mesh.x[cores].max(), np.int64)
     at_y = np.full(n, mesh.y[cores].min() + mesh.y[cores].max(), np.int64)
     local = np.full(n, -1, np.int32)
@@ -43,7 +43,7 @@ def dual_bisection(graph: Graph, mesh: Mesh, cores: Array, capacity: int, state:
             local[members] = -1
             part = graph if members.size == n else induced(graph, members, local)
             limit = (capacity * first.size, capacity * second.size)
-            side = bisect(part, pull, limit, first.size / stretch.size, state, tries=tries)
+            side = bisect(part, pull, limit, first.size / stretch.size, state)
             for half, cores_of_half in ((0, first), (1, second)):
                 inside = members[side == half]
                 x, y = mesh.x[cores_of_half], mesh.y[cores_of_half]
@@ -69,7 +69,10 @@ def _halves(stretch: Array, mesh: Mesh) -> tuple[bool, Array, Array]:
 def _pull(
     indptr: Array, indices: Array, data: Array, members: Array, inside: Array, at: Array, middle0: int, middle1: int
 ) -> Array:
-    """What each member costs more on the second half, in crossings of the line; `inside` [n] is -1 for the others."""
+    """
+    Cost of each member on the second half minus that on the first, in crossings of the line; `inside` [n] is -1 for
+    non-members.
+    """
     pull = np.zeros(members.size, np.int64)
     for i in range(members.size):
         v = members[i]

@@ -1,4 +1,4 @@
-"""The graphs that a mapping for few hops goes through, from the network to some thousand merged vertices."""
+"""The hierarchy of coarsened graphs for mapping by hops, from the network to some thousand vertices."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from .cluster import clusters
 from .coarsen import Coarsening, Merging
 
 MERGINGS: dict[str, Merging] = {"tied": clusters, "alike": alike}
-"""Ways of merging: which one is right depends on the network, and shows only when a start was made from each."""
+"""Coarsening methods: which one suits a network is known only after a start from each."""
 
 PARTS_OF_CAPACITY = 60
-"""Merged vertices hold at most this fraction of a core: small enough for the merged graph to be a good likeness."""
+"""
+Largest size of merged vertices as a fraction of a core: small enough that the coarse graph represents the network well.
+"""
 
 START_PARTS_OF_CAPACITY = 30
-"""The same for the graph that starts are tried on."""
+"""The same for the coarsest graph, on which starts are tried."""
 
 _FAR = 8
 """If merged vertices are so many times as large as the network's, there is a level between the two."""
@@ -34,8 +36,8 @@ _MAX_ENTRIES_BETWEEN = 40_000_000
 @dataclass(frozen=True)
 class Hierarchy:
     """
-    How a network is merged, from level to level. The graphs of the levels are made again when they are needed: all of
-    them together take as much memory as the network, or more.
+    The levels of coarsening of a network. The graphs of the levels are rebuilt when needed: together they take as much
+    memory as the network, or more.
     """
 
     network: Graph
@@ -50,14 +52,13 @@ class Hierarchy:
 
 
 Merged = tuple[Hierarchy, Graph]
-"""(the levels above a network, the graph of the last, which is there for the starts and may be the network itself)"""
+"""(the levels above a network, the graph of the last one, which may be the network itself)"""
 
 
 def hierarchy(graph: Graph, capacity: int, state: Array, name: str, watch: Watch) -> Merged:
     """
-    `graph` merged in the way called `name`.
-
-    What an earlier run kept is taken from there, with the state of the random numbers.
+    `graph` coarsened by the method `name`; from the checkpoint of an earlier run if there is one, with the state of the
+    random numbers.
     """
     merged = _merged_unless_worse(graph, capacity, state, name, watch, [])
     assert merged is not None
@@ -66,8 +67,8 @@ def hierarchy(graph: Graph, capacity: int, state: Array, name: str, watch: Watch
 
 def hierarchies(graph: Graph, capacity: int, state: Array, names: Sequence[str], watch: Watch) -> list[Merged]:
     """
-    `graph` merged in each of the ways called `names`, without those that leave, on some level, both more vertices and
-    more edges than an earlier one: what these merge does not belong together, and they are not merged further.
+    `graph` coarsened by each of the methods `names`, without those that have both more vertices and more edges on some
+    level than an earlier one: these merge unrelated vertices, and are not continued.
     """
     found: list[Merged] = []
     for name in names:
@@ -91,7 +92,7 @@ def _merged_unless_worse(
     extents: list[tuple[int, int]] = []
     for number, size_limit in enumerate(limits):
         steps = _merged_or_restored(coarsening, size_limit, state, f"coarsen-{name}-{number}", MERGINGS[name], watch)
-        # What merges nothing is no level, but there is a last one: it is what starts are tried on.
+        # A step that merges nothing makes no level, except that a last level is needed for the starts.
         if steps or number == len(limits) - 1:
             levels.append(steps)
             extents.append((coarsening.graph.vertices, coarsening.graph.indices.size))
@@ -101,7 +102,7 @@ def _merged_unless_worse(
 
 
 def _exceeds(extents: list[tuple[int, int]], others: list[tuple[int, int]]) -> bool:
-    """Whether the last of `extents` is more in both than what stands there in `others`."""
+    """Whether the last of `extents` exceeds the one of `others` on that level in both numbers."""
     if len(extents) > len(others):
         return False
     (vertices, entries), (fewer_vertices, fewer_entries) = extents[-1], others[len(extents) - 1]

@@ -1,4 +1,4 @@
-"""Mapping for few hops: merge, find a start on a graph of few vertices, anneal every graph on the way back."""
+"""Mapping by hops: coarsen, find a start on the coarsest graph, anneal on every level during uncoarsening."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from .schedule import Schedule
 from .starts import best_starts, first_start
 
 MAX_TABLE = 1 << 24
-"""Above so many entries of costs by vertex and column or row, the graph itself is annealed without such a table."""
+"""Most entries of the table of costs by vertex and column or row; larger graphs are annealed without it."""
 
 _COARSE_HOT, _COARSE_COLD = 0.8, 0.03
 _FINE_HOT, _LAST_HOT, _COLD = 0.6, 0.2, 0.01
 _SETTLING_HOT, _SETTLING_COLD = 0.02, 0.005
-"""Temperatures: the finer the graph, the more of what is there is kept, and most of what was annealed on the graph."""
+"""Temperatures, lower for finer graphs, which keep more of the mapping."""
 
 _SETTLING = 0.1
-"""Of the last sweeps: with no core over its capacity any more."""
+"""Temperatures of the last sweeps, in which no core may exceed its capacity."""
 
 
 def map_hops(
@@ -83,7 +83,7 @@ def _started(
         if schedule.start.bounds(graph):
             ways = hierarchies(graph, capacity, state, mergings, watch)
         else:
-            # A small network is quickly tried in every way.
+            # On a small network every method is cheap.
             ways = [hierarchy(graph, capacity, state, name, watch) for name in mergings]
     with watch.step("start"):
         starts = [first_start(last, mesh, cores, capacity, state, schedule) for _, last in ways]
@@ -104,7 +104,7 @@ def _refined(
     for number, steps in reversed(list(enumerate(merged.levels))):
         found = [undo(steps, core_of) for core_of in found]
         if number:
-            # The few sweeps of a network that is scanned cannot make good for cores over their capacity.
+            # The few sweeps on a scanned network cannot repair cores over their capacity.
             is_loose = not _is_scanned(merged.network, mesh)
             found = _annealed(Numbered(merged.finer(number)), found, mesh, cores, capacity, state, schedule, is_loose)
         else:
@@ -171,7 +171,7 @@ def _anneal_loosely(
     """Anneal `core_of` on the graph itself; a core may end over its capacity by little."""
     limits = schedule.limits(capacity)
     if graph.size.max() > limits[0] - capacity:
-        # Large vertices might not find room afterwards: all of it within the capacity.
+        # Large vertices might not fit afterwards: keep to the capacity throughout.
         fit(graph, core_of, mesh.x, mesh.y, cores, capacity)
         limits = None
     anneal(graph, core_of, mesh, cores, capacity, state, hot=hot, cold=_COLD, sweeps=sweeps, limits=limits)

@@ -1,7 +1,7 @@
 """
-Anneal a mapping such that the busiest link carries less: XY routing, every edge sent by itself.
+Annealing that reduces the load of the busiest link: XY routing, each edge a message.
 
-The cost is the sum over links of (load / load of the busiest one)^6, which also tells how near other links are to it.
+The cost is the sum over links of (load / load of the busiest one)^6, a smooth approximation of the maximum.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ LINK_PROPOSALS = {Effort.FAST: 200_000, Effort.NORMAL: 2_000_000, Effort.HIGH: 1
 """Moves and swaps that are tried."""
 
 _POWER = 6
-"""Loads count with this power: the sum is then led by the busiest links, and still tells how near others are."""
+"""Exponent of the loads: the busiest links dominate the sum."""
 
 _HOT, _COLD = 0.06, 0.001
-"""Temperatures, in units of what the mean weight at a vertex adds on the busiest link."""
+"""Temperatures, in units of the cost of the mean weight at a vertex on the busiest link."""
 
 
 def level_links(
@@ -161,7 +161,7 @@ def _level(
     height = links.shape[1] // width
     every = max(1024, n // 4)
     temperature = 0.0
-    # `members` is as it was at first: a partner is taken where it still is on that core.
+    # `members` is not updated: a partner counts only if it is still on that core.
     for proposal in range(proposals):
         if proposal % every == 0:
             busiest = links.max()
@@ -185,7 +185,7 @@ def _level(
         x = at % width
         y = at // width
         if random_below(state, 4) == 0:
-            # One step anywhere: aside, where ways cross elsewhere.
+            # One step in a random direction: to another route.
             step = random_below(state, 4)
             x += (step == 0) - (step == 1)
             y += (step == 2) - (step == 3)

@@ -1,4 +1,4 @@
-"""The default method: what it does for each objective."""
+"""The default method, by objective."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _directed(topology: Topology) -> tuple[Array, Array, Array]:
 
 
 def _directions(topology: Topology, graph: Graph) -> tuple[Graph, Graph]:
-    """What each vertex sends, and what it gets: the undirected graph twice, where no more is known."""
+    """Rows of what each vertex sends and receives: the undirected graph twice if the directions are unknown."""
     indptr, indices, spikes = topology.src_indptr, topology.src_indices, topology.spikes
     if indptr is None or indices is None or spikes is None:
         return graph, graph
@@ -76,7 +76,7 @@ def _directions(topology: Topology, graph: Graph) -> tuple[Graph, Graph]:
 
 
 def _cores(size: Array, capacity: int, mesh: Mesh) -> Array:
-    """The cores to use: so many that one in twenty-one may stay empty, which gives refinement some freedom."""
+    """The cores to use: 1.05 times as many as needed, which leaves refinement some freedom."""
     usable = mesh.usable_cores.size
     needed = max(1, -(-int(size.sum()) * 105 // (100 * max(1, capacity))))
     return choose_rectangle(mesh, cores_to_pack(size, capacity, min(needed, usable), usable))

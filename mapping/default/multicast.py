@@ -1,11 +1,11 @@
 """
-Mapping for little multicast traffic, over the hypergraph of sources and targets.
+Mapping by multicast traffic, on the hypergraph of sources and targets.
 
-A single vertex seldom changes what cores a source reaches, a cluster of vertices with the same sources does. From the
-mapping for few hops, a cycle therefore merges vertices that share sources and a core, anneals the clusters, and anneals
-on every level on the way back. A second start first makes parts whose nets span few of them, wherever they are: from
-clusters that pay no heed to any mapping, annealed hot. Then it puts the parts on the cores. The better one goes on with
-milder cycles, first of large clusters, then of small ones.
+Moving a single vertex seldom changes the cores that a source reaches; moving a cluster of vertices with the same
+sources does. A cycle therefore starts from the mapping by hops, merges vertices that share sources and a core, anneals
+the clusters, and anneals on every level during uncoarsening. A second start first partitions for small net spans
+regardless of positions, from clusters independent of any mapping, annealed at a high temperature; then it places the
+parts on the cores. The better start continues with cooler cycles, first of large clusters, then of small ones.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from .nets import Nets, merge_nets, shared_nets
 from .parts_first import place_parts
 
 MAX_COUNTS = 1 << 27
-"""Above so many pairs of net and core, the counts would take too much memory: the mapping for few hops stays."""
+"""Most pairs of net and core for the table of counts; for larger networks the mapping by hops is kept."""
 
 
 @dataclass(frozen=True)
 class Cycle:
-    """One cycle: how large its clusters are, and how much worse things may get (see `anneal_multicast`)."""
+    """One cycle: size of its clusters, and acceptance of worse moves (see `anneal_multicast`)."""
 
     parts_of_capacity: int
-    """A cluster holds at most this fraction of a core."""
+    """Largest size of a cluster as a fraction of a core."""
     hot: float
     """Share of worsening proposals that are accepted at first: of clusters,"""
     warm: float
@@ -41,12 +41,12 @@ class Cycle:
 
 @dataclass(frozen=True)
 class Cycles:
-    """How much work an effort is: sweeps are proposals per vertex, fewer on large networks (see `_sweeps`)."""
+    """The work of an effort: sweeps are proposals per vertex, fewer on large networks (see `_sweeps`)."""
 
     first: Cycle
     """From the mapping for few hops."""
     parts: tuple[Cycle, ...]
-    """Towards parts that nets span few of, the first one from clusters anew: none if there is to be no second start."""
+    """For a partition with small net spans, the first one from new clusters; empty for no second start."""
     following: tuple[Cycle, ...]
     """From the best start."""
     coarse_sweeps: float
@@ -65,7 +65,7 @@ CYCLES = {
 }
 
 PLACED = Cycle(15, 0.1, 0.05)
-"""The cycle after parts were put on the cores: warm enough to move what lies between two of them."""
+"""The cycle after the placement of parts, hot enough to move vertices between neighbouring parts."""
 
 COLD = 0.002
 """Share of worsening proposals that are accepted at the end of every annealing."""
@@ -127,9 +127,8 @@ def _from_clusters(
     nets: Nets, graph: Graph, core_of: Array, mesh: Mesh, cores: Array, capacity: int, state: Array, cycles: Cycles
 ) -> Array:
     """
-    Parts ([n] int32, of `cores`) that nets span few of: as `_cycled`, but any vertices that share nets are merged.
-
-    What clusters are too bulky for the capacity is put right level by level; `core_of` is only where annealing starts.
+    A partition ([n] int32, of `cores`) with small net spans: as `_cycled`, but any vertices that share nets are merged.
+    Clusters that exceed the capacity are corrected level by level; `core_of` is only the start of the annealing.
     """
     cycle, distances = cycles.parts[0], apart(mesh.cores)
     limit = max(1, capacity // cycle.parts_of_capacity)
@@ -174,7 +173,7 @@ def _of_merged(core_of: Array, coarse_of: Array, count: int) -> Array:
 
 
 def _edgeless(size: Array) -> Graph:
-    """Where only sizes matter."""
+    """A graph without edges, for sizes only."""
     return Graph(np.zeros(size.size + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.int64), size)
 
 

@@ -1,9 +1,9 @@
 """
 Simulated annealing of a mapping on delivered multicast traffic.
 
-The temperature follows from what is accepted: a share of the proposals that make it worse, which falls from one given
-number to another (Lam and Delosme 1988). What a move changes differs a hundredfold between networks of few edges a
-vertex and dense layers, and between single vertices and clusters; these shares suit all of them.
+The temperature is controlled by the acceptance rate of worse proposals, which falls from one given value to another
+(Lam and Delosme 1988). The changes of cost differ a hundredfold between sparse networks and dense layers, and between
+single vertices and clusters; acceptance rates suit all of them.
 
 `held` [cores, nets] counts the pins of a net on a core: a move matters for a net where a count becomes 0 or was 0. What
 a root costs on every core adds up over both axes, as hops do: it is kept in a table (see `hop_table`) that changes when
@@ -25,13 +25,13 @@ from .anneal import next_core
 from .nets import Nets, permuted_nets
 
 _BLOCK = 1024
-"""Proposals between two changes of the temperature, and those that it is first found from; a power of two."""
+"""Proposals between two changes of the temperature, and in the first measurement of it; a power of two."""
 
 _LEAST_BLOCKS = 32
-"""However small the network is."""
+"""Least number of proposals, for small networks."""
 
 _STEADY = 256
-"""So many proposals as expected are counted in with those of a block."""
+"""Weight, in proposals, of the expected acceptance rate when a block's rate is measured."""
 
 
 def delivered_traffic(nets: Nets, core_of: Array, mesh: Mesh) -> int:
@@ -90,7 +90,7 @@ def anneal_multicast(
     n = size.size
     if nets.pins.size == 0:
         return 0
-    # Numbered by the core of the root, nets that a vertex is a pin of lie close in memory.
+    # Numbering by the root's core keeps the nets of a vertex close in memory.
     nets = permuted_nets(nets, np.argsort(core_of[nets.root], kind="stable").astype(np.int32), n)
     root_start, rooted = group_members(nets.root, n)
     return _anneal(
@@ -144,7 +144,10 @@ def _traffic(root: Array, weight: Array, start: Array, pins: Array, core_of: Arr
 
 @jit
 def _reach(table: Array, v: int, weight: int, core: int, across: Array, along: Array) -> None:
-    """A net of root v and this weight reaches a core anew (or no more, with the weight negative)."""
+    """
+    Update the table for a net of root v and this weight that reaches another core (or leaves one, with negative
+    weight).
+    """
     width = across.shape[0]
     x = core % width
     y = core // width
@@ -222,7 +225,7 @@ def _move(
 
 @jit
 def _temperature(losses: Array, accepted: float) -> float:
-    """At which a share `accepted` of such losses is accepted on average."""
+    """The temperature at which a share `accepted` of such losses is accepted on average."""
     low = 0.0
     high = losses.max() / accepted
     for _ in range(40):
@@ -269,7 +272,7 @@ def _anneal(
             held[c, e] += 1
     members, counts, position = member_table(core_of, cores)
     load = core_loads(core_of, size, cores)
-    # The first block takes what is no loss, and shows what losses there are.
+    # The first block accepts no losses, and measures them.
     temperature = 0.0
     losses = np.empty(_BLOCK)
     seen = 0
@@ -338,7 +341,7 @@ def _anneal(
             if (more > 0 and load[to] + more > capacity) or (more < 0 and load[at] - more > capacity):
                 continue
             work += 0.03 * (of_start[u + 1] - of_start[u])
-            # Each by itself gains no less than both together from the nets that they share.
+            # For shared nets the two separate gains are at least the joint gain.
             least = cost + _cost(root, weight, of_start, of, held, table, core_of, across, along, u, at)
             if least > 0:
                 worse += 1

@@ -1,5 +1,5 @@
 """
-Who sends spikes to whom as a hypergraph: what multicast traffic is counted on.
+The hypergraph of sources and targets, on which multicast traffic is computed.
 
 A net is a root and its pins: a core that holds pins gets the net's weight once, over the hops from the root's core. A
 source that sends different numbers of spikes becomes several nets: the one of weight t_1 has all its targets as pins,
@@ -17,12 +17,12 @@ from ..kernels.graph import group_members
 from ..kernels.random import random_order
 
 LEVELS = 8
-"""A source of more different numbers of spikes than this is counted by so many steps of about equal height."""
+"""A source with more different numbers of spikes is approximated by so many steps of about equal height."""
 
 _CLIQUE = 400
 """
-Of nets of more pins, a vertex minds one that it is a pin of, before others have told anything: layers that are fully
-connected have no smaller ones, and each of their nets says the same.
+Of nets with more pins, only the first one of a vertex is used when smaller nets give no preference: the nets of a fully
+connected layer are all the same.
 """
 
 
@@ -134,7 +134,7 @@ def _layers(indptr: Array, indices: Array, spikes: Array, levels: int) -> tuple[
     count = 0
     out = 0
     most = 0
-    # Two passes: count the nets and pins, then write them.
+    # Two passes: one to count nets and pins, one to write them.
     root = np.empty(0, np.int32)
     weight = np.empty(0, np.int64)
     start = np.zeros(1, np.int64)
@@ -218,7 +218,8 @@ def _merged(
                     code += mixed * np.uint64(0xBF58476D1CE4E5B9)
             if out == begin:
                 continue
-            # A net of the same pins may be there: equal hashes are compared pin by pin (`seen` marks this net's).
+            # There may be a net with the same pins: nets of equal hash are compared pin by pin (`seen` marks this
+            # net's).
             same = -1
             for f in range(first_of_root, made):
                 if hashes[f] == code and new_start[f + 1] - new_start[f] == out - begin:
@@ -269,14 +270,14 @@ def _join(
             continue
         count = 0
         own = of_start[u + 1] - of_start[u]
-        told = False
+        has_preference = False
         for j in range(own + root_start[u + 1] - root_start[u]):
             e = of[of_start[u] + j] if j < own else rooted[root_start[u] + j - own]
             length = start[e + 1] - start[e]
             if length > _CLIQUE:
-                if j >= own or told:
+                if j >= own or has_preference:
                     continue
-            told = True
+            has_preference = True
             share = weight[e] / np.float64(length)
             for k in range(start[e], start[e + 1] + 1):
                 v = leader[pins[k]] if k < start[e + 1] else leader[root[e]]

@@ -1,4 +1,4 @@
-"""Another start for annealing on hops: parts of a small cut first, then the parts as wholes onto the cores."""
+"""Another start for annealing on hops: partition with a small cut first, then place the parts on the cores."""
 
 from __future__ import annotations
 

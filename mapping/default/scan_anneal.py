@@ -1,5 +1,5 @@
 """
-Simulated annealing that keeps no tables: the change of a move comes from a scan of the vertex's edges.
+Simulated annealing without tables: the change of a move is computed by a scan of the vertex's edges.
 
 For graphs that are too large for a table per vertex, and for costs that are no sum over axes, such as the cut.
 """
@@ -52,7 +52,7 @@ def anneal_scanning(
 def _gain(
     indptr: Array, indices: Array, data: Array, core_of: Array, distance: Array, v: int, to: int, other: int
 ) -> tuple[int, int]:
-    """(what v's edges get longer on core `to`, weight of its edge to `other`)"""
+    """(change of the cost of v's edges by a move to core `to`, weight of its edge to `other`)"""
     here = distance[core_of[v]]
     there = distance[to]
     cost = 0
@@ -88,7 +88,7 @@ def _anneal(
     for proposal in range(proposals):
         if proposal & 1023 == 0:
             temperature = hot * (cold / hot) ** (proposal / proposals)
-        # In order of number: rows stream through the caches.
+        # In the order of their numbers, for sequential memory access.
         v = proposal % n
         degree = indptr[v + 1] - indptr[v]
         if degree == 0:

@@ -1,4 +1,4 @@
-"""How much work the annealings for few hops and for a small cut get, by effort."""
+"""Work of the annealing for hops and for the cut, by effort."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Work:
     sweeps: float
     work: float
     least: float = 0.0
-    """Proposals that a small graph gets, however many sweeps these are: full cores leave few ways out."""
+    """Least number of proposals on a small graph, where full cores leave few possible moves."""
 
     def sweeps_of(self, graph: Graph) -> float:
         """Sweeps for a graph (a fiftieth of a vertex's edges counts as a proposal too), at least 10 if any."""
@@ -32,11 +32,11 @@ class Schedule:
     """The annealings of an effort."""
 
     starts: int
-    """How many times the smallest graph is annealed from a hot start: once where its work is bounded."""
+    """Number of anneals of the coarsest graph from a hot start; one if its work is bounded."""
     start: Work
     """Each start."""
     kept: int
-    """How many starts are followed, until they come to a graph that is so large that work is bounded."""
+    """Number of starts that are refined, up to the first graph whose work is bounded."""
     coarse: Work
     """Each merged graph, from the best start."""
     trial: Work
@@ -52,7 +52,7 @@ class Schedule:
         return max(last, capacity + int(self.spare * capacity)), last
 
     def merged_limits(self, graph: Graph, capacity: int) -> tuple[int, int]:
-        """The same for merged vertices: one more may always come where half of it has room."""
+        """The same for merged vertices: a core accepts one more if at least half of it fits."""
         return self.limits(capacity, capacity + int(graph.size.max(initial=0)) // 2)
 
 

@@ -1,8 +1,8 @@
 """
-Where a mapping for few hops starts from: the best of several, each tried on a graph of few vertices a core.
+Start of a mapping by hops: the best of several, tried on a graph with few vertices per core.
 
-A single start sometimes ends with the network twisted over the mesh, which no later refinement gets out of. On a graph
-this small a start costs a fraction of a second.
+A single start sometimes ends with the network twisted over the mesh, which refinement cannot repair. On a graph of this
+size a start takes a fraction of a second.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _PARTS_SCANNED = 1e8
 """So many edges are looked at for the start from parts of a small cut, which scans the edges of every vertex."""
 
 _HOT, _COLD = 1.0, 0.03
-"""Hot enough to make the mapping anew, whatever it was before."""
+"""Hot enough to forget the previous mapping."""
 
 _MILD = 0.8
-"""Keeps most of what is there: for starts that are good by themselves."""
+"""Keeps most of the mapping: for good starts."""
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,8 @@
 """
-Mapping for few cycles of a step: the mappings for few hops and for little multicast traffic, each annealed on the
-busiest way; the better one counts.
+Mapping by the cycles of a step: the mappings by hops and by multicast traffic, each annealed on the busiest resource;
+the better one is kept.
 
-Fewer hops alone do not give fewer cycles: they gather on one core what many send, and the way into that core is then
-what a step waits for.
+Fewer hops do not imply fewer cycles: they may concentrate traffic on one core, whose input port then limits the step.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class StepWork:
     """The work of an effort."""
 
     multicast: Effort | None
-    """Of the start with little multicast traffic; None: there is none."""
+    """Of the start by multicast traffic; None: there is none."""
     sweeps: float
     """Proposals per vertex,"""
     work: float

@@ -1,8 +1,8 @@
 """
-Anneal a mapping such that one step of the network takes few cycles: all sources send along trees of XY ways at once.
+Annealing on the cycles of one step of the network, in which all sources send along XY trees at once.
 
-What a step takes is led by the link, or the way into or out of a core, that carries most. The cost is the sum over all
-of them of (load / load of the busiest one)^8, which also tells how near others are.
+A step is limited by the busiest link, or core input or output. The cost is the sum over all of these of (load / load of
+the busiest one)^8, a smooth approximation of the maximum.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..mesh import Mesh
 from .nets import Nets
 
 INTO, OUT_OF = 4, 5
-"""Ways beside east, west, north and south: from the network into a core, and from a core into the network."""
+"""Resources besides the links east, west, north and south: a core's input from the network, and its output to it."""
 
 
 def anneal_step(
@@ -136,7 +136,7 @@ def _branch(
     """
     x, y, home_x, home_y = core % width, core // width, home % width, home // width
     change = _add(loads, INTO, core, weight, scale)
-    # How far along the column, on this side, others are reached already.
+    # The farthest core of the column, on this side, that the tree already reaches.
     others = int(columns[x])
     if home_x == x and counts[home] > 0:
         others -= 1

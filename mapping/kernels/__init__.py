@@ -1,1 +1,1 @@
-"""Compiled passes over graphs in compressed sparse rows, shared by the methods of mapping."""
+"""Compiled kernels over graphs in compressed sparse rows, shared by the methods of mapping."""

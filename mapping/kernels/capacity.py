@@ -1,4 +1,4 @@
-"""Bring overfull parts within the capacity, at the least loss of cut or of hops."""
+"""Repair of cores over their capacity, with the least increase of cut or hops."""
 
 from __future__ import annotations
 
@@ -23,11 +23,9 @@ def fit(graph: Graph, core_of: Array, x: Array, y: Array, cores: Array, capacity
     """
     Move vertices out of overfull cores until every core holds at most `capacity`; `core_of` [n] changes in place.
 
-    `cores` are the numbers of those that may be used, `x` and `y` [cores] the positions of all cores. Vertices go to
-    where their edges are shortest among the cores with room; if sizes leave no room anywhere, all vertices are packed
-    anew, largest first, near to where they were, or else wherever there is room first.
-
-    Raises MeshloomError if that finds no room either.
+    `cores` are the numbers of those that may be used, `x` and `y` [cores] the positions of all cores. Vertices move to
+    the core with free capacity where their edges are shortest; if sizes prevent that, all vertices are packed again,
+    largest first, near their old core, or else by first fit. Raises MeshloomError if that fails, too.
     """
     load = np.bincount(core_of, graph.size, x.size).astype(np.int64)
     if (load <= capacity).all():
@@ -49,7 +47,7 @@ def cores_to_pack(size: Array, capacity: int, least: int, most: int) -> int:
     largest, total = int(size.max(initial=0)), int(size.sum())
     order = np.argsort(-size, kind="stable")
     for count in range(least, most):
-        # Where a vertex finds no room, every core holds more than the capacity without the largest vertex.
+        # If a vertex fits nowhere, every core holds more than the capacity minus the largest vertex.
         if total <= count * (capacity - largest + 1):
             return count
         nowhere = np.zeros(count, np.int64)
@@ -61,8 +59,8 @@ def cores_to_pack(size: Array, capacity: int, least: int, most: int) -> int:
 
 def fit_merged(graph: Graph, core_of: Array, x: Array, y: Array, cores: Array, capacity: int) -> int:
     """
-    `fit` for merged vertices, which may be too bulky for the capacity itself: the capacity that they were brought
-    within, more than `capacity` by as little as was found to do.
+    As `fit`, for merged vertices, which may be too large for the capacity. Returns the smallest capacity from
+    `capacity` on that they were fitted to.
     """
     largest = int(graph.size.max())
     for more in (0, largest // 8, largest // 2):
@@ -103,7 +101,7 @@ def _spill(
             hops_now[count] = weight
             spilling[count] = v
             count += 1
-    # Those that are held least by their core first.
+    # Vertices with the weakest ties to their core first.
     for i in np.argsort(hops_now[:count], kind="mergesort"):
         v = spilling[i]
         at = core_of[v]
@@ -136,7 +134,7 @@ def _spill(
 
 @jit
 def _pack(size: Array, order: Array, core_of: Array, x: Array, y: Array, cores: Array, capacity: int) -> bool:
-    """Largest first, each to the nearest core to its own that has room."""
+    """Largest first, each to the nearest core with free capacity."""
     load = np.zeros(x.size, np.int64)
     for v in order:
         at = core_of[v]

@@ -1,4 +1,4 @@
-"""Graphs that the steps hand to each other: merging vertices, taking a part, counting a cut."""
+"""Graphs during mapping: merging of vertices, induced subgraphs, cut weight."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def merge_steps(graph: Graph, steps: Sequence[Array]) -> Graph:
     if not steps:
         return graph
     coarse_of = np.arange(graph.vertices, dtype=np.int32)
-    # As members are listed of members: by the numbers after the last step, of equal ones by those a step before.
+    # Lexicographic order of the merged numbers, last step first.
     start, order = np.empty(0, np.int64), coarse_of
     for step in steps:
         coarse_of = step[coarse_of]
@@ -85,7 +85,7 @@ def _merge(
     count = start.size - 1
     new_size = np.zeros(count, np.int64)
     new_indptr = np.zeros(count + 1, np.int64)
-    # As long as before, but only what is written becomes memory.
+    # As long as before; only pages that are written take memory.
     new_indices = np.empty(indices.size, np.int32)
     new_data = np.empty(indices.size, data.dtype)
     position = np.full(count, -1, np.int64)

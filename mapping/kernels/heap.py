@@ -1,5 +1,5 @@
 """
-A binary heap of vertices with their places known, so that a key can change: least key first.
+A binary heap of vertices with decrease-key: least key first.
 
 `heap` [n] holds the vertices, `position` [n] where each stands (-1: not in the heap), `key` [n] the keys. The caller
 counts the vertices in the heap.
@@ -12,7 +12,7 @@ from ...support.jit import Array, jit
 
 @jit
 def heap_up(heap: Array, position: Array, key: Array, vertex: int, at: int) -> None:
-    """Put `vertex` at `at` or above, where its key belongs."""
+    """Sift `vertex` up from position `at`."""
     own = key[vertex]
     while at > 0:
         up = (at - 1) >> 1
@@ -28,7 +28,7 @@ def heap_up(heap: Array, position: Array, key: Array, vertex: int, at: int) -> N
 
 @jit
 def heap_down(heap: Array, position: Array, key: Array, count: int, vertex: int, at: int) -> None:
-    """Put `vertex` at `at` or below, where its key belongs."""
+    """Sift `vertex` down from position `at`."""
     own = key[vertex]
     low = 2 * at + 1
     while low < count:
@@ -47,7 +47,7 @@ def heap_down(heap: Array, position: Array, key: Array, count: int, vertex: int,
 
 @jit
 def heap_fix(heap: Array, position: Array, key: Array, count: int, vertex: int) -> None:
-    """Move `vertex`, which is in the heap of `count`, to where its changed key belongs."""
+    """Restore the heap of `count` after the key of `vertex` changed."""
     at = position[vertex]
     if at > 0 and key[vertex] < key[heap[(at - 1) >> 1]]:
         heap_up(heap, position, key, vertex, at)
@@ -57,7 +57,7 @@ def heap_fix(heap: Array, position: Array, key: Array, count: int, vertex: int) 
 
 @jit
 def heap_make(heap: Array, position: Array, key: Array, count: int) -> None:
-    """Bring the first `count` entries of `heap`, in any order, into the order of a heap."""
+    """Make a heap of the first `count` entries of `heap`."""
     for at in range(count):
         position[heap[at]] = at
     for at in range(count // 2 - 1, -1, -1):

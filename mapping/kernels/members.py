@@ -1,4 +1,4 @@
-"""The vertices on each core, in rows of a table, so that a random one is found at once."""
+"""Table of the vertices on each core, for random selection in constant time."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from ...support.jit import Array, jit
 @jit
 def member_table(core_of: Array, cores: int) -> tuple[Array, Array, Array]:
     """
-    (members [cores, room], how many on each core, place of each vertex in its row).
-
-    A row has room for as many as the fullest core holds at first, and the mean number of vertices on a core more.
+    (members [cores, width], number on each core, position of each vertex in its row). The width is the number on the
+    fullest core at first, plus the mean number.
     """
     count = np.zeros(cores, np.int64)
     for v in range(len(core_of)):
@@ -28,7 +27,7 @@ def member_table(core_of: Array, cores: int) -> tuple[Array, Array, Array]:
 
 @jit
 def move_member(members: Array, count: Array, position: Array, core_of: Array, v: int, to: int) -> None:
-    """Move a vertex to another core's row, which has room."""
+    """Move a vertex to another core's row, which must have a free entry."""
     home = core_of[v]
     count[home] -= 1
     last = members[home, count[home]]
@@ -40,7 +39,7 @@ def move_member(members: Array, count: Array, position: Array, core_of: Array, v
 
 @jit
 def swap_members(members: Array, position: Array, core_of: Array, v: int, u: int) -> None:
-    """Two vertices take each other's places."""
+    """Exchange two vertices."""
     members[core_of[v], position[v]] = u
     members[core_of[u], position[u]] = v
     position[v], position[u] = position[u], position[v]

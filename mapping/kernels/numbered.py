@@ -1,4 +1,4 @@
-"""A graph with its vertices numbered as suits what is done with it."""
+"""A graph with renumbered vertices."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from .graph import Graph
 
 class Numbered:
     """
-    A graph that is numbered anew array by array, such that there are never two copies of it.
-
-    Whoever makes it hands the graph over, and keeps no other reference to its arrays.
+    A graph that is renumbered array by array, so that there are never two copies of it. It takes ownership: the caller
+    must keep no other reference to the arrays.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -24,7 +23,7 @@ class Numbered:
         """Number the vertices in `order` ([n], of the numbers that they had at first); a row's entries keep theirs."""
         rows = _inverse(self.order)[order]
         indptr, indices, data, size = self.graph.indptr, self.graph.indices, self.graph.data, self.graph.size[rows]
-        # Each array goes as soon as the new one is there.
+        # Each array is freed as soon as its replacement exists.
         del self.graph
         indices = _rows(indptr, indices, rows)
         _relabel(indices, _inverse(rows))

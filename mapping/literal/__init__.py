@@ -1,1 +1,1 @@
-"""The mapping of spec 4 word for word: one module a step."""
+"""Reference implementation of the mapping of spec 4: one module for each step."""

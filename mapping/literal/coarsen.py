@@ -13,8 +13,9 @@ def coarsen(graph: Graph, size_limit: int, state: Array, *, tries: int = 4) -> t
     """
     One level: the merged graph, and the merged vertex of each vertex ([n] int32).
 
-    Of `tries` visits in random orders, the one whose pairs take most edge weight away counts. The heaviest edge of a
-    vertex is taken among those whose ends may be paired: only so does coarsening go on until sizes near the limit.
+    Of `tries` visits in random orders, the one whose pairs remove most edge weight is kept. The heaviest edge of a
+    vertex is chosen among those whose ends may be paired; otherwise coarsening would stop long before sizes reach the
+    limit.
     """
     best_weight = -1
     best = np.empty(0, np.int32)

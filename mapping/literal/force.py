@@ -13,7 +13,8 @@ def relax(
     groups: Graph, core_of: Array, mesh: Mesh, *, share: float = 0.05, iterations: int = 1000, weighted: bool = True
 ) -> int:
     """
-    Swap groups until no swap gains, or for `iterations`; `core_of` [groups] changes in place. Swaps done.
+    Swap groups until no swap is an improvement, or for `iterations`; changes `core_of` [groups] in place. Returns the
+    number of swaps.
 
     An edge of weight w between u at (x_u, y_u) and v pulls u by w (x_v - x_u, y_v - y_u) and v the other way; without
     `weighted`, w is left out, as the patent's formula leaves it out. The cost of a swap is the change of the lengths of
@@ -96,7 +97,7 @@ def _iteration(
             v = group_at[to]
             if to == at or v < 0 or (fy == 0 and to // width != at // width):
                 continue
-            # Both move by the same way, one forth and one back; the edge between them turns round.
+            # Both move by the same distance in opposite directions; the edge between them is reversed.
             dx = x[to] - x[at]
             dy = y[to] - y[at]
             u_tied = tied[u] + to_u[v]

@@ -1,4 +1,4 @@
-"""Spec 4 from S2 to S10, word for word: the baseline of every other method."""
+"""Spec 4, S2 to S10: the reference that other methods are compared with."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def map_literal(request: MapRequest, settings: LiteralSettings = DEFAULTS) -> Ma
             graph = coarse
     with watch.step("partition"):
         part, parts = partition(graph, capacity, usable.size, state, tries=settings.tries)
-    # Parts have no place yet: with all positions equal, what does not fit goes anywhere else.
+    # Parts have no position yet: with equal positions, vertices that do not fit move to any other part.
     nowhere = np.zeros(parts, np.int64)
     with watch.step("refine"):
         refine(graph, part, parts, capacity, state)
@@ -87,7 +87,7 @@ def map_literal(request: MapRequest, settings: LiteralSettings = DEFAULTS) -> Ma
 def _coarsen_or_restore(
     graph: Graph, size_limit: int, state: Array, tries: int, watch: Watch, level: int
 ) -> tuple[Graph, Array]:
-    """A level of S2, from an earlier run where it was kept. The state of the random numbers is kept with it."""
+    """A level of S2, from the checkpoint of an earlier run if there is one, with the state of the random numbers."""
     name = f"literal-coarsen-{level}"
     kept = watch.checkpoints.restore(name)
     if kept is not None:

@@ -11,7 +11,7 @@ from ..kernels.random import random_order
 
 def refine(graph: Graph, part: Array, parts: int, capacity: int, state: Array) -> int:
     """
-    Visit every vertex once, in random order; `part` [n] changes in place. The weight that the cut lost.
+    Visit every vertex once, in random order; `part` [n] changes in place. Returns the decrease of the cut.
 
     Moving v from part i to k costs w_i - w_k, where w_j is the weight of v's edges into part j: of the moves that gain
     and whose target has room, the one that gains most is done.

@@ -1,1 +1,1 @@
-"""What a mapping costs: cut, hops, delivered traffic, loads of links and cores."""
+"""Costs of a mapping: cut, hops, delivered traffic, loads of links and cores."""

@@ -19,7 +19,7 @@ from .multicast import delivered_traffic, multicast_loads
 
 @dataclass(frozen=True)
 class Costs:
-    """What a mapping costs; sums in units of the weights (spikes, or bytes, per run)."""
+    """The costs of a mapping; sums in units of the weights (spikes, or bytes, per run)."""
 
     vertices: int
     edges: int
@@ -35,11 +35,11 @@ class Costs:
     delivered_traffic: int | None
     """Sum over sources, and other cores with targets, of the largest spikes x hops; None without directed edges."""
     tree_traffic: int | None
-    """The same along trees of XY ways: every link of a source's tree counts once; None without directed edges."""
+    """The same along XY trees: every link of a source's tree counts once; None without directed edges."""
     max_link_load: float
-    """What the busiest link carries if every edge is sent by itself (XY routing, each direction a link)."""
+    """Load of the busiest link if each edge is a message (XY routing, each direction a link)."""
     max_tree_link_load: int | None
-    """What it carries if sources send along trees; None without directed edges."""
+    """The same if sources send along trees; None without directed edges."""
     max_load: int
     """Sum of the sizes on the fullest core."""
     imbalance: float

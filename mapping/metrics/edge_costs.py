@@ -1,4 +1,4 @@
-"""Costs that are counted edge by edge: the cut, and weight times hops."""
+"""Costs that are sums over edges: the cut, and weight times hops."""
 
 from __future__ import annotations
 

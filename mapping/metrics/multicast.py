@@ -1,5 +1,5 @@
 """
-Traffic when every source sends to a core once, however many targets it has there.
+Multicast traffic: a source sends to a core once, whatever the number of its targets there.
 
 All follow one traversal of the directed edges: per source, the cores that hold targets of it, with the largest spikes
 into each.
@@ -117,7 +117,7 @@ def _tree_loads(
             need = largest[there]
             largest[there] = -1
             at_x, at_y = there % width, there // width
-            # Back from the target to the source, until a link carries as much already: so do all before it.
+            # From the target back to the source, up to a link that already carries as much, as all before it do.
             while True:
                 if at_y != home_y:
                     way, step_x, step_y = (SOUTH, 0, -1) if at_y > home_y else (NORTH, 0, 1)

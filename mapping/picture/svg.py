@@ -42,10 +42,10 @@ def _elements(heat: HeatMap) -> Iterator[str]:
         )
     for core, (x, y, paint) in enumerate(heat.tiles()):
         share = heat.cores[core]
-        told = "not usable" if share != share else f"{share:.1%} of the capacity"
+        meaning = "not usable" if share != share else f"{share:.1%} of the capacity"
         yield (
             f'<rect x="{x:.3f}" y="{y:.3f}" width="{SIDE}" height="{SIDE}" fill="{paint}" stroke="#555555" '
-            f'stroke-width="0.02"><title>core {core}: {told}</title></rect>'
+            f'stroke-width="0.02"><title>core {core}: {meaning}</title></rect>'
         )
     yield "</g>"
     yield from _scale(top + down + MARGIN)

@@ -1,4 +1,4 @@
-"""Topologies to and from archives at one go (`archive_writer` and `archive_reader` do the same piece by piece)."""
+"""Whole topologies to and from archives (`archive_writer` and `archive_reader` do the same in blocks)."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def read_rows(path: str | Path) -> tuple[NDArray[np.int64], NDArray[Any], NDArra
 
 
 def _joined(chunks: list[NDArray[Any]]) -> NDArray[Any]:
-    """One array of `pieces`, which are let go."""
+    """The concatenation of `pieces`, which are freed."""
     whole = np.concatenate(chunks) if chunks else np.zeros(0, np.int32)
     chunks.clear()
     return whole

@@ -1,4 +1,4 @@
-"""Members of a zip archive that nobody vouches for: bounded memory, and one clear error for whatever is wrong."""
+"""Members of an untrusted zip archive: bounded memory, and one error message for any damage."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _DAMAGE = (
 
 
 class Damage:
-    """Whatever goes wrong in this block is damage of member `name` of the file at `path`: an InputError says so."""
+    """Context that turns any error into an InputError about damage of member `name` of the file at `path`."""
 
     def __init__(self, path: Path, name: str) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""Read an archive of a topology block by block, without ever holding the network."""
+"""Read an archive of a topology in blocks, without holding the network in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write an archive of a topology piece by piece, without ever holding the network."""
+"""Write an archive of a topology in blocks, without holding the network in memory."""
 
 from __future__ import annotations
 

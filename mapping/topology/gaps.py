@@ -22,7 +22,7 @@ from ...support.jit import jit, jit_with
 from .varint import get, length, put
 
 _END = 1 << 62
-"""Reads are never cut off here: `offsets` and `code` are our own."""
+"""Reads need no bound here: `offsets` and `code` were written by this module."""
 
 
 class CompressedGraph(NamedTuple):
@@ -94,13 +94,6 @@ def neighbours(graph: CompressedGraph, u: int) -> Generator[tuple[int, int]]:
     while left > 0:
         yield v, weight
         left, v, weight, at, uniform = next_of(graph, left, v, weight, at, uniform)
-
-
-@jit
-def degree_of(graph: CompressedGraph, u: int) -> int:
-    """Number of entries in the row of vertex `u`."""
-    head, _ = get(graph.code, graph.offsets[u], _END)
-    return head >> 1
 
 
 @jit_with(inline="always")
@@ -210,7 +203,7 @@ def _expand(graph: CompressedGraph, indices: NDArray[Any], weights: NDArray[Any]
 
 
 class Compressor:
-    """Compresses a graph that arrives piece by piece: holds the compressed rows and no more."""
+    """Compresses a graph that arrives in blocks; holds only the compressed rows."""
 
     def __init__(self, vertices: int) -> None:
         self._offsets: NDArray[np.int64] = np.zeros(vertices + 1, np.int64)
@@ -223,7 +216,7 @@ class Compressor:
         offsets = _measure(self._rows, indptr, indices, data)
         needed = self._used + int(offsets[-1])
         if needed > self._code.size:
-            # In place where the system can move pages; an eighth more than needed keeps the copies few.
+            # In place if the system can remap pages; growth by an eighth keeps copies rare.
             self._code.resize(needed + needed // 8, refcheck=False)
         _fill(self._code, self._used, self._rows, indptr, indices, data)
         self._offsets[self._rows + 1 : self._rows + offsets.size] = self._used + offsets[1:]

@@ -39,7 +39,7 @@ def read_metis(path: str | Path) -> Topology:
     if len(header) == 4 and header[3] != 1:
         raise InputError(f"{path}: {header[3]} weights a vertex, expected one")
     rows = ends[: n + 1]
-    if rows.size != n + 1 or ends[-1] != rows[-1]:  # blank lines after the last vertex's line are nobody's
+    if rows.size != n + 1 or ends[-1] != rows[-1]:  # blank lines after the last vertex's line belong to no vertex
         raise InputError(f"{path}: {ends.size - 1} lines of vertices, the first line says {n}")
     skipped, step = int(has_size) + int(has_weight), 1 + int(has_edge_weight)
     lengths = np.diff(rows) - skipped

@@ -40,7 +40,7 @@ def _number(text: NDArray[np.uint8], at: int) -> tuple[Any, int]:
     power = np.int64(0)
     if count >= 0 and at < text.size and text[at] == _DOT:
         last = at + 1
-        for k in range(at + 1, text.size):  # zeros at the end of the fraction say nothing
+        for k in range(at + 1, text.size):  # trailing zeros of the fraction have no effect
             if text[k] < _ZERO or text[k] > _NINE:
                 break
             if text[k] != _ZERO:

@@ -1,4 +1,4 @@
-"""The topology of a network, in memory: an undirected weighted graph, and beside it who sends spikes to whom."""
+"""The topology of a network in memory: an undirected weighted graph, and optionally the directed edges."""
 
 from __future__ import annotations
 

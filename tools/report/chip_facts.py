@@ -1,4 +1,4 @@
-"""The numbers of a chip that matter when looking at a network on it."""
+"""The main numbers of a chip for reports."""
 
 from __future__ import annotations
 

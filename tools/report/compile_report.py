@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .compile_sections import SECTIONS, CompileFacts, SubgraphRow
 from .memory_map import alive_bytes
-from .page import Figure, SectionMaker, page, sections_of
+from .page import Figure, page, sections_of
 from .sram_blocks import SramUse, sram_use
 from .tasks import task_notes
 from .versions import versions
@@ -47,7 +47,7 @@ def compile_facts(
     return CompileFacts(exe, notes, stages, uses, rows, compilation.log.lines(), layers, encoded)
 
 
-def compile_report(model: str, facts: CompileFacts, makers: Sequence[SectionMaker[CompileFacts]] = SECTIONS) -> str:
+def compile_report(model: str, facts: CompileFacts) -> str:
     """The page; `model` is the name of what was compiled."""
     exe = facts.exe
     chip = exe.chip
@@ -70,4 +70,4 @@ def compile_report(model: str, facts: CompileFacts, makers: Sequence[SectionMake
         remark = f"of {in_bytes(chip.sram_bytes)}{times}"
         figures.insert(3, Figure("SRAM allocated", in_bytes(peak), remark))
     subtitle = f"compiled for {chip.name}, {by([chip.rows, chip.cols])} cores, by {versions()}"
-    return page(model, subtitle, figures, sections_of(makers, facts))
+    return page(model, subtitle, figures, sections_of(SECTIONS, facts))

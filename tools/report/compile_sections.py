@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MOST_PROGRAMS = 24
 """Programs that the table names one by one."""
 MOST_MAPS = 4
-"""Maps of memory; more than these would bury the rest of the page."""
+"""Most memory maps on the page."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,9 @@ class CompileFacts:
     """The cores' memory, of each part of the network that is loaded as one."""
     subgraphs: Sequence[SubgraphRow] = ()
     log: Sequence[str] = ()
-    """What was tried, line by line."""
+    """Lines of the search log."""
     sparse: Sequence[SparseLayer] = ()
-    """What was decided for each weight, where weights were to be encoded."""
+    """Decisions for each weight, if weights were to be encoded."""
     encoded: bool = True
     """Whether that is how the network was compiled."""
 
@@ -86,7 +86,7 @@ def stages(facts: CompileFacts) -> Section | None:
 
 
 def subgraphs(facts: CompileFacts) -> Section | None:
-    """The launches, and how they came about."""
+    """The launches, and the search log."""
     if len(facts.subgraphs) < 2:
         return None
     head = [

@@ -34,9 +34,7 @@ class Span:
     end: float
 
 
-def lane_chart(
-    label: str, lanes: Sequence[Lane], total: float, spans: Sequence[Span] = (), unit: str = "cycles"
-) -> Markup:
+def lane_chart(label: str, lanes: Sequence[Lane], total: float, spans: Sequence[Span] = ()) -> Markup:
     """Lanes over 0 to `total`, above them a strip with `spans`, below them the axis."""
     scale = PLOT / (total or 1.0)
     top = STRIP + GAP if spans else 0
@@ -55,7 +53,7 @@ def lane_chart(
             line(x, 0, x, bottom, class_="axis", stroke_opacity=0.7),
             text(x, bottom + 14, f"{value:,.0f}", "small muted middle"),
         ]
-    parts.append(text(WIDTH, bottom + 14, unit, "small muted end"))
+    parts.append(text(WIDTH, bottom + 14, "cycles", "small muted end"))
     parts += _strip(spans, scale)
     return drawing(WIDTH, bottom + 20, label, *parts)
 

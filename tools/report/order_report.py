@@ -90,7 +90,7 @@ SECTIONS: tuple[SectionMaker[OrderFacts], ...] = (units, memory)
 """All sections, in the order of the page."""
 
 
-def order_report(facts: OrderFacts, makers: Sequence[SectionMaker[OrderFacts]] = SECTIONS) -> str:
+def order_report(facts: OrderFacts) -> str:
     """The page; it is called as the graph."""
     figures = facts.figures
     unit = unit_of_ns(figures["makespan_ns"])
@@ -104,4 +104,4 @@ def order_report(facts: OrderFacts, makers: Sequence[SectionMaker[OrderFacts]] =
         Figure("Planned in", f"{significant(1000 * figures['plan_s'])} ms", f"found by {figures['found_by']}"),
     ]
     subtitle = f"{plural(figures['ops'], 'operation')}, ordered by {versions()}"
-    return page(figures["graph"], subtitle, tiles, sections_of(makers, facts))
+    return page(figures["graph"], subtitle, tiles, sections_of(SECTIONS, facts))

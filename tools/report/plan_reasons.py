@@ -1,4 +1,4 @@
-"""Why a plan saves a tensor as it does: the time that it would take if that one tensor were saved otherwise."""
+"""Reasons for a plan's choices: the time with another choice for one tensor."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ WORK = 20_000_000
 
 @dataclass(frozen=True)
 class Otherwise:
-    """What would be if a tensor were saved by another kind, all else as planned."""
+    """The time if one tensor were saved by another kind, the rest as planned."""
 
     kind: str
     more_ns: int | None
-    """By how much longer everything would take; None: it would not fit."""
+    """The increase of the time; None: it would not fit."""
 
 
 def reasons(

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from .page import Figure, SectionMaker, page, sections_of
+from .page import Figure, page, sections_of
 from .plan_sections import SECTIONS, PlanFacts
 from .scale import unit_of_ns
 from .versions import versions
 from .words import in_bytes, percent, plural, significant
 
 
-def plan_report(facts: PlanFacts, makers: Sequence[SectionMaker[PlanFacts]] = SECTIONS) -> str:
+def plan_report(facts: PlanFacts) -> str:
     """The page; it is called as the graph."""
     figures = facts.figures
     tiles: list[Figure] = []
@@ -27,4 +25,4 @@ def plan_report(facts: PlanFacts, makers: Sequence[SectionMaker[PlanFacts]] = SE
             Figure("Planned in", f"{significant(1000 * figures['plan_s'])} ms", "processor time"),
         ]
     subtitle = f"{plural(figures['ops'], 'operation')}, memory planned by {versions()}"
-    return page(figures["graph"], subtitle, tiles, sections_of(makers, facts))
+    return page(figures["graph"], subtitle, tiles, sections_of(SECTIONS, facts))

@@ -59,7 +59,7 @@ def sparse_layers(plans: Sequence[PlannedWeight]) -> list[SparseLayer]:
 
     return [
         SparseLayer(
-            plan.use.name, tuple(plan.use.strings.shape), plan.choice.density, plan.choice.format,
+            plan.use.name, tuple(plan.use.fibers.shape), plan.choice.density, plan.choice.format,
             plan.choice.dense_bytes, plan.choice.nbytes if plan.chosen is None else plan.chosen.nbytes,
             None if plan.dense is None else plan.dense.cycles, None if plan.chosen is None else plan.chosen.cycles,
             layer_of(plan.use), plan.reason, plan.neurons, plan.encode_neurons,

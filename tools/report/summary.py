@@ -1,4 +1,4 @@
-"""The figures of a run as a few lines for people."""
+"""Summary of a run's figures for the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an executable notes of its tasks."""
+"""The notes of an executable about its tasks."""
 
 from __future__ import annotations
 

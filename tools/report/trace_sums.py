@@ -1,4 +1,4 @@
-"""Sums over the trace of a run: how busy units are over time, and what each task takes."""
+"""Sums over the trace of a run: utilisation of the units over time, and cycles of each task."""
 
 from __future__ import annotations
 

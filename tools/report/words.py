@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Numbers in text for readers."""
 
 from __future__ import annotations
 

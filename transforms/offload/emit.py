@@ -66,7 +66,7 @@ class Emitter:
                 self.done.setdefault(memory_of(op.value), []).append(op)
         for op in list(self.block.ops):
             op.detach()
-        self._tell(self.block.args)
+        self._insert_completions(self.block.args)
         for op in [value.owner for value in self.parts.tensors]:
             if isinstance(op, Operation) and is_free(op):
                 self.block.add_op(op)
@@ -77,7 +77,7 @@ class Emitter:
             op.erase()
         return made
 
-    def _tell(self, values: Sequence[SSAValue]) -> None:
+    def _insert_completions(self, values: Sequence[SSAValue]) -> None:
         """Insert completion tokens after the operations that compute the values."""
         for value in values:
             for op in self.done.get(value, ()):
@@ -89,7 +89,7 @@ class Emitter:
             op = self.parts.ops[number]
             self._read_all(op)
             self._add(op)
-            self._tell(op.results)
+            self._insert_completions(op.results)
             return op
         absence = script.absences[number]
         tensor = self.parts.tensors[absence.tensor]

@@ -137,10 +137,10 @@ def _matmul(op: MatmulOp, operands: Sequence[Operand], steps: Steps) -> SSAValue
 
 def _in_batch(op: ConvOp | ReduceWindowOp, operands: Sequence[Operand], steps: Steps) -> SSAValue:
     """The steps are merged with the batch dimension, which no window spans."""
-    frames, *rest = operands[0].of_step()
-    flat = steps.reshape(operands[0].value, (steps.count * frames, *rest))
+    batch, *rest = operands[0].of_step()
+    flat = steps.reshape(operands[0].value, (steps.count * batch, *rest))
     others = [operand.value for operand in operands[1:]]
-    whole = steps.add(_like(op, [flat, *others], (steps.count * frames, *op.result_shape[1:])))
+    whole = steps.add(_like(op, [flat, *others], (steps.count * batch, *op.result_shape[1:])))
     return steps.reshape(whole, (steps.count, *op.result_shape))
 
 

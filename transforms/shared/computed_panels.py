@@ -259,13 +259,13 @@ class _Packer:
         type = tensor_of(op.result)
         layout, array = layout_of(type, self.chip), constant_array(op.operand)
         assert array is not None
-        strings = fibers_of(type, layout.index)
+        fibers = fibers_of(type, layout.index)
         if exact:
             kept = decode(encode_array(array, type, layout.index))
-            layout, data = self._fitted(layout, np.ascontiguousarray(strings.matrix(kept)))
+            layout, data = self._fitted(layout, np.ascontiguousarray(fibers.matrix(kept)))
         else:
             mask = counting(array, type, layout.index.threshold)
-            data = pack_fibers(strings.matrix(array), strings.matrix(mask), layout.panels)
+            data = pack_fibers(fibers.matrix(array), fibers.matrix(mask), layout.panels)
         with at(op):
             source = source_of(data, ui8, f"{op.operand.name_hint or 'tensor'}_encoded")
         rewriter.insert(source, InsertPoint.before(op))
@@ -410,6 +410,6 @@ class _Packer:
             if not math.prod(tensor.get_shape()):
                 error = InputError(f"'{name}' of type {tensor} has no elements: give it dense")
                 raise located(error, function)
-            strings = fibers_of(tensor, index)
-            found[name] = EncodedTensor(str(tensor.element_type), strings, index.format, index.threshold)
+            fibers = fibers_of(tensor, index)
+            found[name] = EncodedTensor(str(tensor.element_type), fibers, index.format, index.threshold)
         return found

@@ -12,10 +12,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import TypeVar
 
-from xdsl.dialects.builtin import UnitAttr
 from xdsl.dialects.func import ReturnOp
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ...analysis.tasks.operator_parts import Parts
@@ -24,15 +24,11 @@ from ...dialects.dataflow.base import ints
 from ...dialects.dataflow.tiling import Box, TilingInterface, split_evenly
 from ...dialects.dataflow.types import element_bytes, element_of, shape_of
 from ...dialects.locations import at, keeps_location
+from ...dialects.manycore.host import HostConcatOp, HostSliceOp
 from .blocks import blocks, boxes_in_order, count_blocks, count_common_blocks, start_of
 from .split_operator import Splitter, insert_before, join_boxes
 
-ON_HOST = "on_host"
-"""
-Attribute of operations of the host on inputs and outputs of the network, along the outermost dimension: slices of an
-input, which are copied in separately, and the concatenation that gives an output, whose operands are copied out
-separately.
-"""
+_Slice = TypeVar("_Slice", SliceOp, HostSliceOp)
 BoxValues = dict[Box, SSAValue]
 """A grid of boxes that make up a value, with the value of each."""
 
@@ -126,15 +122,11 @@ def forward_input_slices(argument: BlockArgument, cutting: OperatorSplit) -> tup
         return None
     boxes = blocks(shape_of(argument), count)
     with at(argument):
-        made = _slices(argument, boxes, first, argument.name_hint, cutting.unique)
-    for one in made:
-        one.attributes[ON_HOST] = UnitAttr()
+        made = _slices(HostSliceOp, argument, boxes, first, argument.name_hint, cutting.unique)
     box_values: BoxValues = {box: one.result for box, one in zip(boxes, made, strict=True)}
     if is_output(argument):
         with at(argument):
-            whole = _in_order(
-                [*box_values.values()], shape_of(argument), first, argument.name_hint, {ON_HOST: UnitAttr()}
-            )
+            whole = _in_order(HostConcatOp, [*box_values.values()], shape_of(argument), first, argument.name_hint)
         _return_instead(argument, whole)
     added = operations_between(None, first)
     return added, _read_instead(argument, box_values, chosen, cutting)
@@ -161,12 +153,12 @@ def _read_instead(
     value: SSAValue, box_values: BoxValues, parts: Mapping[Operation, Parts], cutting: OperatorSplit
 ) -> Replaced:
     """Let operators that read a value read its operands; `parts`: number of parts of those that compute."""
-    readers = [op for op in _readers(value) if isinstance(op, TilingInterface) and not _cuts_on_host(op)]
+    readers = [op for op in _readers(value) if isinstance(op, TilingInterface | HostConcatOp)]
     replaced: Replaced = {}
     unique = cutting.unique
     for reader in readers:
         before, after = reader.prev_op, reader.next_op
-        if isinstance(reader, ConcatOp) and ON_HOST in reader.attributes:
+        if isinstance(reader, HostConcatOp):
             _join_boxes_on_host(reader, value, box_values)
         elif isinstance(reader, SliceOp):
             _slice_boxes(reader, box_values, unique)
@@ -177,7 +169,7 @@ def _read_instead(
         else:
             cutting.splitter().split(reader, parts[reader])
             for new in _readers(value):
-                if isinstance(new, SliceOp) and new not in readers and not _cuts_on_host(new):
+                if isinstance(new, SliceOp) and new not in readers:
                     _slice_boxes(new, box_values, unique)
         replaced[reader] = operations_between(before, after)
     return replaced
@@ -193,8 +185,8 @@ def _join_on_host(concat: ConcatOp, count: int, box_values: BoxValues, unique: N
     """Return blocks of a concatenation's operands to the network's caller, in order. Returns the added operations."""
     value, before = concat.result, concat.prev_op
     hint = value.name_hint
-    slices = _slices(value, blocks(shape_of(value), count), concat, hint, unique)
-    whole = _in_order([one.result for one in slices], shape_of(value), concat, hint, {ON_HOST: UnitAttr()})
+    slices = _slices(SliceOp, value, blocks(shape_of(value), count), concat, hint, unique)
+    whole = _in_order(HostConcatOp, [one.result for one in slices], shape_of(value), concat, hint)
     for one in slices:
         _slice_boxes(one, box_values, unique)
     _return_instead(value, whole)
@@ -202,10 +194,10 @@ def _join_on_host(concat: ConcatOp, count: int, box_values: BoxValues, unique: N
 
 
 def _slices(
-    value: SSAValue, boxes: Sequence[Box], before: Operation, hint: str | None, unique: Naming
-) -> list[SliceOp]:
+    kind: type[_Slice], value: SSAValue, boxes: Sequence[Box], before: Operation, hint: str | None, unique: Naming
+) -> list[_Slice]:
     """Slices of a value before an operation; `hint`: the name from which theirs are derived."""
-    made = [SliceOp(value, box.offsets, box.sizes) for box in boxes]
+    made = [kind(value, box.offsets, box.sizes) for box in boxes]
     for one in made:
         insert_before(one, before).name_hint = unique(hint) if hint else None
     return made
@@ -219,24 +211,27 @@ def _return_instead(value: SSAValue, other: SSAValue) -> None:
 
 
 def _in_order(
+    concatenate: Callable[[Sequence[SSAValue]], ConcatOp | HostConcatOp],
     values: Sequence[SSAValue],
     shape: Sequence[int],
     before: Operation,
     hint: str | None,
-    attributes: Mapping[str, Attribute],
 ) -> SSAValue:
     """
-    A tensor of this shape from values that hold its elements in order. The operation that concatenates them gets the
-    name and these attributes.
+    A tensor of this shape from values that hold its elements in order. `concatenate` makes the operation that joins
+    them as vectors, which gets the name.
     """
     whole = values[0]
     if len(values) > 1:
         flat = [insert_before(ReshapeOp(value, [math.prod(shape_of(value))]), before) for value in values]
-        joined = ConcatOp(flat, 0)
+        joined = concatenate(flat)
         joined.result.name_hint = hint
-        joined.attributes |= attributes
         whole = insert_before(joined, before)
     return whole if shape_of(whole) == tuple(shape) else insert_before(ReshapeOp(whole, shape), before)
+
+
+def _concat_vectors(values: Sequence[SSAValue]) -> ConcatOp:
+    return ConcatOp(values, 0)
 
 
 def read_slices(op: SliceOp, unique: Naming) -> Replaced | None:
@@ -259,10 +254,6 @@ def split_slice(op: SliceOp, counts: Sequence[int], unique: Naming) -> Replaced:
         found[box] = _slice_of(op, op.operand, box, (0,) * box.rank)
     _replace(op, found, unique)
     return {op: operations_between(before, after)}
-
-
-def _cuts_on_host(op: Operation) -> bool:
-    return isinstance(op, SliceOp) and ON_HOST in op.attributes
 
 
 def _readers(value: SSAValue) -> list[Operation]:
@@ -332,8 +323,9 @@ def _reshape_boxes(op: ReshapeOp, box_values: BoxValues, count: int, unique: Nam
     hint = op.result.name_hint
     for box in blocks(result, count):
         start = start_of(result, box)
-        slices = _slices(op.operand, boxes_in_order(operand, start, start + box.volume), op, hint, unique)
-        found[box] = _in_order([one.result for one in slices], box.sizes, op, unique(hint) if hint else None, {})
+        slices = _slices(SliceOp, op.operand, boxes_in_order(operand, start, start + box.volume), op, hint, unique)
+        name = unique(hint) if hint else None
+        found[box] = _in_order(_concat_vectors, [one.result for one in slices], box.sizes, op, name)
         for one in slices:
             _slice_boxes(one, box_values, unique)
     _replace(op, found, unique)
@@ -363,11 +355,10 @@ def _concat_boxes(op: ConcatOp, value: SSAValue, box_values: BoxValues, unique: 
 
 
 @keeps_location
-def _join_boxes_on_host(op: ConcatOp, value: SSAValue, box_values: BoxValues) -> None:
+def _join_boxes_on_host(op: HostConcatOp, value: SSAValue, box_values: BoxValues) -> None:
     """Let the host assemble an output from the boxes of `value`, a vector."""
     operands = [one for operand in op.inputs for one in (box_values.values() if operand is value else (operand,))]
-    joined = ConcatOp(operands, op.axis.value.data)
-    joined.attributes |= op.attributes
+    joined = HostConcatOp(operands)
     joined.result.name_hint = op.result.name_hint
     Rewriter.replace_op(op, joined)
 

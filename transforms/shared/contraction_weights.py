@@ -48,19 +48,19 @@ class WeightUse:
         return _label(self.source, self.op)
 
     @property
-    def strings(self) -> Fibers:
+    def fibers(self) -> Fibers:
         """The weights as fibers, one for each output neuron."""
         return Fibers(shape_of(self.source.result), axis=self.axis)
 
     @property
     def mask(self) -> Mask:
         """Mask of the weights that are not zero, [fibers, length]."""
-        return self.strings.matrix(counts(numeric_values(self.source)))
+        return self.fibers.matrix(counts(numeric_values(self.source)))
 
     @property
     def rows(self) -> int:
         """Number of vectors of activations that these weights are multiplied with."""
-        return math.prod(shape_of(self.op.results[0])) // max(1, self.strings.outputs)
+        return math.prod(shape_of(self.op.results[0])) // max(1, self.fibers.outputs)
 
 
 def weight_uses(module: ModuleOp) -> list[WeightUse]:

@@ -54,24 +54,24 @@ def layout_of(type: Tensor, chip: Chip, density: float = 1.0) -> EncodedLayout:
     """
     index = index_of(type)
     assert index is not None
-    strings = fibers_of(type, index)
-    width = panel_width(strings.count, strings.length, chip)
-    panels = computed_panels(index.format, strings.count, strings.length, width, element_bytes(type.element_type))
+    fibers = fibers_of(type, index)
+    width = panel_width(fibers.count, fibers.length, chip)
+    panels = computed_panels(index.format, fibers.count, fibers.length, width, element_bytes(type.element_type))
     lanes = Lanes.of(chip, MATRIX_RATES.get(str(type.element_type), 1))
     work = expected_work(panels, min(1.0, density), lanes)
     return EncodedLayout(type.element_type, index, panels, PanelsAttr(panels, work))
 
 
-def panel_width(strings: int, length: int, chip: Chip) -> int:
+def panel_width(fibers: int, length: int, chip: Chip) -> int:
     """
     Number of fibers in a panel: an equal share for each core, but at least the number of columns of a matrix unit if
     there are as many, and no more than fit. All panels but the last have this width, which follows from their number.
     """
     cores = len(chip.usable_cores)
-    width = min(strings, max(chip.mpu_cols, -(-strings // cores)))
+    width = min(fibers, max(chip.mpu_cols, -(-fibers // cores)))
     room = chip.sram_bytes // PANELS_OF_MEMORY
     width = max(1, min(width, room // (ELEMENT_BYTES * length)))
-    return -(-strings // -(-strings // width))
+    return -(-fibers // -(-fibers // width))
 
 
 def fiber_dim(type: Tensor, index: IndexAttr) -> tuple[int, bool]:

@@ -92,7 +92,7 @@ def _plan(
         stored = np.where(counts(values, threshold), stored, np.uint16(0))
         threshold = 0.0
     if chip is None:
-        choice = smallest(stored, use.strings, formats, threshold)
+        choice = smallest(stored, use.fibers, formats, threshold)
         reason = "" if choice.format else NO_ZEROS if all_count else "no encoding is smaller"
         return PlannedWeight(use, choice, reason=reason)
     if reason := not_on_panels(use):
@@ -101,7 +101,7 @@ def _plan(
     # Only of first operands do matrix units leave out zeros.
     skips = seen is not None and use.position == 1 and _matrix_types(use)
     layer = layer_of(use, seen if seen is not None and skips else ALL_NONZERO, objective)
-    costs = layer_costs(chip, layer, stored, use.strings, formats, threshold)
+    costs = layer_costs(chip, layer, stored, use.fibers, formats, threshold)
     best = fastest(costs)
     best = best if is_faster(best, costs[0]) else costs[0]
     if best.choice.format is None:
@@ -121,7 +121,7 @@ def is_faster(encoded: LayerCost, dense: LayerCost) -> bool:
 def _seen(use: WeightUse, counting: Mask, chip: Chip) -> ObservedActivations:
     """The observed activations of a contraction; if no panels take its weights, those for dense weights."""
     counts = by_input(use.op, counting)
-    if use.position == 1 and (isinstance(use.op, ConvOp) or len(use.strings.shape) == 2):
+    if use.position == 1 and (isinstance(use.op, ConvOp) or len(use.fibers.shape) == 2):
         stored = stored_weights(use)
     else:
         stored = np.ones((1, 1, len(counts)), np.bool_)
@@ -138,17 +138,17 @@ def _encode_neurons(chip: Chip, layer: Layer, best: LayerCost) -> bool:
 def _why_dense(costs: Sequence[LayerCost]) -> str:
     """The reason why no encoding is chosen for some weights."""
     if len(costs) == 1:
-        return "no encoding fits their strings"
+        return "no encoding fits their fibers"
     dense, best = costs[0], fastest(costs[1:])
     return f"the best encoding ({best.choice.format}) takes {best.cycles / max(1.0, dense.cycles):.2f} of the cycles"
 
 
 def layer_of(use: WeightUse, neurons: Activations = ALL_NONZERO, objective: Objective = "cycles") -> Layer:
     """The sizes of a contraction with constant weights and the share `neurons` of activations."""
-    strings = use.strings
+    fibers = use.fibers
     item_bytes = element_bytes(element_of(use.source.result))
     return Layer(
-        use.rows, strings.inputs, strings.outputs, item_bytes, use.op.taps, neurons, use.op.group_count, objective
+        use.rows, fibers.inputs, fibers.outputs, item_bytes, use.op.taps, neurons, use.op.group_count, objective
     )
 
 
@@ -163,7 +163,7 @@ def not_on_panels(use: WeightUse) -> str:
         return "they are the first operand"
     if not _matrix_types(use):
         return f"matrix units take no {element_of(use.source.result)} into {element_of(use.op.results[0])}"
-    return "" if isinstance(use.op, ConvOp) or len(use.strings.shape) == 2 else "they differ from batch to batch"
+    return "" if isinstance(use.op, ConvOp) or len(use.fibers.shape) == 2 else "they differ from batch to batch"
 
 
 def _matrix_types(use: WeightUse) -> bool:

@@ -28,10 +28,10 @@ def _alike(blocks: dict[int, Block]) -> None:
     """Raise Fault unless blocks (by slot) have equally many fibers of the same length."""
     (_, first), *others = blocks.items()
     for slot, block in others:
-        if (block.strings, block.length) != (first.strings, first.length):
+        if (block.fibers, block.length) != (first.fibers, first.length):
             raise Fault(
-                f"operand {slot} is a block of {block.strings} strings, {block.length} long: "
-                f"operand 0 has {first.strings}, {first.length} long"
+                f"operand {slot} is a block of {block.fibers} fibers, {block.length} long: "
+                f"operand 0 has {first.fibers}, {first.length} long"
             )
 
 
@@ -72,9 +72,9 @@ def compact_block(ins: Instruction, chip: Chip, record: Record) -> Decoded:
     """D = the elements of S that are connected in a block of connection data."""
     target, source, by, code = block_at(ins, 0), ins.operand(1), block_at(ins, 2), ins.source_type
     _alike({0: target, 2: by})
-    kind, shape = storage(code), (by.strings, by.length)
-    if source.points != by.strings * by.length:
-        raise Fault(f"{source.points} elements, the block has {by.strings} strings of {by.length}")
+    kind, shape = storage(code), (by.fibers, by.length)
+    if source.points != by.fibers * by.length:
+        raise Fault(f"{source.points} elements, the block has {by.fibers} fibers of {by.length}")
 
     def step(sram: Bytes, dram: Bytes, a0: int, a1: int, a2: int, a3: int) -> None:
         raw: NDArray[Any] = np.ndarray(source.shape, kind, sram, a1, source.strides).reshape(shape)

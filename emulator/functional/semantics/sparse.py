@@ -88,12 +88,12 @@ def sparse_matmul(ins: Instruction, chip: Chip, record: Record) -> Decoded:
     return Decoded(step, accesses)
 
 
-def _fits(slot: int, block: Block | None, strings: int, length: int) -> None:
+def _fits(slot: int, block: Block | None, fibers: int, length: int) -> None:
     """Raise Fault unless a block holds so many fibers of so many elements."""
-    if block is not None and (block.strings, block.length) != (strings, length):
+    if block is not None and (block.fibers, block.length) != (fibers, length):
         raise Fault(
-            f"operand {slot} is a block of {block.strings} strings, {block.length} long: "
-            f"the product has {strings}, {length} long"
+            f"operand {slot} is a block of {block.fibers} fibers, {block.length} long: "
+            f"the product has {fibers}, {length} long"
         )
 
 
@@ -110,16 +110,16 @@ def _sizes(ins: Instruction, found: Sides) -> tuple[int, int, int]:
 def encode(ins: Instruction, chip: Chip, record: Record) -> Decoded:
     """D = S without its elements of |x| <= T, as a block."""
     block, source, code = block_at(ins, 0), ins.operand(1), ins.source_type
-    kind, strings = storage(code), Fibers((block.strings, block.length))
-    if source.points != block.strings * block.length:
-        raise Fault(f"{source.points} elements, the block has {block.strings} strings of {block.length}")
+    kind, fibers = storage(code), Fibers((block.fibers, block.length))
+    if source.points != block.fibers * block.length:
+        raise Fault(f"{source.points} elements, the block has {block.fibers} fibers of {block.length}")
     if not (threshold := float(immediate(ins.address[2], code))) >= 0:
         raise Fault(f"threshold {threshold} must be at least 0")
 
     def step(sram: Bytes, dram: Bytes, a0: int, a1: int, a2: int, a3: int) -> None:
-        raw: NDArray[Any] = np.ndarray(source.shape, kind, sram, a1, source.strides).reshape(strings.shape)
+        raw: NDArray[Any] = np.ndarray(source.shape, kind, sram, a1, source.strides).reshape(fibers.shape)
         values = widen_bf16(raw) if code == BF16 else raw.astype(COMPUTE[code], copy=False)
-        encoded = encode_mask(raw, counts(values, threshold), block.format, strings)
+        encoded = encode_mask(raw, counts(values, threshold), block.format, fibers)
         written = store_block(sram, a0, encoded, block)
         record(encode_cost(chip, raw.size, (touched_bytes(source, kind.itemsize), written)))
 
@@ -132,8 +132,8 @@ def decode_block(ins: Instruction, chip: Chip, record: Record) -> Decoded:
     """D = the elements of a block, 0 where none is stored."""
     target, block, code = ins.operand(0), block_at(ins, 1), ins.source_type
     kind = STORAGE[code]
-    if target.points != block.strings * block.length:
-        raise Fault(f"{target.points} elements, the block has {block.strings} strings of {block.length}")
+    if target.points != block.fibers * block.length:
+        raise Fault(f"{target.points} elements, the block has {block.fibers} fibers of {block.length}")
 
     def step(sram: Bytes, dram: Bytes, a0: int, a1: int, a2: int, a3: int) -> None:
         contents, matrix = read_contents(sram, a1, block, code, 1)

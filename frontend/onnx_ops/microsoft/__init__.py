@@ -1,7 +1,6 @@
 """
-Operators of the domain `com.microsoft`, as ONNX Runtime's optimiser, its quantiser and exporters for it write them.
-
-What they compute is what ONNX Runtime's kernels for CPUs compute. All are of version 1 of the domain.
+Operators of the domain `com.microsoft`, as ONNX Runtime's optimiser, its quantiser and exporters write them. Their
+semantics are those of ONNX Runtime's CPU kernels. All are of version 1 of the domain.
 """
 
 from __future__ import annotations

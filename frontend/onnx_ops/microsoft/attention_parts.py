@@ -1,7 +1,6 @@
 """
-What operators of attention are made of: heads, products, masks.
-
-In shapes: B batch, S queries, T keys, N heads, H elements of a head.
+Building blocks of attention operators: heads, products, masks. In shapes: B batch, S queries, T keys, N heads, H
+elements of a head.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from ...tensors import FLOAT32, NodeError, Tensor, known
 from ..activation import softmax
 
 LOWEST = float(np.finfo(np.float32).min)
-"""Added to the score of a key that is not attended to at all; the sum is as low again."""
+"""Added to the score of a masked key; twice this value is still finite."""
 
 
 def split_heads(b: Builder, x: Tensor, heads: int) -> Tensor:
     """[B, S, N H] as [B, N, S, H]. Raises NodeError where there are not as many heads."""
     if x.rank != 3 or heads < 1 or x.shape[2] % heads:
-        raise NodeError(f"a tensor of shape {list(x.shape)} does not fall into {heads} heads")
+        raise NodeError(f"a tensor of shape {list(x.shape)} cannot be divided into {heads} heads")
     apart = b.reshape(x, [*x.shape[:2], heads, x.shape[2] // heads])
     return b.transpose(apart, [0, 2, 1, 3])
 
@@ -46,7 +45,7 @@ def attend(b: Builder, logits: Tensor, value: Tensor) -> Tensor:
 
 
 def with_past(b: Builder, past: Tensor | None, new: Tensor) -> Tensor:
-    """[B, N, P + S, H]: what is kept of earlier positions, and the new ones."""
+    """[B, N, P + S, H]: the cached positions and the new ones."""
     return new if past is None else b.concat([past, new], 2)
 
 

@@ -1,4 +1,4 @@
-"""Gaussian error linear units, and what stands in for them."""
+"""Gaussian error linear units and their approximations."""
 
 from __future__ import annotations
 

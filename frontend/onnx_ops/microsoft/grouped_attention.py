@@ -30,9 +30,9 @@ class _Rows:
     past: Tensor
     """Tokens before these."""
     new: Tensor
-    """How many of the rows are tokens for the cache."""
+    """Number of rows that are tokens for the cache."""
     all: Tensor
-    """Tokens that are attended to."""
+    """Number of tokens that are attended to."""
 
 
 @microsoft_op("GroupQueryAttention")
@@ -69,7 +69,7 @@ def _operands(node: Node, heads: int, groups: int) -> tuple[Tensor, Tensor, Tens
         size = query.shape[2] // (heads + 2 * groups)
         widths = [heads * size, groups * size, groups * size]
         if sum(widths) != query.shape[2]:
-            raise NodeError(f"{query.shape[2]} elements do not fall into {heads} + 2 x {groups} heads")
+            raise NodeError(f"{query.shape[2]} elements cannot be divided into {heads} + 2 x {groups} heads")
         starts = (0, widths[0], widths[0] + widths[1])
         query, key, value = (b.slice_axis(query, 2, at, width) for at, width in zip(starts, widths, strict=True))
     query, key, value = (
@@ -87,14 +87,14 @@ def _rows(node: Node, batch: int, length: int, total: int) -> _Rows:
     if given is not None:
         new = b.reshape(b.cast(given, INT64), [batch, 1])
         return _Rows(b.sub(after, new), new, after)
-    if length == total:  # the first tokens: none is before them, and those that are padding are cached, too
+    if length == total:  # the first tokens: none precedes them, and padding is cached, too
         return _Rows(b.full((batch, 1), 0, INT64), b.full((batch, 1), length, INT64), after)
     new = b.minimum(after, length)
     return _Rows(b.sub(after, new), new, after)
 
 
 def _positions(node: Node, rows: _Rows, length: int) -> Tensor:
-    """Of each token, [B, S]: as they are given, or as they follow those before them."""
+    """Positions of the tokens, [B, S]: as given, or following those of the cache."""
     b, given = node.build, node.get(9)
     if given is not None:
         return b.reshape(given, [given.size // length, length])
@@ -128,7 +128,7 @@ def _attended(
     b, (key, value) = node.build, caches
     batch, length, heads, size = query.shape
     groups, room = key.shape[1:3]
-    # The heads of a group are rows of one matrix, which meets their common keys once.
+    # The heads of a group are rows of one matrix, multiplied with their common keys.
     packed = b.reshape(b.transpose(query, [0, 2, 1, 3]), [batch, groups, heads // groups * length, size])
     logits = b.reshape(scores(b, packed, key, node.float("scale", 0.0)), [batch, heads, length, room])
     if cap := node.float("softcap", 0.0):

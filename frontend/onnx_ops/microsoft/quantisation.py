@@ -1,4 +1,4 @@
-"""What the quantised operators of `com.microsoft` share: real values, and the way back to integers."""
+"""Dequantisation and requantisation for the quantised operators of `com.microsoft`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def scalar(node: Node, index: int) -> Tensor | None:
 
 
 def scale_of(node: Node, index: int) -> Tensor:
-    """A scale that must be there, one number. Raises NodeError if it is missing or has more elements."""
+    """A required scale, one number. Raises NodeError if it is missing or has more elements."""
     scale = scalar(node, index)
     if scale is None:
         raise NodeError(f"operand {index}, a scale, is missing")

@@ -1,4 +1,4 @@
-"""Steps to and from quantised values, of which ONNX Runtime has own ones for types that ONNX's once lacked."""
+"""ONNX Runtime's variants of QuantizeLinear and DequantizeLinear, for types that ONNX's once lacked."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .quantisation import real, rounded, scalar, scale_of
 
 @microsoft_op("QuantizeLinear")
 def quantise_step(node: Node) -> Tensor:
-    """As ONNX's own."""
+    """As QuantizeLinear of ONNX."""
     return quantize_linear(node)
 
 
 @microsoft_op("DequantizeLinear")
 def dequantise_step(node: Node) -> Tensor:
-    """As ONNX's own."""
+    """As DequantizeLinear of ONNX."""
     return dequantize_linear(node)
 
 

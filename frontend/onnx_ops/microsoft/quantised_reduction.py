@@ -21,7 +21,7 @@ def quantised_softmax(node: Node) -> Tensor:
     b, x = node.build, node[0]
     old = node.int("opset") < 13
     axis = x.axis(node.int("axis", -1))
-    # Softmax takes off the maximum, and the zero point with it.
+    # Softmax subtracts the maximum, which cancels the zero point.
     shares = softmax(b, b.mul(b.cast(x, FLOAT32), scale_of(node, 1)), list(range(axis, x.rank)) if old else [axis])
     # ONNX Runtime counts whole steps of the result in 1.
     steps = b.unary("floor", b.unary("reciprocal", scale_of(node, 3)))
@@ -62,7 +62,7 @@ def _average(node: Node, x: Tensor) -> Tensor:
 
 
 def _channels_second(node: Node, function: Callable[[Node, Tensor], Tensor]) -> Tensor:
-    """What a function of [N, C, S...] gives, for an operand [N, S..., C] where the node says so."""
+    """The result of a function on [N, C, S...], for an operand that may be [N, S..., C] by the node's attribute."""
     b, x = node.build, node[0]
     if not node.int("channels_last", 0):
         return function(node, x)

@@ -55,11 +55,11 @@ class _Side:
 
     def expected(self, block: Block) -> tuple[IndexWork, int]:
         """Expected work on the index of a panel, and its expected bytes."""
-        entries = math.ceil(self.density * block.strings * block.positions)
+        entries = math.ceil(self.density * block.fibers * block.positions)
         return IndexWork.of(block, entries), block.used_bytes(entries, self.item)
 
 
-def _strings(op: BlockOp, tile: Tile, matrix: View, is_transposed: bool, panel: int) -> View:
+def _fibers(op: BlockOp, tile: Tile, matrix: View, is_transposed: bool, panel: int) -> View:
     """The fibers of a panel of a tile in a dense matrix, as [fibers, length]."""
     rows = transposed(matrix) if is_transposed else matrix
     width = op.panels.width
@@ -77,7 +77,7 @@ def select_panel_encode(op: PanelEncodeOp, tile: Tile) -> None:
     target = _side(op, tile, op.layout, tile.out, element)
     threshold = encoder_threshold(op.threshold.value.data, element)
     for panel in range(tile.box.sizes[0]):
-        out, rows = target.at(panel), _strings(op, tile, x, op.transposed is not None, panel)
+        out, rows = target.at(panel), _fibers(op, tile, x, op.transposed is not None, panel)
         cost = encode_cost(chip, rows.volume, (rows.nbytes, target.expected(out.block)[1]))
         tile.emitter.encode(out, rows, threshold, cost.cycles)
 
@@ -87,7 +87,7 @@ def select_panel_decode(op: PanelDecodeOp, tile: Tile) -> None:
     (encoded,), chip = tile.views, tile.emitter.chip
     source = _side(op, tile, op.layout, encoded, element_of(op.result))
     for panel in range(tile.box.sizes[op.rows_dim]):
-        block, rows = source.at(panel), _strings(op, tile, tile.out, op.transposed is not None, panel)
+        block, rows = source.at(panel), _fibers(op, tile, tile.out, op.transposed is not None, panel)
         index, nbytes = source.expected(block.block)
         tile.emitter.decode(rows, block, decode_cost(chip, index, (nbytes, rows.nbytes)).cycles)
 
@@ -121,7 +121,7 @@ def select_panel_compact(op: PanelCompactOp, tile: Tile) -> None:
     connections = _side(op, tile, op.layout, given, i1)
     for panel in range(tile.box.sizes[0]):
         out, by = target.at(panel), connections.at(panel)
-        rows = _strings(op, tile, x, op.transposed is not None, panel)
+        rows = _fibers(op, tile, x, op.transposed is not None, panel)
         index, nbytes = connections.expected(by.block)
         cost = compact_cost(chip, rows.volume, index, (rows.nbytes, nbytes, target.expected(out.block)[1]))
         tile.emitter.compact(out, rows, by, cost.cycles)
@@ -134,7 +134,7 @@ def select_encoded_matmul(op: EncodedMatmulOp, tile: Tile) -> None:
     rows = _Side(op.layout, x.shape[2], op.element, x, first)
     for panel in range(tile.box.sizes[0]):
         a = rows.at(panel)
-        out = tile.out.part(0, panel * rows.panels.width, a.block.strings)
+        out = tile.out.part(0, panel * rows.panels.width, a.block.fibers)
         if op.weights_layout is None:
             b = transposed(w) if op.transpose_b is not None else w
             cycles = _product_cycles(tile.emitter.chip, code, rows, a.block, None, b)
@@ -143,7 +143,7 @@ def select_encoded_matmul(op: EncodedMatmulOp, tile: Tile) -> None:
         columns = _Side(op.weights_layout, w.shape[2], op.element, w, begin)
         for column in range(tile.box.sizes[1]):
             b = columns.at(column)
-            part = out.part(1, column * columns.panels.width, b.block.strings)
+            part = out.part(1, column * columns.panels.width, b.block.fibers)
             cycles = _product_cycles(tile.emitter.chip, code, rows, a.block, columns, b)
             tile.emitter.encoded_rows_matmul(part, a, b, code, cycles)
 
@@ -152,11 +152,11 @@ def _product_cycles(
     chip: Chip, code: int, rows: _Side, neurons: Block, columns: _Side | None, weights: View | BlockView
 ) -> int:
     """Expected cycles of a product, by the chip's cost formula and the expected densities of both operands."""
-    m, k = neurons.strings, neurons.length
+    m, k = neurons.fibers, neurons.length
     of_inputs, a_bytes = rows.expected(neurons)
     if isinstance(weights, BlockView):
         assert columns is not None
-        n, share = weights.block.strings, columns.density
+        n, share = weights.block.fibers, columns.density
         of_weights, b_bytes = columns.expected(weights.block)
     else:
         n, share, of_weights, b_bytes = weights.shape[1], 1.0, IndexWork(), weights.nbytes

@@ -36,7 +36,7 @@ def select_panels(op: PanelOp, tile: Tile) -> None:
             low = own * panels.width - first
             group = (first + low) // per_group - first // per_group
             start = group * panels.inputs + before + part * panels.depth
-            target, neurons = _product(op, tile.out.part(dim, low, block.strings), x, start, block.length)
+            target, neurons = _product(op, tile.out.part(dim, low, block.fibers), x, start, block.length)
             like = panel if panels.sizes else 0
             if like not in manners:
                 reached = max(bytes_reached(target), bytes_reached(neurons))
@@ -75,5 +75,5 @@ def _manner(op: PanelOp, work: EncodedWork | None, neuron_bytes: int, chip: Chip
     if work.nonzero.has_zeros or op.nonzero is None:
         return skipping < cycles, round(min(cycles, skipping))
     # The mapping unit looks at all neurons; only where it has time for that is nothing lost.
-    uses = -(-work.strings // chip.mpu_cols) if chip.map_caches == "before" else 1
+    uses = -(-work.fibers // chip.mpu_cols) if chip.map_caches == "before" else 1
     return uses * work.rows * work.inputs / chip.map_direct_bits < cycles / 2, round(cycles)

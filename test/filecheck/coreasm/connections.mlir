@@ -10,7 +10,7 @@ module attributes {manycore.chip = #manycore.chip<"tiny">} {
   coreasm.tensor output "y" f32 [6, 4] dram 0x40 bytes 96 host 0x40
   coreasm.program @main {
     .desc [2, 4] [16, 4]
-    // Two strings of 4, groups of 1 element, a direct index, room for 8 entries; values of 4 bytes, then of 1 byte.
+    // Two fibers of 4, groups of 1 element, a direct index, room for 8 entries; values of 4 bytes, then of 1 byte.
     .desc [2, 4, 1, 1, 8] [8, 0, 0, 0, 0]
     .desc [2, 4, 1, 1, 8] [8, 0, 0, 0, 0]
     .desc [24] [4]

@@ -12,7 +12,7 @@ module attributes {manycore.chip = #manycore.chip<"tiny">} {
     .desc [2, 4] [16, 4]
     .desc [4, 2] [8, 4]
     .desc [2, 2] [8, 4]
-    // Encoded A and B: two strings of 4 along k, groups of 1 element, a direct index, room for 8 values at byte 8.
+    // Encoded A and B: two fibers of 4 along k, groups of 1 element, a direct index, room for 8 values at byte 8.
     .desc [2, 4, 1, 1, 8] [8, 0, 0, 0, 0]
     .desc [2, 4, 1, 1, 8] [8, 0, 0, 0, 0]
     // B by columns.

@@ -20,7 +20,7 @@
 
 // -----
 
-// expected-error@+1 {{order = input: a stride index has a string for each output neuron}}
+// expected-error@+1 {{order = input: a stride index has a fiber for each output neuron}}
 "test.op"() {index = #sparse.index<stride, bits = 4, order = input>} : () -> ()
 
 // -----
@@ -47,7 +47,7 @@
 // -----
 
 %0 = "test.op"() : () -> tensor<4x8xf32>
-// expected-error@+1 {{a group is longer than a string of it}}
+// expected-error@+1 {{a group is longer than a fiber of it}}
 %1 = sparse.encode %0 : tensor<4x8xf32> -> tensor<4x8xf32, #sparse.index<direct, order = input, group = 5>>
 
 // -----

@@ -1,7 +1,7 @@
 // RUN: meshloom-opt %s -p 'dataflow-prune{method=n_m n=1 m=2}' | filecheck %s --check-prefix=WEIGHTS
 // RUN: meshloom-opt %s -p 'sparse-prune-groups{neuron_groups=1 neuron_threshold=0.5 neuron_limit=1}' | filecheck %s --check-prefix=NEURONS
 
-// Weights that several read are pruned once, in the strings of the first that does; what is no contraction reads all of
+// Weights that several read are pruned once, in the fibers of the first that does; what is no contraction reads all of
 // them. Its pairs are rows: of 1 and 2, then of 6 and 5, one stays. The second would take columns: 6 and 5 both.
 // WEIGHTS:      %w = dataflow.constant dense<{{\[}}[0, 2], [6, 0]]> : tensor<2x2xi32>
 // WEIGHTS-NEXT: %w_1 = dataflow.constant dense<{{\[}}[1, 2], [6, 5]]> : tensor<2x2xi32>

@@ -48,7 +48,7 @@ func.func @main(%x: tensor<2x4xf32>) -> tensor<2x3xf32> {
 
 // -----
 
-// Strings of the weights that run along the outputs: the mapping unit decodes them for the product.
+// Fibers of the weights that run along the outputs: the mapping unit decodes them for the product.
 // CHECK-LABEL: @rows_by_misfits
 // CHECK: %b = sparse.panel_encode %w threshold 0.000000e+00 by <direct, outputs = 30 by 8, inputs = 6 by 6,
 // CHECK: %[[W:.*]] = sparse.panel_decode %b by

@@ -1,7 +1,7 @@
 // RUN: meshloom-opt %s --verify-diagnostics --split-input-file
 
 func.func @f(%x: tensor<4x64x1xf32>) {
-  // expected-error@+1 {{operand 0 has type tensor<4x64x1xf32>: expected a matrix, of which each row is a string}}
+  // expected-error@+1 {{operand 0 has type tensor<4x64x1xf32>: expected a matrix, of which each row is a fiber}}
   %0 = sparse.panel_encode %x threshold 0.5 by <direct, outputs = 4 by 4, inputs = 64 by 64, values_at = 36, entries = 256, fullest = 256, loads = 1> : (tensor<4x64x1xf32>) -> tensor<1x1x1060xui8>
   func.return
 }
@@ -9,7 +9,7 @@ func.func @f(%x: tensor<4x64x1xf32>) {
 // -----
 
 func.func @f(%x: tensor<5x64xf32>) {
-  // expected-error@+1 {{the layout has 4 strings of 64 by 64: expected 5 whole ones of 64}}
+  // expected-error@+1 {{the layout has 4 fibers of 64 by 64: expected 5 whole ones of 64}}
   %0 = sparse.panel_encode %x threshold 0.5 by <direct, outputs = 4 by 4, inputs = 64 by 64, values_at = 36, entries = 256, fullest = 256, loads = 1> : (tensor<5x64xf32>) -> tensor<1x1x1060xui8>
   func.return
 }
@@ -41,7 +41,7 @@ func.func @f(%x: tensor<1x1060xui8>) {
 // -----
 
 func.func @f(%x: tensor<1x1x36xui8>) {
-  // expected-error@+1 {{operand 0: a block of 4 strings, 64 long, with room for 0}}
+  // expected-error@+1 {{operand 0: a block of 4 fibers, 64 long, with room for 0}}
   %0 = sparse.panel_decode %x by <direct, outputs = 4 by 4, inputs = 64 by 64, values_at = 36, entries = 256, fullest = 256, loads = 1> : (tensor<1x1x36xui8>) -> tensor<4x64xf32>
   func.return
 }
@@ -65,7 +65,7 @@ func.func @f(%a: tensor<1x1x1060xui8>, %w: tensor<64x8xf16>) {
 // -----
 
 func.func @f(%a: tensor<1x1x1060xui8>) {
-  // expected-error@+1 {{weights in panels have a string for each column: leave out transpose_b}}
+  // expected-error@+1 {{weights in panels have a fiber for each column: leave out transpose_b}}
   %0 = sparse.encoded_matmul %a, %a transpose_b of f32 by <direct, outputs = 4 by 4, inputs = 64 by 64, values_at = 36, entries = 256, fullest = 256, loads = 1> weights <direct, outputs = 4 by 4, inputs = 64 by 64, values_at = 36, entries = 256, fullest = 256, loads = 1> : (tensor<1x1x1060xui8>, tensor<1x1x1060xui8>) -> tensor<4x4xf32>
   func.return
 }

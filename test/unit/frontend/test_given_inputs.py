@@ -207,7 +207,7 @@ def test_names_stay_unique() -> None:
     )
     model.graph.input[1].name = "x.0"
     model.graph.node[1].input[1] = "x.0"
-    with pytest.raises(BackendIsNotSupposedToImplementIt, match=r"two inputs would be called 'x.0'"):
+    with pytest.raises(BackendIsNotSupposedToImplementIt, match=r"two inputs have the name 'x.0'"):
         MeshloomBackend.run_model(model, [[np.zeros(2, np.float32)], np.zeros(2, np.float32)])
 
 

@@ -177,7 +177,7 @@ def _multi_head(*operands: Array) -> Array:
         ("Attention", {"do_rotary": 1}, "do_rotary = 1 is not supported"),
         ("Attention", {"past_present_share_buffer": 1}, "past_present_share_buffer = 1 is not supported"),
         ("Attention", {"qkv_hidden_sizes": [8, 8, 2]}, r"qkv_hidden_sizes \[8, 8, 2\] do not fit weights \[6, 24\]"),
-        ("Attention", {"num_heads": 3}, "does not fall into 3 heads"),
+        ("Attention", {"num_heads": 3}, "cannot be divided into 3 heads"),
     ],
 )
 def test_what_is_not_supported_is_named(op: str, attributes: dict[str, Any], message: str) -> None:

@@ -59,7 +59,7 @@ def test_an_operator_of_a_later_opset_says_how_to_convert() -> None:
         ("com.microsoft", "write the model without ONNX Runtime's optimisations"),
         ("com.microsoft.nchwc", "let ONNX Runtime optimise up to ORT_ENABLE_EXTENDED only"),
         ("ai.onnx.ml", "end the model before it"),
-        ("ai.onnx.preview.training", "the pass dataflow-differentiate makes gradients"),
+        ("ai.onnx.preview.training", "the pass dataflow-differentiate computes gradients"),
     ],
 )
 def test_a_domain_says_what_helps(domain: str, remedy: str) -> None:

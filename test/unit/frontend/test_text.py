@@ -109,7 +109,7 @@ def test_regex_full_match() -> None:
 def test_strings_that_are_changed_must_be_known() -> None:
     node = helper.make_node("StringConcat", ["x", "y"], ["z"], name="join")
     model = model_of_strings(node, [words("a"), words("b")])
-    with pytest.raises(InputError, match="executable has tensors of numbers alone"):
+    with pytest.raises(InputError, match="executables have tensors of numbers only"):
         import_onnx(model)
 
 

@@ -224,7 +224,7 @@ def test_compact(form: Format, code: int, shape: tuple[int, int], density: float
 
 
 def test_claims_by_instruction() -> None:
-    """1 0 0 1 1 AND 1 0 1 0 1 = 1 0 0 0 1, as direct strings, as strides, and one of each (claims 7 to 10)."""
+    """1 0 0 1 1 AND 1 0 1 0 1 = 1 0 0 0 1, as direct indices, as strides, and one of each (claims 7 to 10)."""
     a, b = np.array([[1, 0, 0, 1, 1]], np.bool_), np.array([[1, 0, 1, 0, 1]], np.bool_)
     for first in (DIRECT, stride(4)):
         for second in (DIRECT, stride(4)):
@@ -250,7 +250,7 @@ def test_blocks_of_other_sizes_are_refused(mnemonic: str) -> None:
         "combine": (target, source, source),
         "compact": (target, at(core.array(values), (4, 10), BOOL), source),
     }
-    with pytest.raises(EmulationError, match=r"is a block of 4 strings, 10 long: operand 0 has 4, 11 long"):
+    with pytest.raises(EmulationError, match=r"is a block of 4 fibers, 10 long: operand 0 has 4, 11 long"):
         core.run(mnemonic, *operands[mnemonic], source=BOOL, result=BOOL)
 
 
@@ -258,7 +258,7 @@ def test_damaged_connection_data_is_named() -> None:
     core = Core()
     block = block_for(stride(3), 4, 10)
     data = np.array(packed(np.ones((4, 10), np.bool_), block))
-    data[4] = data[4] & 0xF0 | 11  # entries in a string of 10
+    data[4] = data[4] & 0xF0 | 11  # entries in a fiber of 10
     source, target = Operand(core.array(data), *block.descriptor), core.room(block, BOOL)
-    with pytest.raises(EmulationError, match=r"word 1 'combine' .*operand 1: damaged .*11 entries in string 0 of 10"):
+    with pytest.raises(EmulationError, match=r"word 1 'combine' .*operand 1: damaged .*11 entries in fiber 0 of 10"):
         core.run("combine", target, source, source, source=BOOL)

@@ -79,19 +79,19 @@ def cost_of(result: FunctionalResult) -> dict[str, int]:
 
 
 def stored_mask(values: Array, format: Format) -> Array:
-    """What an index stores of [strings, length], by walking along each string."""
+    """What an index stores of [fibers, length], by walking along each fiber."""
     mask = np.zeros(values.shape, np.bool_)
-    for string, row in zip(mask, values, strict=True):
+    for fiber, row in zip(mask, values, strict=True):
         last = 0
-        for position in range(format.positions(len(string))):
+        for position in range(format.positions(len(fiber))):
             group = slice(position * format.group, (position + 1) * format.group)
             if not np.any(row[group] != 0):
                 continue
-            string[group] = True
+            fiber[group] = True
             if format.kind == Kind.STRIDE:
                 while position - last > format.reach:
                     last += format.reach
-                    string[last * format.group : (last + 1) * format.group] = True
+                    fiber[last * format.group : (last + 1) * format.group] = True
                 last = position
     return mask
 
@@ -149,13 +149,13 @@ def counted_cost(
 
 
 def index_bytes(mask: Array, format: Format) -> int:
-    """Bytes of count, index and values-to-come of [strings, length], without the values."""
-    strings, length = mask.shape
+    """Bytes of count, index and values-to-come of [fibers, length], without the values."""
+    fibers, length = mask.shape
     positions = math.ceil(length / format.group)
     if format.kind == Kind.DIRECT:
-        return 4 + math.ceil(strings * positions / 8)
+        return 4 + math.ceil(fibers * positions / 8)
     entries = sum(bool(row[i : i + format.group].any()) for row in mask for i in range(0, length, format.group))
-    return 4 + math.ceil(strings * positions.bit_length() / 8) + math.ceil(entries * format.bits / 8)
+    return 4 + math.ceil(fibers * positions.bit_length() / 8) + math.ceil(entries * format.bits / 8)
 
 
 @given(
@@ -229,11 +229,11 @@ def test_sparse_products(
 )  # fmt: skip
 @settings(max_examples=80, deadline=None)
 def test_encode_and_decode(
-    format: Format, code: int, strings: int, length: int, density: float, threshold: int, seed: int
+    format: Format, code: int, fibers: int, length: int, density: float, threshold: int, seed: int
 ) -> None:
     """Encoding at run time gives the bytes of `analysis.sparse`, decoding them what counts and zeros elsewhere."""
-    values = sparse_values(np.random.default_rng(seed), (strings, length), density, code)
-    size, block = STORAGE[code].itemsize, block_for(format, strings, length)
+    values = sparse_values(np.random.default_rng(seed), (fibers, length), density, code)
+    size, block = STORAGE[code].itemsize, block_for(format, fibers, length)
     core = Core(TINY)
     source = at(core.array(values), values.shape, code)
     target = core.array(np.full(block.nbytes(size), 0xEE, np.uint8))
@@ -288,16 +288,16 @@ def test_damaged_blocks(format: Format, seed: int) -> None:
 DAMAGES: dict[str, tuple[int, list[int]]] = {
     "200 entries, the index has": (0, [200, 0]),
     "entries, there is room for 300": (0, [255, 255]),
-    "41 entries in string 0 of 40 positions": (4, [41]),
+    "41 entries in fiber 0 of 40 positions": (4, [41]),
     "320 entries in 36 bytes": (4, [0x28, 0x8A, 0xA2, 0x28, 0x8A, 0xA2]),
     "expected ascending positions below 40": (10, [0xFF] * 16),
 }
-"""Bytes from an offset on: the count; the header, 6 bits a string of 40; distances of 7."""
+"""Bytes from an offset on: the count; the header, 6 bits a fiber of 40; distances of 7."""
 
 
 @pytest.mark.parametrize("message", DAMAGES)
 def test_each_damage_is_named(message: str) -> None:
-    """A count that is not the index's, or beyond the room; a header beyond the string or the room; positions beyond."""
+    """A count that is not the index's, or beyond the room; a header beyond the fiber or the room; positions beyond."""
     values = np.zeros((8, 40), np.float32)
     values[:, ::4] = 1
     block, data = matrix_block(values, stride(3))
@@ -314,7 +314,7 @@ def test_each_damage_is_named(message: str) -> None:
 
 
 BAD_DESCRIPTORS = {
-    "a block of 8 strings, 40 long: the product has 5, 40": ((8, 40, 1, 1, 320), (44, 0, 0, 0, 0)),
+    "a block of 8 fibers, 40 long: the product has 5, 40": ((8, 40, 1, 1, 320), (44, 0, 0, 0, 0)),
     "leave no room for its direct index": ((5, 40, 1, 1, 200), (24, 0, 0, 0, 0)),
     "leave no room for its stride3 index": ((5, 40, 1, 3, 200), (0, 0, 0, 0, 0)),
     "stride index of 9 bits": ((5, 40, 1, 9, 200), (300, 0, 0, 0, 0)),

@@ -20,7 +20,7 @@ from meshloom.lowering.codegen.emitter import Emitter
 from meshloom.lowering.codegen.kernels import DRAM_OPERANDS, Tile, kernel_of
 from meshloom.lowering.codegen.stream import IMMEDIATE, UNUSED, CoreStream, DescriptorTable
 from meshloom.lowering.codegen.view import View
-from meshloom.lowering.linker.synchronise import synchronise
+from meshloom.lowering.linker.synchronise import synchronise_loops
 from numpy.typing import NDArray
 from xdsl.dialects.test import TestOp
 from xdsl.ir import SSAValue
@@ -84,7 +84,7 @@ class Core:
         """Store `out`, run everything with all checks, and return it."""
         self.emitter.store(self.dram_view("out", "output", out.shape, out.dtype), out)
         arrays = self.stream.finish()
-        wait, signal = synchronise(arrays)
+        wait, signal = synchronise_loops(arrays)[:2]
         words = np.zeros(len(arrays), WORD)
         for field in ("op", "dtype", "imm", "addr"):
             words[field] = getattr(arrays, field)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from meshloom.dialects.coreasm.isa import OPCODE
 from meshloom.lowering.codegen.stream import CoreStream
-from meshloom.lowering.linker.synchronise import synchronise, synchronise_units
+from meshloom.lowering.linker.synchronise import synchronise_loops, synchronise_units
 
 Effect = tuple[int, int, int, bool]
 Instruction = tuple[int, list[Effect]]
@@ -180,7 +180,7 @@ def test_streams_go_through_the_table_of_units():
     stream.emit(OPCODE["load"], effects=[(0, 0, 4, True)])
     stream.emit(OPCODE["add"], effects=[(0, 2, 3, False)])
     stream.emit(OPCODE["add"], effects=[(1, 2, 3, False)])
-    wait, signal = synchronise(stream.finish())
+    wait, signal = synchronise_loops(stream.finish())[:2]
     assert (wait.tolist(), signal.tolist()) == ([0, 1 << LOAD, 0], [1 << VPU, 0, 0])
 
 

@@ -6,19 +6,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from meshloom.analysis.planning.clock_kernels import CLOCKS, run_task
 from meshloom.analysis.planning.estimate import (
     HANDSHAKE,
     MESSAGE,
-    Clocks,
     Pricing,
     StepWork,
     TaskWork,
     alone,
+    clock_rates,
     op_cycles,
     run_alone,
+    task_arrays,
 )
 from meshloom.analysis.planning.reads import burst_bytes
-from meshloom.chips import load_chip
+from meshloom.chips import Chip, load_chip
 from meshloom.chips.cycles import STARTUP, matmul_cycles, vector_cycles
 from meshloom.dialects.dataflow import ConvOp
 from meshloom.dialects.dataflow.tiling import Box
@@ -29,52 +31,69 @@ from xdsl.utils.test_value import create_ssa_value
 TINY = load_chip("tiny")
 BARE = replace(TINY, dram_latency=0, hop_cycles=0)
 """A chip whose DRAM answers at once."""
+NO_SPANS = np.empty((0, 3))
 NOTHING = TaskWork(StepWork("MPU", 0, 0, 0), 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+
+
+class Clocks:
+    """Tasks one after another on the units, network and DRAM of a chip, their first constants in the cores at 0."""
+
+    def __init__(self, chip: Chip) -> None:
+        self.clock, self.rates = np.zeros(CLOCKS), clock_rates(chip, HANDSHAKE, HANDSHAKE, MESSAGE)
+
+    def run(self, task: TaskWork, inputs: float) -> float:
+        """When the result is complete of a task whose values are complete at `inputs`."""
+        works, crossing = task_arrays([task])
+        return run_task(self.clock, self.rates, works[0], crossing, inputs, 0.0, 0.0, NO_SPANS)[0]
+
+
+def alone_on(chip: Chip, task: TaskWork) -> float:
+    return Clocks(chip).run(task, 0)
 
 
 def test_steps_and_the_vector_unit_overlap() -> None:
     """40 cycles of the vector unit after each of four steps of 100 hide behind the next step, but for the last."""
     task = NOTHING._replace(step=StepWork("MPU", 100, 40, 0), steps=4, outputs=4)
-    assert Clocks(BARE).run(task, 0, 0) == 4 * 100 + 40
+    assert alone_on(BARE, task) == 4 * 100 + 40
 
 
 def test_a_reduction_in_steps_ends_once() -> None:
     task = NOTHING._replace(step=StepWork("MPU", 100, 40, 0), steps=4, outputs=1)
-    assert Clocks(BARE).run(task, 0, 0) == 4 * 100 + 40
+    assert alone_on(BARE, task) == 4 * 100 + 40
     same = NOTHING._replace(step=StepWork("VPU", 100, 40, 0), steps=4, outputs=1)
-    assert Clocks(BARE).run(same, 0, 0) == 4 * 100 + 40
+    assert alone_on(BARE, same) == 4 * 100 + 40
 
 
 @pytest.mark.parametrize(("later", "cycles"), [(60, 60 + 4 * 100), (150, 60 + 3 * 150 + 100)])
 def test_loads_of_the_next_step_hide_behind_this_one(later: float, cycles: float) -> None:
     """The longer of both takes its time in each step: computing, or DRAM."""
     task = NOTHING._replace(step=StepWork("MPU", 100, 0, 0), steps=4, outputs=4, values=60, later=later)
-    assert Clocks(BARE).run(task, 0, 0) == pytest.approx(cycles)
+    assert alone_on(BARE, task) == pytest.approx(cycles)
 
 
 def test_a_part_waits_for_the_buffer_of_the_part_two_before() -> None:
     """The first of four parts, computed in 10 cycles, leaves its buffer at 15 and arrives 200 later; then the third."""
     task = NOTHING._replace(step=StepWork("MPU", 10, 0, 0), steps=4, outputs=4, stored=5)
     third = 10 + 5 + 200
-    assert Clocks(replace(BARE, dram_latency=200)).run(task, 0, 0) == third + 2 * 10 + 5
+    assert alone_on(replace(BARE, dram_latency=200), task) == third + 2 * 10 + 5
 
 
 def test_exchanges_wait_for_what_they_send() -> None:
     task = NOTHING._replace(step=StepWork("MPU", 100, 0, 0), gather=50)
-    assert Clocks(BARE).run(task, 1000, 0) == 1000 + HANDSHAKE + MESSAGE + 50 + HANDSHAKE + 100
+    assert Clocks(BARE).run(task, 1000) == 1000 + HANDSHAKE + MESSAGE + 50 + HANDSHAKE + 100
 
 
 def test_tasks_that_do_not_need_each_other_share_units_and_dram() -> None:
     clocks = Clocks(BARE)
-    first = clocks.run(NOTHING._replace(step=StepWork("MPU", 100, 0, 0), values=80), 0, 0)
-    second = clocks.run(NOTHING._replace(step=StepWork("MPU", 100, 0, 0), values=80), 0, 0)
+    first = clocks.run(NOTHING._replace(step=StepWork("MPU", 100, 0, 0), values=80), 0)
+    second = clocks.run(NOTHING._replace(step=StepWork("MPU", 100, 0, 0), values=80), 0)
     assert (first, second) == (80 + 100, 80 + 100 + 100)
 
 
 def test_many_steps_go_on_as_the_first_ones() -> None:
     def cycles(steps: int) -> float:
         task = NOTHING._replace(step=StepWork("MPU", 100, 30, 0), steps=steps, outputs=steps, values=10, later=120)
-        return Clocks(BARE).run(task, 0, 0)
+        return alone_on(BARE, task)
 
     assert cycles(1000) == pytest.approx(10 + 999 * 120 + 100 + 30)
 
@@ -113,7 +132,7 @@ def test_passing_on_does_not_hold_up_the_next_load() -> None:
         step=StepWork("MPU", 100, 0, 0), steps=steps, outputs=steps, values=90, later=90, passed_values=20
     )
     first = 90 + HANDSHAKE + MESSAGE + 20 + HANDSHAKE
-    assert Clocks(BARE).run(task, 0, 0) == pytest.approx(first + steps * 100)
+    assert alone_on(BARE, task) == pytest.approx(first + steps * 100)
 
 
 def test_short_runs_cost_whole_bursts() -> None:
@@ -128,7 +147,7 @@ def test_tasks_that_run_alone_do_not_know_of_each_other() -> None:
     first = NOTHING._replace(step=StepWork("MPU", 100, 40, 0), steps=4, outputs=4)
     second = first._replace(gather=500.0, arriving=30.0, values=40.0, later=20.0, crossing=((0.25, 1.0), (0.5, 0.2)))
     third = second._replace(stored=70.0, crossing=((1.0, 0.3),))
-    expected = [Clocks(TINY).run(task, 0, 0) for task in (first, second, third)]
+    expected = [alone_on(TINY, task) for task in (first, second, third)]
     assert run_alone([first, second, third], TINY) == expected
     assert len(set(expected)) == 3
     assert run_alone([], TINY) == []

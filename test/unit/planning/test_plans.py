@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
 import pytest
-from meshloom.analysis.planning.estimate import Clocks
+from meshloom.analysis.planning.estimate import run_alone
 from meshloom.analysis.planning.placement import column_major, row_major
 from meshloom.analysis.planning.plan_memo import PlanMemo
 from meshloom.analysis.planning.plan_network import NetworkPlan, plan_network
@@ -194,7 +194,7 @@ def test_loads_overlap_with_work_where_steps_cut_them() -> None:
     func.return %d : {last[1]}"""
     network = planned(main_of(f"%x: {image}, %w: {weights}, %b: {bias}, %v: {last[0]}", last[1], body), EDGE)
     work = network.plans[0].work
-    assert Clocks(EDGE).run(work, 0.0, 0.0) < 0.9 * (work.own_dram + work.computing)
+    assert run_alone([work], EDGE)[0] < 0.9 * (work.own_dram + work.computing)
 
 
 def test_a_core_too_small_for_the_smallest_tile() -> None:

@@ -79,21 +79,21 @@ def test_claims_6_and_22_thresholds(index: str) -> None:
     assert connected.tolist() == [[False, False, False, True, True]]
 
 
-def test_claims_7_and_19_two_stride_strings() -> None:
+def test_claims_7_and_19_two_stride_fibers() -> None:
     assert combined(STRIDE, STRIDE, STRIDE).tolist() == BOTH
 
 
-def test_claims_8_and_19_two_direct_strings() -> None:
+def test_claims_8_and_19_two_direct_fibers() -> None:
     assert combined(DIRECT, DIRECT, DIRECT).tolist() == BOTH
 
 
 @pytest.mark.parametrize(("first", "second"), [(DIRECT, STRIDE), (STRIDE, DIRECT)])
-def test_claims_9_and_19_mixed_by_direct_strings(first: str, second: str) -> None:
+def test_claims_9_and_19_mixed_by_direct_fibers(first: str, second: str) -> None:
     assert combined(first, second, DIRECT).tolist() == BOTH
 
 
 @pytest.mark.parametrize(("first", "second"), [(DIRECT, STRIDE), (STRIDE, DIRECT)])
-def test_claims_10_and_20_mixed_by_stride_strings(first: str, second: str) -> None:
+def test_claims_10_and_20_mixed_by_stride_fibers(first: str, second: str) -> None:
     assert combined(first, second, STRIDE).tolist() == BOTH
 
 
@@ -120,11 +120,11 @@ def test_claims_18_and_21_connection_data_comes_with_the_input() -> None:
     assert run(body, f"%c : {kind}", x=NEURONS, given=given)[0].tolist() == [[0, 0, 0, 6, 0]]
 
 
-@pytest.mark.parametrize(("order", "strings"), [("output", [1, 0, 0, 1, 1, 2]), ("input", [1, 1, 0, 1, 0, 2])])
-def test_claims_6_and_22_orders_of_a_direct_index(order: str, strings: list[int]) -> None:
-    # Two output neurons of three inputs: a string for each output over its inputs, or for each input over the outputs.
+@pytest.mark.parametrize(("order", "fibers"), [("output", [1, 0, 0, 1, 1, 2]), ("input", [1, 1, 0, 1, 0, 2])])
+def test_claims_6_and_22_orders_of_a_direct_index(order: str, fibers: list[int]) -> None:
+    # Two output neurons of three inputs: a fiber for each output over its inputs, or for each input over the outputs.
     weights = np.array([[1, 0, 0], [1, 1, 2]], np.int8)
     index = IndexAttr(Kind.DIRECT, order=Order(order))
     encoded = encode_array(weights, tensor(i8, (2, 3)), index)
-    assert np.unpackbits(encoded.index, count=6, bitorder="little").tolist() == [int(one > 0) for one in strings]
-    assert encoded.values.tolist() == [one for one in strings if one]
+    assert np.unpackbits(encoded.index, count=6, bitorder="little").tolist() == [int(one > 0) for one in fibers]
+    assert encoded.values.tolist() == [one for one in fibers if one]

@@ -53,7 +53,7 @@ def test_all_ways_give_the_same(pairs: list[tuple[bool, bool]]) -> None:
 
 
 def test_strings_that_do_not_fit() -> None:
-    with pytest.raises(InputError, match=r"direct strings of 5 and 4 bits"):
+    with pytest.raises(InputError, match=r"direct indices of 5 and 4 bits"):
         combine_direct(FIRST, SECOND[:4])
     with pytest.raises(InputError, match=r"expected ascending positions below 5"):
         strides_to_direct(np.array([0, 3, 2]), 5)

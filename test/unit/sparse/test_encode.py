@@ -34,24 +34,24 @@ def tensors(draw: st.DrawFn) -> tuple[NDArray[Any], Fibers]:
     shape = tuple(draw(st.lists(st.integers(0, 9), min_size=1, max_size=3)))
     generator = np.random.default_rng(draw(st.integers(0, 1 << 32)))
     values = generator.integers(1, 100, shape) * (generator.random(shape) < draw(st.floats(0, 1)))
-    strings = Fibers(shape, draw(st.sampled_from(list(Order))), draw(st.integers(0, len(shape) - 1)))
-    return values.astype(draw(st.sampled_from(TYPES))), strings
+    fibers = Fibers(shape, draw(st.sampled_from(list(Order))), draw(st.integers(0, len(shape) - 1)))
+    return values.astype(draw(st.sampled_from(TYPES))), fibers
 
 
 @settings(max_examples=150, deadline=None)
 @given(case=tensors(), format=st.sampled_from(FORMATS))
 def test_round_trips_are_exact_and_sizes_as_counted(case: tuple[NDArray[Any], Fibers], format: Format) -> None:
-    tensor, strings = case
-    encoded = encode(tensor, format, strings)
+    tensor, fibers = case
+    encoded = encode(tensor, format, fibers)
     decoded = decode(encoded)
     assert decoded.dtype == tensor.dtype
     assert decoded.tobytes() == tensor.tobytes()
-    gaps = gap_histogram(strings.matrix(tensor != 0), format.group)
+    gaps = gap_histogram(fibers.matrix(tensor != 0), format.group)
     assert encoded.nbytes == encoded_bytes(gaps, format, tensor.dtype.itemsize)
 
 
 def codes(values: list[int], format: Format) -> tuple[list[int], list[int]]:
-    """The codes (one byte each, from streams of at most eight) and the values of one string."""
+    """The codes (one byte each, from streams of at most eight) and the values of one fiber."""
     encoded = encode(np.array([values], np.int8), format)
     bits = np.unpackbits(encoded.index, bitorder="little")
     header = -(-format.header_bits(format.positions(len(values))) // 8) * 8
@@ -119,17 +119,17 @@ def test_damaged_streams_are_errors() -> None:
         strided, index=np.array([0x13, 0x50, 0x39], np.uint8)
     )
     assert "at position 0: expected ascending" in damaged(strided, index=np.array([0x13, 0x00, 0x36], np.uint8))
-    assert "14 entries in string 0 of 12 positions" in damaged(strided, index=np.array([0x1E, 0x50, 0x36], np.uint8))
+    assert "14 entries in fiber 0 of 12 positions" in damaged(strided, index=np.array([0x1E, 0x50, 0x36], np.uint8))
     assert "2 bytes, expected 3 for 5 codes" in damaged(strided, index=np.array([0x14, 0x50, 0x36], np.uint8))
     assert "0 bytes, expected 1" in damaged(strided, index=np.zeros(0, np.uint8))
     rows = encode(tensor, csr(8))
-    assert "-1 entries in string 1" in damaged(
+    assert "-1 entries in fiber 1" in damaged(
         rows, index=np.concatenate([np.array([3, 0, 0, 0, 2, 0, 0, 0], np.uint8), rows.index[8:]])
     )
     direct = encode(np.ones((1, 4), np.int8), DIRECT)
     assert "bits are set behind the last of 4 codes" in damaged(direct, index=np.array([0x1F], np.uint8))
     grouped = encode(np.ones((1, 3), np.int8), Format(Kind.DIRECT, group=2))
-    assert "behind the end of a string" in damaged(grouped, values=np.ones(4, np.int8))
+    assert "behind the end of a fiber" in damaged(grouped, values=np.ones(4, np.int8))
     assert "no whole groups" in damaged(grouped, values=np.ones(3, np.int8))
 
 
@@ -138,8 +138,8 @@ def test_damaged_streams_are_errors() -> None:
 def test_any_damage_is_an_error_or_a_tensor(
     case: tuple[NDArray[Any], Fibers], format: Format, data: st.DataObject
 ) -> None:
-    tensor, strings = case
-    encoded = encode(tensor, format, strings)
+    tensor, fibers = case
+    encoded = encode(tensor, format, fibers)
     index = encoded.index.copy()
     if len(index):
         index[data.draw(st.integers(0, len(index) - 1))] ^= data.draw(st.integers(1, 255))
@@ -156,5 +156,5 @@ def test_parameters_out_of_range() -> None:
         stride(9)
     with pytest.raises(ValueError, match="groups of 0 elements"):
         Format(Kind.DIRECT, group=0)
-    with pytest.raises(ValueError, match="positions of 2 bits for strings of 5"):
+    with pytest.raises(ValueError, match="positions of 2 bits for fibers of 5"):
         encode(np.ones((1, 5)), csr(2))

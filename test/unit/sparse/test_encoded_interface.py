@@ -67,7 +67,7 @@ def test_what_comes_out_encoded_goes_in_again(network: CompiledNetwork) -> None:
     assert np.array_equal(once.outputs["y"], np.maximum(x, 0))
     again = network.run({"x": once.encoded["y"]})
     assert np.array_equal(again.outputs["y"], once.outputs["y"])
-    # A count of 3 bits for each of 3 strings, then distances of 2 bits.
+    # A count of 3 bits for each of 3 fibers, then distances of 2 bits.
     assert len(once.encoded["y"].index) == 2 + -(-2 * len(once.encoded["y"].values) // 8)
 
 

@@ -62,26 +62,26 @@ def test_magnitude(density: float, kept: list[int]) -> None:
 
 
 def test_balanced() -> None:
-    strings = np.array([[9, -8, 7, 1], [0, 2, -3, 2], [5, 1, 1, -6]], np.int8)
+    fibers = np.array([[9, -8, 7, 1], [0, 2, -3, 2], [5, 1, 1, -6]], np.int8)
     # 6 of 12: two of each. By magnitude alone, the first would keep three and the second one at most.
-    assert balanced_pruning(strings, 0.5).astype(int).tolist() == [[1, 1, 0, 0], [0, 1, 1, 0], [1, 0, 0, 1]]
+    assert balanced_pruning(fibers, 0.5).astype(int).tolist() == [[1, 1, 0, 0], [0, 1, 1, 0], [1, 0, 0, 1]]
     # 5 of 12: one of each, then the two next ones that are largest (8 and 5).
-    assert balanced_pruning(strings, 5 / 12).astype(int).tolist() == [[1, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 1]]
-    assert not balanced_pruning(strings, 0).any()
-    assert balanced_pruning(strings, 1).all()
+    assert balanced_pruning(fibers, 5 / 12).astype(int).tolist() == [[1, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 1]]
+    assert not balanced_pruning(fibers, 0).any()
+    assert balanced_pruning(fibers, 1).all()
     assert balanced_pruning(np.zeros((0, 4)), 0.5).shape == (0, 4)
 
 
 @settings(max_examples=60, deadline=None)
 @given(count=st.integers(1, 12), length=st.integers(1, 20), density=st.floats(0, 1), seed=st.integers(0, 1 << 32))
 def test_balanced_pruning_keeps_the_largest_of_each_neuron(count: int, length: int, density: float, seed: int) -> None:
-    strings = np.random.default_rng(seed).integers(-20, 21, (count, length)).astype(np.int8)
-    mask = balanced_pruning(strings, density)
+    fibers = np.random.default_rng(seed).integers(-20, 21, (count, length)).astype(np.int8)
+    mask = balanced_pruning(fibers, density)
     kept = mask.sum(axis=1)
-    assert kept.sum() == round(density * strings.size)
+    assert kept.sum() == round(density * fibers.size)
     assert kept.max() - kept.min() <= 1
     following: list[int] = []
-    for own, stays, many in zip(np.abs(strings), mask, kept.tolist(), strict=True):
+    for own, stays, many in zip(np.abs(fibers), mask, kept.tolist(), strict=True):
         assert sorted(own[stays].tolist(), reverse=True) == sorted(own.tolist(), reverse=True)[:many]
         following.append(sorted(own.tolist(), reverse=True)[kept.min()] if kept.min() < length else 0)
     # One more is kept where it is largest.
@@ -90,5 +90,5 @@ def test_balanced_pruning_keeps_the_largest_of_each_neuron(count: int, length: i
 
 
 def test_n_of_m() -> None:
-    strings = np.array([[1, -4, 3, 2, 0, 9], [7, 7, 7, 7, 1, 1]], np.int8)
-    assert n_m_pruning(strings, 2, 4).astype(int).tolist() == [[0, 1, 1, 0, 1, 1], [1, 1, 0, 0, 1, 1]]
+    fibers = np.array([[1, -4, 3, 2, 0, 9], [7, 7, 7, 7, 1, 1]], np.int8)
+    assert n_m_pruning(fibers, 2, 4).astype(int).tolist() == [[0, 1, 1, 0, 1, 1], [1, 1, 0, 0, 1, 1]]

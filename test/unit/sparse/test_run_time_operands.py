@@ -48,7 +48,7 @@ class Index:
         return f"tensor<{sizes}x{element}, #sparse.index<{text}, group = {self.group}>>"
 
     def keeps(self, values: Array) -> Array:
-        """Whole groups along the strings of which an element is above the threshold."""
+        """Whole groups along the fibers of which an element is above the threshold."""
         mask = np.abs(values.astype(np.float64)) > self.threshold
         rows = np.moveaxis(mask, self.axis, 0).reshape(mask.shape[self.axis], -1)
         rows = (rows if self.order == "output" else rows.T).copy()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.sparse.balance_lanes import balance, balance_panels, efficiency, even_panels, panel_work
+from meshloom.analysis.sparse.balance_lanes import balance, balance_panels, even_panels, panel_work
 from meshloom.analysis.sparse.layer_cost import Layer, break_even, fastest, layer_costs
 from meshloom.analysis.sparse.smallest_encoding import all_choices, smallest
 from meshloom.chips import load_chip
@@ -18,6 +18,7 @@ from meshloom.formats.sparse.encode import encode
 from meshloom.formats.sparse.fibers import Fibers
 from meshloom.formats.sparse.index_formats import DIRECT, Format, Kind, candidates, csr, run_length, stride
 from meshloom.formats.sparse.sizes import expected_bits
+from numpy.typing import NDArray
 
 SHAPE = (128, 2048)
 
@@ -31,11 +32,11 @@ def random_weights(density: float, group: int = 1, seed: int = 0) -> np.ndarray:
 @pytest.mark.parametrize("density", [0.01, 0.1, 0.5, 1.0])
 def test_measured_sizes_are_the_expected_ones(density: float) -> None:
     weights = random_weights(density)
-    # Three standard deviations of the number of non-zeros, and the gaps that end a string and need no filler.
+    # Three standard deviations of the number of non-zeros, and the gaps that end a fiber and need no filler.
     tolerance = 3 / math.sqrt(max(1, density * weights.size)) + 0.01
     for format in (DIRECT, stride(3), stride(5), stride(8), run_length(4), csr(16)):
         measured = encode(weights, format).nbytes * 8 / weights.size
-        # Fillers of short codes at low density follow from the ends of strings too: these have none.
+        # Fillers of short codes at low density follow from the ends of fibers too: these have none.
         ends = 0.02 if density < 0.05 and format.kind in (Kind.STRIDE, Kind.RUN_LENGTH) else 0.0
         expected = expected_bits(format, density, 8, SHAPE[1])
         assert measured == pytest.approx(expected, rel=tolerance + ends), format
@@ -148,6 +149,18 @@ def test_the_model_falls_back_to_dense() -> None:
     assert curve[0][1] > 3.5 > 1.01 > curve[1][1]
 
 
+def efficiency(work: NDArray[np.int64], lanes: int, method: str = "sort") -> float:
+    """
+    Useful lane cycles over all, for channels in this order: with `sort`, lanes wait for each other after each channel;
+    with `pair`, only at the end.
+    """
+    steps = -(-len(work) // lanes)
+    table = np.zeros((steps, lanes), np.int64)
+    table.reshape(-1)[: len(work)] = work
+    cycles = int(table.max(axis=1).sum()) if method == "sort" else int(table.sum(axis=0).max(initial=0))
+    return float(work.sum() / (cycles * lanes)) if cycles else 1.0
+
+
 def test_balanced_lanes() -> None:
     # Lanes in step, two at a time: 9 + 8 cycles for 20 entries; sorted 9 + 2.
     work = np.array([9, 1, 2, 8])
@@ -171,7 +184,7 @@ def test_balancing_permutes_and_never_hurts(work: list[int], lanes: int) -> None
 
 
 def test_lanes_of_random_weights_lose_half_and_get_it_back() -> None:
-    # 64 lanes, density 0.1, strings of 64: about 51% of the cycles are useful.
+    # 64 lanes, density 0.1, fibers of 64: about 51% of the cycles are useful.
     generator = np.random.default_rng(1)
     work = (generator.random((1024, 64)) < 0.1).sum(axis=1)
     assert efficiency(work, 64) == pytest.approx(0.51, abs=0.05)

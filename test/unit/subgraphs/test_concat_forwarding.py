@@ -16,13 +16,15 @@ from meshloom.dialects.dataflow import ConcatOp, Dataflow, SliceOp
 from meshloom.dialects.dataflow.interpreter import interpret_function
 from meshloom.dialects.dataflow.tiling import TilingInterface
 from meshloom.dialects.dataflow.types import shape_of
+from meshloom.dialects.manycore import HostConcatOp, Manycore
+from meshloom.dialects.manycore.interpreter import ManycoreFunctions
 from meshloom.emulator.executable.executable import from_bytes, to_bytes
 from meshloom.emulator.functional.engine import run_functional
 from meshloom.frontend.onnx_import import import_onnx
 from meshloom.lowering.driver.compile_module import Compilation, compile_module
 from meshloom.support.errors import ResourceError
 from meshloom.tools.oracle import Oracle, compare
-from meshloom.transforms.shared.concat_forwarding import ON_HOST, OperatorSplit, forward_concat, split_slice
+from meshloom.transforms.shared.concat_forwarding import OperatorSplit, forward_concat, split_slice
 from meshloom.transforms.shared.split_operator import Splitter
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
@@ -39,7 +41,7 @@ import meshloom
 
 def parsed(lines: str, arguments: str, result: str, types: str) -> ModuleOp:
     context = Context()
-    for dialect in (Builtin, Func, Dataflow):
+    for dialect in (Builtin, Func, Dataflow, Manycore):
         context.load_dialect(dialect)
     text = f"func.func @main({arguments}) -> ({types}) {{\n{lines}\nfunc.return {result} : {types}\n}}"
     return Parser(context, text).parse_module()
@@ -67,12 +69,12 @@ def apart(module: ModuleOp, most: int = 200) -> bool:
     """Take the first concatenation apart; the module still gives the same values."""
     names = unique()
     inputs = values()
-    expected = interpret_function(module, inputs)
+    expected = interpret_function(module, inputs, [ManycoreFunctions()])
     concat = find(module, ConcatOp)
     assert isinstance(concat, ConcatOp)
     replaced = forward_concat(concat, OperatorSplit(lambda: Splitter(set()), halves, most, names))
     module.verify()
-    for name, value in interpret_function(module, inputs).items():
+    for name, value in interpret_function(module, inputs, [ManycoreFunctions()]).items():
         np.testing.assert_array_equal(value, expected[name])
     assert replaced is None or concat.parent is None
     return replaced is not None
@@ -103,21 +105,21 @@ def test_what_reads_a_concatenation_reads_its_operands(reader: str) -> None:
 def test_an_output_is_put_together_by_the_host() -> None:
     module = parsed(JOINED, TWO, "%c", "tensor<6x12xf32>")
     assert apart(module)
-    (joined,) = [op for op in module.walk() if ON_HOST in op.attributes]
+    (joined,) = [op for op in module.walk() if isinstance(op, HostConcatOp)]
     assert [shape_of(operand) for operand in joined.operands] == [(3 * 12,)] * 2
 
 
 def test_a_part_of_an_output_is_put_together_by_the_host() -> None:
     """One that is a concatenation itself, among what the host puts together: the host takes its operands."""
     lines = """%a = dataflow.concat %v, %v axis 0 : (tensor<24xf32>, tensor<24xf32>) -> tensor<48xf32>
-      %y = dataflow.concat %v, %a, %v axis 0 {on_host} :
+      %y = manycore.host_concat %v, %a, %v :
         (tensor<24xf32>, tensor<48xf32>, tensor<24xf32>) -> tensor<96xf32>"""
     reshaped = "%v = dataflow.reshape %x : (tensor<6x4xf32>) -> tensor<24xf32>"
     module = parsed(f"{reshaped}\n{lines}", TWO, "%y", "tensor<96xf32>")
     assert apart(module)
-    (joined,) = [op for op in module.walk() if isinstance(op, ConcatOp)]
+    (joined,) = [op for op in module.walk() if isinstance(op, ConcatOp | HostConcatOp)]
     assert [shape_of(operand) for operand in joined.operands] == [(24,)] * 4
-    assert ON_HOST in joined.attributes
+    assert isinstance(joined, HostConcatOp)
 
 
 @pytest.mark.parametrize("shape", ["1x9x4x2", "1x8x9", "72", "2x1x36"])

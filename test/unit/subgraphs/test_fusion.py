@@ -18,12 +18,19 @@ from meshloom.analysis.subgraphs.fusion import (
     FusionStrategy,
     Interval,
     Outcome,
-    check_partition,
 )
 from meshloom.lowering.options.subgraph_options import Fusion, FusionBounds, SubgraphOptions, parse_fusion
 from meshloom.support.errors import InputError
 
 GOOD, BAD = Outcome(1.0), Outcome(None, "too large")
+
+
+def check_partition(intervals: list[Interval], count: int) -> None:
+    """The intervals follow one another from 0 to `count`."""
+    bounds = [0, *(stop for _, stop in intervals)]
+    assert bounds[-1] == count
+    assert list(pairwise(bounds)) == intervals
+    assert all(low < high for low, high in intervals)
 
 
 class Compiler:

@@ -21,11 +21,11 @@ EDGE = replace(load_chip("edge"), map_lanes="own")  # 32 x 32 MACs
 JOINED = replace(EDGE, map_lanes="joined")
 
 
-def even_mask(rng: np.random.Generator, strings: int, length: int, each: int) -> NDArray[np.bool_]:
-    """Strings that hold the same number of elements each, at random places."""
-    mask = np.zeros((strings, length), np.bool_)
-    for string in mask:
-        string[rng.choice(length, each, replace=False)] = True
+def even_mask(rng: np.random.Generator, fibers: int, length: int, each: int) -> NDArray[np.bool_]:
+    """Fibers that hold the same number of elements each, at random places."""
+    mask = np.zeros((fibers, length), np.bool_)
+    for fiber in mask:
+        fiber[rng.choice(length, each, replace=False)] = True
     return mask
 
 
@@ -130,7 +130,7 @@ def test_one_row_skips_its_zeros_on_both() -> None:
     both = weights & inputs
     for where in ("before", "after"):
         cost = sparse(replace(EDGE, map_caches=where), inputs, weights)
-        blocks = max(ceil(string.sum() / 32) for string in both)
+        blocks = max(ceil(fiber.sum() / 32) for fiber in both)
         assert cost.pairs == both.sum()
         assert cost.cycles == blocks * 95 - 1
 

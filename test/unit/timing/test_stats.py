@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from meshloom.emulator.machine.errors import EmulationError
 from meshloom.emulator.machine.memory import I8, I32
 from meshloom.emulator.reports.roofline import Work, roofline
 from meshloom.emulator.reports.stats import collect
-from meshloom.emulator.reports.trace import to_npz, write_trace
+from meshloom.emulator.reports.trace import to_chrome, to_npz
 from meshloom.emulator.timing.engine import run_timing
 from meshloom.support.errors import MeshloomError
 
@@ -100,13 +99,12 @@ def test_roofline_leaves_the_host_out() -> None:
     assert bound.cycles["host"] == 2.5e8
 
 
-def test_traces(tmp_path: Path) -> None:
+def test_traces() -> None:
     exe = small()
     timing = run_timing(exe, trace=True)
     arrays = np.load(io.BytesIO(to_npz(timing)))
     assert arrays["start"].tolist() == timing.trace.start.tolist() if timing.trace else False
-    write_trace(exe, timing, tmp_path / "run.json")
-    events = json.loads((tmp_path / "run.json").read_text())["traceEvents"]
+    events = json.loads(to_chrome(exe, timing))["traceEvents"]
     matmuls = [e for e in events if e["name"] == "matmul"]
     assert len(matmuls) == 3
     assert matmuls[0]["args"]["source"] == "gemm"

@@ -45,7 +45,7 @@ def test_what_was_tried_comes_with_the_cycles_of_that_option(
     assert compile.main([*arguments, "--try"]) == 0
     found = re.findall(r"^  (.*?): ([\d,]+) cycles", capsys.readouterr().out, re.MULTILINE)
     cycles = {option: int(number.replace(",", "")) for option, number in found}
-    assert set(cycles) == {"--sparse", "--effort high", "a batch of 8 times as many frames"}
+    assert set(cycles) == {"--sparse", "--effort high", "a batch 8 times as large"}
     written = output.read_bytes()
     assert compile.main(arguments) == 0
     assert output.read_bytes() == written
@@ -53,7 +53,7 @@ def test_what_was_tried_comes_with_the_cycles_of_that_option(
     assert run_timing(read_executable(output)).cycles == cycles["--sparse"]
     batch = [part if part != "x=4x64" else "x=32x64" for part in arguments]
     assert compile.main(batch) == 0
-    assert run_timing(read_executable(output)).cycles == cycles["a batch of 8 times as many frames"]
+    assert run_timing(read_executable(output)).cycles == cycles["a batch 8 times as large"]
 
 
 def test_networks_of_a_fixed_size_have_no_larger_batch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

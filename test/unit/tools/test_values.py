@@ -73,7 +73,7 @@ def test_a_condition_at_run_time_names_the_input(path: Path) -> None:
         import_onnx(path, {"x": (1, 576)})
     assert caught.value.inputs == ("sr",)
     assert "node choice: a branch cannot be imported" in str(caught.value)
-    assert "a known value may help: --value sr=... (in Python: values=)" in str(caught.value)
+    assert "fixing an input may help: --value sr=... (in Python: values=)" in str(caught.value)
 
 
 def test_the_command_lines(path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -135,7 +135,7 @@ def test_values_from_a_file_and_twice(tmp_path: Path) -> None:
         ({"sr": 16000.5}, "the value of input 'sr' does not fit its type int64"),
         ({"sr": float("nan")}, "the value of input 'sr' does not fit its type int64"),
         ({"sr": [1, 2]}, "shape 2 does not fit input 'sr'"),
-        ({"sr": "16000"}, "the value of input 'sr' is no array of numbers"),
+        ({"sr": "16000"}, "the value of input 'sr' is not an array of numbers"),
     ],
 )
 def test_values_that_do_not_fit(values: dict[str, Any], message: str, path: Path) -> None:
