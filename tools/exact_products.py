@@ -2,7 +2,8 @@
 ONNX Runtime's products of u8 and i8 made exact, where the processor has no instruction for them.
 
 There, ONNX Runtime adds pairs of such products in 16 bits, which saturate (MLAS on x64 without VNNI). Its products of
-u8 and u8 are exact everywhere: second operands of i8 become u8, with zero points that are larger by as much.
+u8 and u8 are exact everywhere: second operands of i8 become u8, with zero points that are larger by as much. First
+operands and results of i8 do so as well, as it has no products of i8 and u8.
 """
 
 from __future__ import annotations
@@ -31,6 +32,10 @@ SECOND: dict[str, tuple[tuple[int, int], ...]] = {
     "DynamicQuantizeLSTM": ((1, 9), (2, 11)),
 }
 """Positions of second operands and of their zero points, of all operators that multiply integers."""
+_FIRST = {"MatMulIntegerToFloat": 4, "QAttention": 6, "DynamicQuantizeMatMul": None, "DynamicQuantizeLSTM": None}
+"""Position of the zero point of the first operand: 2 of the others, none where it is of floats."""
+_RESULT = {"QLinearMatMul": 7, "QLinearConv": 7, "QGemm": 8}
+"""Position of the zero point of the result, where it is quantised."""
 
 
 @cache
@@ -80,12 +85,18 @@ class _Shifted:
     def apply(self) -> None:
         nodes: list[NodeProto] = []
         for node in self.graph.node:
-            for operand, zero in SECOND.get(node.op_type, ()):
-                if self._is_i8(node, (operand, zero)):
-                    node.input.extend([""] * (zero + 1 - len(node.input)))
-                    for position in (operand, zero):
-                        nodes += self._shift(node, position)
-            nodes.append(node)
+            seconds = [pair for pair in SECOND.get(node.op_type, ()) if self._is_i8(node, pair)]
+            nodes += (made for pair in seconds for made in self._shift(node, pair))
+            zero, result = _FIRST.get(node.op_type, 2), _RESULT.get(node.op_type)
+            if seconds and zero is not None and self._is_i8(node, (0, zero)):
+                nodes += self._shift(node, (0, zero))
+            back: list[NodeProto] = []
+            if seconds and result is not None and self._is_i8(node, (result,)):
+                nodes += self._shift(node, (result,))
+                name = node.output[0]
+                node.output[0] = name + self.suffix
+                back += self._moved(node.output[0], name, -SHIFT, TensorProto.INT8)
+            nodes += [node, *back]
         del self.graph.node[:]
         self.graph.node.extend(nodes)
 
@@ -93,25 +104,27 @@ class _Shifted:
         names = [node.input[position] for position in positions if position < len(node.input)]
         return any(self.types.get(name) == TensorProto.INT8 for name in names)
 
-    def _shift(self, node: NodeProto, position: int) -> Iterator[NodeProto]:
-        name = node.input[position]
-        if name not in self.made:
-            self.made[name] = name + self.suffix
-            if name in self.known or not name:
-                value = numpy_helper.to_array(self.known[name], self.folder) if name else np.zeros((), np.int8)
-                moved = np.asarray(value.astype(np.int16) + SHIFT, np.uint8)
-                self.graph.initializer.append(numpy_helper.from_array(moved, self.made[name]))
-            else:
-                yield from self._shifting(name)
-        node.input[position] = self.made[name]
+    def _shift(self, node: NodeProto, positions: Sequence[int]) -> Iterator[NodeProto]:
+        """Shift these operands, which are there or are zero points of 0; yields nodes that must come before."""
+        node.input.extend([""] * (max(positions) + 1 - len(node.input)))
+        for position in positions:
+            name = node.input[position]
+            if name not in self.made:
+                self.made[name] = name + self.suffix
+                if name in self.known or not name:
+                    value = numpy_helper.to_array(self.known[name], self.folder) if name else np.zeros((), np.int8)
+                    moved = np.asarray(value.astype(np.int16) + SHIFT, np.uint8)
+                    self.graph.initializer.append(numpy_helper.from_array(moved, self.made[name]))
+                else:
+                    yield from self._moved(name, self.made[name], SHIFT, TensorProto.UINT8)
+            node.input[position] = self.made[name]
 
-    def _shifting(self, name: str) -> Iterator[NodeProto]:
-        """Nodes that shift what is no initialiser."""
-        new = self.made[name]
-        self.graph.initializer.append(numpy_helper.from_array(np.asarray(SHIFT, np.int32), f"{new}/shift"))
+    def _moved(self, name: str, new: str, by: int, dtype: int) -> Iterator[NodeProto]:
+        """Nodes that add to integers of 8 bits."""
+        self.graph.initializer.append(numpy_helper.from_array(np.asarray(by, np.int32), f"{new}/shift"))
         yield helper.make_node("Cast", [name], [f"{new}/wide"], to=TensorProto.INT32)
         yield helper.make_node("Add", [f"{new}/wide", f"{new}/shift"], [f"{new}/sum"])
-        yield helper.make_node("Cast", [f"{new}/sum"], [new], to=TensorProto.UINT8)
+        yield helper.make_node("Cast", [f"{new}/sum"], [new], to=dtype)
 
 
 def _graphs(graph: GraphProto) -> Iterator[GraphProto]:

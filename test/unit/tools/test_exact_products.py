@@ -89,6 +89,21 @@ def test_what_saturates_is_exact(computed: bool, monkeypatch: pytest.MonkeyPatch
     np.testing.assert_array_equal(Oracle(model.SerializeToString()).run(inputs)["y"], np.full((2, 3), 6 * 255 * 127))
 
 
+@pytest.mark.parametrize("op", "MatMulInteger ConvInteger QLinearMatMul QLinearConv QGemm MatMulIntegerToFloat".split())
+def test_first_operands_and_results_of_i8(op: str) -> None:
+    def signed(value: Any) -> Any:
+        is_u8 = value is not None and value.dtype == np.uint8
+        return (value.astype(np.int16) - 128).astype(np.int8) if is_u8 else value
+
+    model, inputs = model_of(op, [signed(value) for value in OPERANDS[op]])
+    exact = with_exact_products(model)
+    assert all(tensor.data_type != I8 for tensor in exact.graph.initializer if "unsigned" in tensor.name)
+    expected = Oracle(model.SerializeToString()).run(inputs)["y"]
+    got = Oracle(exact.SerializeToString()).run(inputs)["y"]
+    assert got.dtype == expected.dtype
+    np.testing.assert_array_equal(got, expected)
+
+
 def test_inside_a_branch() -> None:
     branches: list[Any] = []
     for name in ("then", "else"):
