@@ -92,8 +92,9 @@ def test_what_saturates_is_exact(computed: bool, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("op", "MatMulInteger ConvInteger QLinearMatMul QLinearConv QGemm MatMulIntegerToFloat".split())
 def test_first_operands_and_results_of_i8(op: str) -> None:
     def signed(value: Any) -> Any:
-        is_u8 = value is not None and value.dtype == np.uint8
-        return (value.astype(np.int16) - 128).astype(np.int8) if is_u8 else value
+        if getattr(value, "dtype", None) == np.uint8:
+            return (value.astype(np.int16) - 128).astype(np.int8)
+        return value
 
     model, inputs = model_of(op, [signed(value) for value in OPERANDS[op]])
     exact = with_exact_products(model)
