@@ -16,12 +16,14 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ..analysis.planning.network_estimate import TaskWorks
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_memo import PlanMemo
 from ..analysis.planning.plan_network import WORKING_SHARE, NetworkPlan, in_cores, plan_network, source_of
 from ..analysis.planning.plan_task import Shortage, Source, TaskPlan, aligned, plan_task
 from ..analysis.planning.reads import ReadKind
 from ..analysis.planning.sram_budget import SramBudget
+from ..analysis.planning.sram_layout import estimated_times, lay_out_sram
 from ..analysis.semantic_effect import SemanticEffect, reassociating
 from ..analysis.tasks.task_info import TaskInfo, value_bytes
 from ..chips import Chip
@@ -37,6 +39,7 @@ from ..dialects.dataflow.types import Shape, element_of, shape_of, tensor
 from ..dialects.locations import at
 from ..dialects.manycore import TaskOp, TilingAttr, YieldOp
 from ..dialects.manycore.stage import networks_of
+from ..support.errors import ResourceError
 from .shared.chip_option import chip_for
 from .shared.refuse_subgraphs import refuse_subgraphs
 
@@ -48,6 +51,8 @@ EXAMINED_TASKS = 2
 """How many numbers of parts are planned."""
 BOUND_RATIO = 1.3
 """A task whose cycles are within this factor of its lower bound is not examined."""
+DRAM_RATIO = 1.05
+"""A network whose cycles are within this factor of those of its DRAM traffic is left as it is."""
 PARTS_SUFFIX = ".parts"
 """Suffix of the name of a task of partial sums; the next task, which adds them up, keeps the name."""
 
@@ -83,9 +88,25 @@ def split_reductions(function: FuncOp, chip: Chip, memo: PlanMemo | None = None)
     network = plan_network(function, chip, column_major(chip), memo)
     splits = [_best_split(network, number, chip, memo) for number in range(len(network.tasks))]
     found = [split for split in splits if split is not None]
+    if found and _waits_for_dram(network, chip):
+        for split in found:
+            split.drop()
+        return 0
     for split in found:
         split.carry_out()
     return len(found)
+
+
+def _waits_for_dram(network: NetworkPlan, chip: Chip) -> bool:
+    """Whether a network takes as long as its DRAM traffic, so that it gains nothing where a task takes less time."""
+    works = TaskWorks(network)
+    try:
+        layout = lay_out_sram(network, chip, works)
+    except ResourceError:
+        return False
+    cycles = sum(estimated_times(network, layout, chip, works))
+    moved = sum(size.dram_bytes for plan in network.plans for size in plan.sizes)
+    return cycles <= DRAM_RATIO * moved / chip.dram_bytes_per_cycle
 
 
 @dataclass(frozen=True)
