@@ -51,8 +51,8 @@ EXAMINED_TASKS = 2
 """How many numbers of parts are planned."""
 BOUND_RATIO = 1.3
 """A task whose cycles are within this factor of its lower bound is not examined."""
-DRAM_RATIO = 1.05
-"""A network whose cycles are within this factor of those of its DRAM traffic is left as it is."""
+NETWORK_RATIO = 0.998
+"""Products of matrices are only cut if the whole network takes less than this fraction of its time."""
 PARTS_SUFFIX = ".parts"
 """Suffix of the name of a task of partial sums; the next task, which adds them up, keeps the name."""
 
@@ -88,25 +88,31 @@ def split_reductions(function: FuncOp, chip: Chip, memo: PlanMemo | None = None)
     network = plan_network(function, chip, column_major(chip), memo)
     splits = [_best_split(network, number, chip, memo) for number in range(len(network.tasks))]
     found = [split for split in splits if split is not None]
-    if found and _waits_for_dram(network, chip):
-        for split in found:
-            split.drop()
-        return 0
-    for split in found:
+    convs = [split for split in found if split.is_conv]
+    products = [split for split in found if not split.is_conv]
+    for split in convs:
         split.carry_out()
-    return len(found)
+    before = _network_cycles(function, chip, memo) if products else inf
+    for split in products:
+        split.carry_out()
+    if products and _network_cycles(function, chip, memo) >= NETWORK_RATIO * before:
+        for split in products:
+            split.revert()
+        products = []
+    return len(convs) + len(products)
 
 
-def _waits_for_dram(network: NetworkPlan, chip: Chip) -> bool:
-    """Whether a network takes as long as its DRAM traffic, so that it gains nothing where a task takes less time."""
+def _network_cycles(function: FuncOp, chip: Chip, memo: PlanMemo) -> float:
+    """
+    Estimated cycles of the whole: less than those of all tasks where they wait for DRAM together, and more where a loop
+    reads a result that is spread in another way.
+    """
+    network = plan_network(function, chip, column_major(chip), memo)
     works = TaskWorks(network)
     try:
-        layout = lay_out_sram(network, chip, works)
+        return sum(estimated_times(network, lay_out_sram(network, chip, works), chip, works))
     except ResourceError:
-        return False
-    cycles = sum(estimated_times(network, layout, chip, works))
-    moved = sum(size.dram_bytes for plan in network.plans for size in plan.sizes)
-    return cycles <= DRAM_RATIO * moved / chip.dram_bytes_per_cycle
+        return inf
 
 
 @dataclass(frozen=True)
@@ -124,11 +130,23 @@ class _Split:
         """In order."""
         return [self.partial, self.total, *([] if self.reshaped is None else [self.reshaped])]
 
+    @property
+    def is_conv(self) -> bool:
+        """Whether what was cut is a convolution."""
+        return any(isinstance(op, PartialConvOp) for op in self.partial.body.block.ops)
+
     def carry_out(self) -> None:
         Rewriter.insert_op(self.ops, InsertPoint.before(self.task))
         self.ops[-1].results[0].name_hint = self.task.results[0].name_hint
         self.task.results[0].replace_all_uses_with(self.ops[-1].results[0])
-        Rewriter.erase_op(self.task)
+        self.task.detach()
+
+    def revert(self) -> None:
+        """Undo `carry_out`."""
+        Rewriter.insert_op(self.task, InsertPoint.before(self.partial))
+        self.ops[-1].results[0].replace_all_uses_with(self.task.results[0])
+        for op in reversed(self.ops):
+            Rewriter.erase_op(op)
 
     def drop(self) -> None:
         for op in reversed(self.ops):
