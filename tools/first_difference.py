@@ -33,6 +33,8 @@ STEP_BYTES = 2
 _COMPUTED = "/computed"
 _QUANTISING = ("QuantizeLinear", "DynamicQuantizeLinear", "QGemm", "DynamicQuantizeMatMul", "DynamicQuantizeLSTM")
 """Besides those whose names begin with QLinear; the last two quantise on the way, and give floats."""
+STEPS_OF_STATES = 255
+"""Steps into which DynamicQuantizeLSTM rounds its states, time after time: what it gives may be off by one."""
 
 
 def is_quantising(node: NodeProto) -> bool:
@@ -40,10 +42,19 @@ def is_quantising(node: NodeProto) -> bool:
     return node.op_type in _QUANTISING or node.op_type.startswith("QLinear")
 
 
+def gives_steps(node: NodeProto, value: Array) -> bool:
+    """Whether this result of a node may be off by a step, which is 1 or, of states, a share of their range."""
+    if node.op_type == "DynamicQuantizeLSTM":
+        return True
+    return is_quantising(node) and value.dtype.kind in "iu" and value.dtype.itemsize <= STEP_BYTES
+
+
 def within_a_step(node: NodeProto, found: Comparison, value: Array) -> bool:
-    """Whether a result is right: equal, or within one step if the operator quantises."""
-    steps = is_quantising(node) and value.dtype.kind in "iu" and value.dtype.itemsize <= STEP_BYTES
-    return found.equal or (steps and found.difference <= 1)
+    """Whether a result is right: equal, or at most one step off where the operator quantises."""
+    if found.equal or not gives_steps(node, value):
+        return found.equal
+    step = float(np.ptp(value)) / STEPS_OF_STATES if value.dtype.kind == "f" else 1
+    return found.difference <= step
 
 
 class NetworkSearch:
@@ -96,7 +107,9 @@ class NetworkSearch:
 
     def steps_on_chip(self, chip: Chip) -> dict[str, Array]:
         """The results of quantising operators, and the outputs, as the chip computes them from the inputs."""
-        names = [name for node, name in self.tensors if name in self.expected and self._is_step(node, name)]
+        names = [
+            name for node, name in self.tensors if name in self.expected and gives_steps(node, self.expected[name])
+        ]
         return self._on_chip([*dict.fromkeys([*names, *self.outputs])], chip)
 
     def first_wrong_from_steps(self, steps: Mapping[str, Array]) -> tuple[NodeProto, str, float] | None:
@@ -106,7 +119,7 @@ class NetworkSearch:
         A result of a quantising operator follows where it is within one step of what the interpreter makes of the
         others, and an output where it is equal to that.
         """
-        cut = {name for node, name in self.tensors if name in steps and self._is_step(node, name)}
+        cut = {name for node, name in self.tensors if name in steps and gives_steps(node, self.expected[name])}
         model, inputs = self._cut(cut)
         model.graph.output.extend(_info(name, self.expected[name]) for name in self.outputs if name not in cut)
         inputs |= {name: steps[name] for name in cut}
@@ -117,10 +130,6 @@ class NetworkSearch:
                 if not within_a_step(node, found, steps[name]):
                     return node, name, found.difference
         return None
-
-    def _is_step(self, node: NodeProto, name: str) -> bool:
-        value = self.expected[name]
-        return is_quantising(node) and value.dtype.kind in "iu" and value.dtype.itemsize <= STEP_BYTES
 
     def interpreted(self) -> dict[str, Array]:
         """Every tensor as the interpreter computes it from the network's inputs."""

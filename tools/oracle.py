@@ -1,4 +1,8 @@
-"""ONNX Runtime without optimisations as reference for an executable's outputs. An optional dependency."""
+"""
+ONNX Runtime without optimisations: what an executable's outputs are compared with. An optional dependency.
+
+Its products of integers are exact here on all processors, see `exact_products`.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +19,13 @@ from numpy.typing import NDArray
 from ..frontend.model_file import read_model
 from ..support.errors import InputError, MeshloomError
 from ..support.input_files import check_regular
+from .exact_products import multiplies_integers, saturates, with_exact_products
 
 Array = NDArray[Any]
 RELATIVE, ABSOLUTE = 1e-4, 1e-6
 """Of the largest absolute value of the expected output; and beside it."""
+_FOLDER = "session.model_external_initializers_file_folder_path"
+"""Where a model that is given as bytes has its external data."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +58,18 @@ class Oracle:
         options = ort.SessionOptions()
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.intra_op_num_threads = options.inter_op_num_threads = 1
+        source = model if isinstance(model, bytes) else str(model)
         if isinstance(model, str | Path):
             check_regular(model)
             from .cli import check_is_file
 
             check_is_file(Path(model))
-            read_model(model)  # ONNX Runtime opens any file that the model names, even a pipe
-        source = model if isinstance(model, bytes) else str(model)
+        proto, path, _ = read_model(model)  # ONNX Runtime opens what the model names, be it a pipe
         try:
+            if multiplies_integers(proto) and saturates():
+                folder = str(path.parent) if path else ""
+                options.add_session_config_entry(_FOLDER, folder)
+                source = with_exact_products(proto, folder).SerializeToString()
             self.session: Any = ort.InferenceSession(source, options, providers=["CPUExecutionProvider"])
         except Exception as error:
             what = "the model" if isinstance(model, bytes) else str(model)

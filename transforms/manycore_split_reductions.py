@@ -1,10 +1,10 @@
 """
-Pass `manycore-split-reductions`: cut convolutions along input channels over cores if that is better than along results.
+Pass `manycore-split-reductions`: cut products along what they sum over if that is better than along results.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, inf, prod
 from typing import ClassVar
@@ -16,24 +16,30 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ..analysis.planning.network_estimate import TaskWorks
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_memo import PlanMemo
 from ..analysis.planning.plan_network import WORKING_SHARE, NetworkPlan, in_cores, plan_network, source_of
 from ..analysis.planning.plan_task import Shortage, Source, TaskPlan, aligned, plan_task
 from ..analysis.planning.reads import ReadKind
 from ..analysis.planning.sram_budget import SramBudget
+from ..analysis.planning.sram_layout import estimated_times, lay_out_sram
 from ..analysis.semantic_effect import SemanticEffect, reassociating
 from ..analysis.tasks.task_info import TaskInfo, value_bytes
 from ..chips import Chip
+from ..chips.cycles import load_cycles
 from ..dialects.dataflow import ReduceOp
-from ..dialects.dataflow.contraction import ConvOp, held_in
+from ..dialects.dataflow.contraction import ConvOp, MatmulOp, held_in
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.dataflow.partial_conv import PartialConvOp
+from ..dialects.dataflow.partial_matmul import PartialMatmulOp
+from ..dialects.dataflow.reshape import ReshapeOp
 from ..dialects.dataflow.tiling import TilingInterface
-from ..dialects.dataflow.types import shape_of
+from ..dialects.dataflow.types import Shape, element_of, shape_of, tensor
 from ..dialects.locations import at
 from ..dialects.manycore import TaskOp, TilingAttr, YieldOp
 from ..dialects.manycore.stage import networks_of
+from ..support.errors import ResourceError
 from .shared.chip_option import chip_for
 from .shared.refuse_subgraphs import refuse_subgraphs
 
@@ -45,6 +51,8 @@ EXAMINED_TASKS = 2
 """How many numbers of parts are planned."""
 BOUND_RATIO = 1.3
 """A task whose cycles are within this factor of its lower bound is not examined."""
+NETWORK_RATIO = 0.998
+"""Products of matrices are only cut if the whole network takes less than this fraction of its time."""
 PARTS_SUFFIX = ".parts"
 """Suffix of the name of a task of partial sums; the next task, which adds them up, keeps the name."""
 
@@ -52,10 +60,11 @@ PARTS_SUFFIX = ".parts"
 @dataclass(frozen=True)
 class ManycoreSplitReductionsPass(ModulePass):
     """
-    Split a convolution into two tasks if that is estimated to be faster: one computes partial sums, each over a part of
-    the input channels, the other adds these up and does the elementwise operations.
+    Split a convolution or a product of matrices into two tasks if that is estimated to be faster: one computes partial
+    sums, each over a part of the input channels or of K, the other adds these up and does the elementwise operations.
 
-    Tasks must not be tiled yet. Each core then reads different channels, instead of all cores the same ones.
+    Tasks must not be tiled yet. Each core then reads different values, instead of all cores the same ones, and more
+    neighbouring columns of a matrix of weights.
     """
 
     name = "manycore-split-reductions"
@@ -79,9 +88,31 @@ def split_reductions(function: FuncOp, chip: Chip, memo: PlanMemo | None = None)
     network = plan_network(function, chip, column_major(chip), memo)
     splits = [_best_split(network, number, chip, memo) for number in range(len(network.tasks))]
     found = [split for split in splits if split is not None]
-    for split in found:
+    convs = [split for split in found if split.is_conv]
+    products = [split for split in found if not split.is_conv]
+    for split in convs:
         split.carry_out()
-    return len(found)
+    before = _network_cycles(function, chip, memo) if products else inf
+    for split in products:
+        split.carry_out()
+    if products and _network_cycles(function, chip, memo) >= NETWORK_RATIO * before:
+        for split in products:
+            split.revert()
+        products = []
+    return len(convs) + len(products)
+
+
+def _network_cycles(function: FuncOp, chip: Chip, memo: PlanMemo) -> float:
+    """
+    Estimated cycles of the whole: less than those of all tasks where they wait for DRAM together, and more where a loop
+    reads a result that is spread in another way.
+    """
+    network = plan_network(function, chip, column_major(chip), memo)
+    works = TaskWorks(network)
+    try:
+        return sum(estimated_times(network, lay_out_sram(network, chip, works), chip, works))
+    except ResourceError:
+        return inf
 
 
 @dataclass(frozen=True)
@@ -91,30 +122,49 @@ class _Split:
     task: TaskOp
     partial: TaskOp
     total: TaskOp
+    reshaped: ReshapeOp | None
+    """The sum in the shape of the result, where that has a dimension less."""
+
+    @property
+    def ops(self) -> list[Operation]:
+        """In order."""
+        return [self.partial, self.total, *([] if self.reshaped is None else [self.reshaped])]
+
+    @property
+    def is_conv(self) -> bool:
+        """Whether what was cut is a convolution."""
+        return any(isinstance(op, PartialConvOp) for op in self.partial.body.block.ops)
 
     def carry_out(self) -> None:
-        Rewriter.insert_op([self.partial, self.total], InsertPoint.before(self.task))
-        self.total.results[0].name_hint = self.task.results[0].name_hint
-        self.task.results[0].replace_all_uses_with(self.total.results[0])
-        Rewriter.erase_op(self.task)
+        Rewriter.insert_op(self.ops, InsertPoint.before(self.task))
+        self.ops[-1].results[0].name_hint = self.task.results[0].name_hint
+        self.task.results[0].replace_all_uses_with(self.ops[-1].results[0])
+        self.task.detach()
+
+    def revert(self) -> None:
+        """Undo `carry_out`."""
+        Rewriter.insert_op(self.task, InsertPoint.before(self.partial))
+        self.ops[-1].results[0].replace_all_uses_with(self.task.results[0])
+        for op in reversed(self.ops):
+            Rewriter.erase_op(op)
 
     def drop(self) -> None:
-        for op in (self.total, self.partial):
+        for op in reversed(self.ops):
             op.erase()
 
 
 def _best_split(network: NetworkPlan, number: int, chip: Chip, memo: PlanMemo) -> _Split | None:
     info, plan = network.tasks[number], network.plans[number]
-    conv = info.root
-    if not isinstance(conv, ConvOp) or conv.group_count != 1 or conv.operand_shape(0)[0] != 1 or conv.padding:
+    product = _product_of(info.root)
+    if product is None:
         return None
     if not plan.resident or plan.cycles < BOUND_RATIO * _bound(info, plan, chip):
         return None
     best: _Split | None = None
     least = ACCEPT_RATIO * plan.cycles - SECOND_TASK
-    for parts in _candidates(conv, chip):
+    for parts in _candidates(product, chip):
         with at(info.op):
-            split = _split(info, parts)
+            split = _split(info, product.op, parts)
         cycles = _cycles(network, number, split, chip, least, memo)
         if cycles is not None:
             if best is not None:
@@ -132,54 +182,94 @@ def _bound(info: TaskInfo, plan: TaskPlan, chip: Chip) -> float:
     return max(macs, sum(prod(shape_of(value)) * value_bytes(value) for value in values) / chip.dram_bytes_per_cycle)
 
 
-def _candidates(conv: ConvOp, chip: Chip) -> list[int]:
+@dataclass(frozen=True)
+class _Product:
+    """A contraction as the product of two matrices: [rows, summed x taps] x [summed x taps, columns]."""
+
+    op: ConvOp | MatmulOp
+    rows: int
+    columns: int
+    summed: int
+    """What is cut: input channels, or K."""
+    taps: int
+    """Positions of the kernel."""
+
+
+def _product_of(op: Operation) -> _Product | None:
+    """Of what can be cut; None of other operations."""
+    match op:
+        case ConvOp() if op.group_count == 1 and op.operand_shape(0)[0] == 1 and not op.padding:
+            return _Product(op, prod(op.result_shape[2:]), op.result_shape[1], op.group_channels, prod(op.kernel))
+        case MatmulOp() if len(op.operand_shape(0)) == len(op.operand_shape(1)) == 2 and op.nonzero is None:
+            rows, columns = op.result_shape
+            return _Product(op, rows, columns, op.iteration_space()[-1].size, 1)
+        case _:
+            return None
+
+
+def _candidates(product: _Product, chip: Chip) -> list[int]:
     """The most promising numbers of parts among those that fill the rows of the matrix unit."""
-    channels = conv.group_channels
+    in_pairs = any(held_in(value) == 2 for value in product.op.operands)
     found: list[tuple[float, int]] = []
     parts = 2
     while parts <= len(chip.usable_cores):
-        whole = held_in(conv.weights) == 1 or channels // parts % 2 == 0
-        if whole and channels % parts == 0 and channels // parts * prod(conv.kernel) >= chip.mpu_rows:
-            found.append((_rough_cycles(conv, parts, chip), parts))
+        size, rest = divmod(product.summed, parts)
+        if not rest and not (in_pairs and size % 2) and size * product.taps >= chip.mpu_rows:
+            found.append((_rough_cycles(product, parts, chip), parts))
         parts *= 2
     return [parts for _, parts in sorted(found)[:EXAMINED_TASKS]]
 
 
-def _rough_cycles(conv: ConvOp, parts: int, chip: Chip) -> float:
+def _rough_cycles(product: _Product, parts: int, chip: Chip) -> float:
     """
     Rough cycles of matrix unit and network-on-chip, with the other dimensions cut optimally over the remaining cores.
     """
-    channels, outputs = conv.group_channels // parts, conv.operand_shape(1)[0]
-    rows, item = prod(conv.result_shape[2:]), value_bytes(conv.operand)
-    fill = 2 * chip.mpu_rows + chip.mpu_cols - 2
+    summed, item = product.summed // parts, value_bytes(product.op.operands[0])
+    folds, fill = ceil(summed * product.taps / chip.mpu_rows), load_cycles(chip)
     best = inf
     cut, others = 1, len(chip.usable_cores) // parts
     while cut <= others:
-        m, n = ceil(rows * cut / others), ceil(outputs / cut)
-        folds = ceil(channels * prod(conv.kernel) / chip.mpu_rows) * ceil(n / chip.mpu_cols)
-        best = min(best, folds * (m + fill) + (channels + n) * m * item / chip.link_bytes_per_cycle)
+        m, n = ceil(product.rows * cut / others), ceil(product.columns / cut)
+        passes = min(ceil(n / chip.mpu_cols) * (m + fill), ceil(m / chip.mpu_cols) * (n + fill))
+        best = min(best, folds * passes + (summed + n) * m * item / chip.link_bytes_per_cycle)
         cut *= 2
     return best
 
 
-def _split(info: TaskInfo, parts: int) -> _Split:
-    conv = info.root
-    assert isinstance(conv, ConvOp)
+def _partial_sums(op: ConvOp | MatmulOp, parts: int) -> PartialConvOp | PartialMatmulOp:
+    return PartialConvOp.of(op, parts) if isinstance(op, ConvOp) else PartialMatmulOp.of(op, parts)
+
+
+def _split(info: TaskInfo, op: ConvOp | MatmulOp, parts: int) -> _Split:
     outside: dict[SSAValue, SSAValue] = dict(zip(info.op.body.block.args, info.operands, strict=True))
-    block = Block(arg_types=[value.type for value in conv.operands])
-    with at(conv):
-        sums = PartialConvOp.of(conv, parts).clone(dict(zip(conv.operands, block.args, strict=True)))
-    partial = _task(info.name + PARTS_SUFFIX, [outside[value] for value in conv.operands], block, [sums])
+    block = Block(arg_types=[value.type for value in op.operands])
+    with at(op):
+        sums = _partial_sums(op, parts).clone(dict(zip(op.operands, block.args, strict=True)))
+    partial = _task(info.name + PARTS_SUFFIX, [outside[value] for value in op.operands], block, [sums])
     epilogue = info.body[1:]
-    taken = dict.fromkeys(value for op in epilogue for value in op.operands if isinstance(value, BlockArgument))
+    taken = dict.fromkeys(value for one in epilogue for value in one.operands if isinstance(value, BlockArgument))
     block = Block(arg_types=[partial.results[0].type, *(value.type for value in taken)])
-    with at(conv):
+    with at(op):
         total = ReduceOp(block.args[0], "sum", [0])
-    mapping: dict[SSAValue, SSAValue] = {**dict(zip(taken, block.args[1:], strict=True)), conv.results[0]: total.result}
-    body: list[Operation] = [total, *(op.clone(mapping) for op in epilogue)]
-    return _Split(
-        info.op, partial, _task(info.name, [partial.results[0], *(outside[value] for value in taken)], block, body)
-    )
+    mapping: dict[SSAValue, SSAValue] = {**dict(zip(taken, block.args[1:], strict=True)), op.results[0]: total.result}
+    body: list[Operation] = [total, *_of_shape(epilogue, mapping, shape_of(total.result))]
+    task = _task(info.name, [partial.results[0], *(outside[value] for value in taken)], block, body)
+    shape = shape_of(info.result)
+    if shape == shape_of(task.results[0]):
+        return _Split(info.op, partial, task, None)
+    with at(op):
+        return _Split(info.op, partial, task, ReshapeOp(task.results[0], shape))
+
+
+def _of_shape(ops: Sequence[Operation], mapping: dict[SSAValue, SSAValue], shape: Shape) -> Iterator[Operation]:
+    """Elementwise operations on values of this shape, which may have a dimension of 1 before all others, too."""
+    for op in ops:
+        made = op.clone(mapping)
+        result = made.results[0]
+        if any(shape_of(value) == shape for value in made.operands):
+            Rewriter.replace_value_with_new_type(result, tensor(element_of(result), shape))
+            mapping[op.results[0]] = made.results[0]
+        yield made
 
 
 def _task(name: str, operands: Sequence[SSAValue], block: Block, body: Sequence[Operation]) -> TaskOp:

@@ -49,6 +49,7 @@ from .types import (
 from .widening import widened_bytes
 
 if TYPE_CHECKING:
+    from .partial import PartialOp
     from .partial_conv import PartialConvOp
 
 
@@ -110,13 +111,13 @@ def widened(inferred: Tensor, actual: Tensor) -> Tensor:
     return inferred
 
 
-def scratch_of_widening(op: TiledOp, tile: Box) -> int:
+def scratch_of_widening(op: ContractionOp | PartialOp, tile: Box) -> int:
     """Bytes of memory for what is widened of a contraction's narrow operand, for tiles of these sizes."""
     narrow = narrow_operand(*op.operands[:2])
     if narrow is None or not tile.volume or _used_once(op, narrow, tile):
         return 0
     shape = op.largest_slice(narrow, tile)
-    first = _first_summed(op, narrow)
+    first = op.inner_axis(narrow)
     wide = element_bytes(element_of(op.operands[1 - narrow]))
     depth = shape[first] * held_in(op.operands[narrow])
     return widened_bytes(depth, math.prod(shape) // max(1, shape[first]) * wide)
@@ -149,15 +150,6 @@ def held_in(value: Value) -> int:
 def held_as(value: Value, size: int) -> int:
     """How long the axis of a value is along which it has so many integers (or floats)."""
     return pairs_along(size) if held_in(value) == 2 else size
-
-
-def _first_summed(op: TiledOp, index: int) -> int:
-    """The first dimension of an operand that is summed over."""
-    if not isinstance(op, MatmulOp):
-        return 1
-    rank = len(shape_of(op.operands[index]))
-    flipped = (op.transpose_a if index == 0 else op.transpose_b) is not None
-    return rank - 1 if flipped == (index == 1) else rank - 2
 
 
 class ContractionOp(TiledOp, abc.ABC):

@@ -15,6 +15,7 @@ from . import (
     elementwise,
     movement,
     partial_conv,
+    partial_matmul,
     quantize,
     reduction,
     reshape,
@@ -25,7 +26,8 @@ from .loop import LoopOp, YieldOp
 from .sources import ConstantOp, Dense
 
 _MODULES = (
-    sources, elementwise, quantize, contraction, partial_conv, reduction, reshape, movement, scatter,
+    sources, elementwise, quantize, contraction, partial_conv, partial_matmul, reduction, reshape, movement,
+    scatter,
 )  # fmt: skip
 
 

@@ -17,12 +17,20 @@ from .base import ComputedOp, DataflowOp
 from .constants import Array, array_of, narrow_bf16, numpy_type, widen_bf16
 from .contraction import ConvOp, MatmulOp
 from .elementwise import BitcastOp, CastOp, ElementwiseOp
-from .evaluate_contraction import evaluate_conv, evaluate_matmul, evaluate_partial_conv, unpacked
+from .evaluate_contraction import (
+    evaluate_conv,
+    evaluate_matmul,
+    evaluate_partial_conv,
+    evaluate_partial_matmul,
+    unpacked,
+)
 from .evaluate_elementwise import cast_array, evaluate_elementwise
 from .evaluate_movement import evaluate_movement
 from .evaluate_reduction import evaluate_arg_reduce, evaluate_cumsum, evaluate_reduce, evaluate_reduce_window
 from .evaluate_scatter import evaluate_scatter
+from .partial import PartialOp
 from .partial_conv import PartialConvOp
+from .partial_matmul import PartialMatmulOp
 from .reduction import ArgReduceOp, CumsumOp, ReduceOp, ReduceWindowOp
 from .scatter import ScatterOp
 from .sources import ConstantOp, WeightOp
@@ -48,7 +56,7 @@ def evaluate(op: DataflowOp, operands: Sequence[Array]) -> Array:
             ElementwiseOp()
             | MatmulOp()
             | ConvOp()
-            | PartialConvOp()
+            | PartialOp()
             | ReduceOp()
             | ReduceWindowOp()
             | ArgReduceOp()
@@ -59,7 +67,7 @@ def evaluate(op: DataflowOp, operands: Sequence[Array]) -> Array:
                 widen_bf16(array) if element_of(value) == bf16 else array
                 for value, array in zip(op.operands, operands, strict=True)
             ]
-            if isinstance(op, MatmulOp | ConvOp | PartialConvOp):
+            if isinstance(op, MatmulOp | ConvOp | PartialOp):
                 wide = unpacked(op, wide)
             with np.errstate(all="ignore"):
                 return _compute(op, wide)
@@ -81,6 +89,8 @@ def _compute(op: DataflowOp, operands: list[Array]) -> Array:
             result = evaluate_conv(op, operands[0], operands[1])
         case PartialConvOp():
             result = evaluate_partial_conv(op, operands[0], operands[1])
+        case PartialMatmulOp():
+            result = evaluate_partial_matmul(op, operands[0], operands[1])
         case ReduceOp():
             result = evaluate_reduce(op, operands[0])
         case ReduceWindowOp():

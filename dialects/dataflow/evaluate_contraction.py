@@ -11,19 +11,19 @@ from ...formats.pairs import unpack_pairs
 from .base import ints
 from .constants import Array
 from .contraction import ConvOp, MatmulOp, narrow_pairs
+from .partial import PartialOp
 from .partial_conv import PartialConvOp
+from .partial_matmul import PartialMatmulOp
 
 
-def unpacked(op: MatmulOp | ConvOp | PartialConvOp, operands: list[Array]) -> list[Array]:
+def unpacked(op: MatmulOp | ConvOp | PartialOp, operands: list[Array]) -> list[Array]:
     """The operands, of pairs of 4-bit integers the integers."""
     narrow = narrow_pairs(op)
     if narrow is None:
         return operands
-    axis, size = 1, op.operand_shape(0)[1]
+    axis, size = op.inner_axis(narrow), op.operand_shape(1 - narrow)[op.inner_axis(1 - narrow)]
     if isinstance(op, ConvOp):
         size = op.group_channels
-    elif isinstance(op, MatmulOp):
-        axis, size = op.inner_axis(narrow), op.operand_shape(1 - narrow)[op.inner_axis(1 - narrow)]
     return [unpack_pairs(one, axis, size) if index == narrow else one for index, one in enumerate(operands)]
 
 
@@ -45,7 +45,15 @@ def multiply(a: Array, b: Array) -> Array:
     return np.matmul(a, b)
 
 
-def evaluate_matmul(op: MatmulOp, a: Array, b: Array) -> Array:
+def evaluate_partial_matmul(op: PartialMatmulOp, a: Array, b: Array) -> Array:
+    """One product for each range along K."""
+    parts = zip(
+        *(np.split(one, op.part_count, axis=op.inner_axis(index)) for index, one in enumerate((a, b))), strict=True
+    )
+    return np.stack([evaluate_matmul(op, *pair) for pair in parts])
+
+
+def evaluate_matmul(op: MatmulOp | PartialMatmulOp, a: Array, b: Array) -> Array:
     """[..., M, N], batch dimensions broadcast."""
     if op.transpose_a is not None:
         a = np.swapaxes(a, -1, -2)

@@ -4,32 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
 
-from xdsl.dialects.builtin import I64, IntegerAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from .base import TiledOp, Value, int_attr, int_list, ints
-from .contraction import (
-    ConvOp,
-    channels_of,
-    cost_with_widening,
-    cuts_pairs,
-    held_in,
-    padded_windows,
-    pairs_of_slice,
-    scratch_of_widening,
-    widened,
-)
+from .base import Value, int_attr, int_list, ints
+from .contraction import ConvOp, channels_of, cuts_pairs, held_in, padded_windows, widened
+from .partial import PartialOp, verify_parts
 from .sliding import SlidingOp
-from .tiling import Box, Combine, DimKind, IterDim, OpCost, OperandSlice
+from .tiling import Box, DimKind, IterDim, OpCost, OperandSlice
 from .types import Tensor, element_of, is_float, shape_of, tensor, tensor_of
 
 
 @irdl_op_definition
-class PartialConvOp(SlidingOp, TiledOp):
+class PartialConvOp(SlidingOp, PartialOp):
     """
     The convolution of one image [1, C, S...] with weights [O, C, K...], with the input channels in `parts` groups of
     equal size. Element p of the result's first dimension is the sum over group p alone; the sum of all parts is the
@@ -44,10 +33,8 @@ class PartialConvOp(SlidingOp, TiledOp):
     """
 
     name = "dataflow.partial_conv"
-    TAKES_PAIRS: ClassVar[bool] = True
     operand = operand_def(Tensor)
     weights = operand_def(Tensor)
-    parts = prop_def(IntegerAttr[I64])
     result = result_def(Tensor)
     assembly_format = (
         "$operand `,` $weights `parts` $parts `strides` $strides `dilations` $dilations `pad` $pad_low `to` $pad_high "
@@ -100,24 +87,18 @@ class PartialConvOp(SlidingOp, TiledOp):
         images, channels = shape_of(operand)[:2]
         if images != 1:
             raise VerifyException(f"the operand has {images} images: expected 1")
-        if parts < 1 or channels % parts:
-            raise VerifyException(f"parts = {parts} should be a positive divisor of the {channels} input channels")
-        if held_in(weights) == 2 and parts > 1 and channels // parts % 2:
-            raise VerifyException(f"parts of {channels // parts} input channels cut pairs of them")
+        verify_parts(parts, channels, "input channels", weights)
         return tensor(whole.element_type, (parts, *whole.get_shape()[1:]))
 
     def expected_type(self) -> Tensor:
         inferred = self.infer(self.operand, self.weights, self.part_count, **self.sliding)
         return widened(inferred, self.result_type)
 
-    @property
-    def part_count(self) -> int:
-        """Number of parts as a Python integer."""
-        return self.parts.value.data
+    def inner_axis(self, position: int) -> int:
+        return 1
 
     @property
-    def part_channels(self) -> int:
-        """Input channels of a part."""
+    def part_size(self) -> int:
         return self.operand_shape(0)[1] // self.part_count
 
     @property
@@ -131,24 +112,14 @@ class PartialConvOp(SlidingOp, TiledOp):
             IterDim(parts, DimKind.PARALLEL),
             IterDim(outputs, DimKind.PARALLEL),
             *(IterDim(size, DimKind.WINDOW) for size in out),
-            IterDim(self.part_channels, DimKind.REDUCTION),
+            IterDim(self.part_size, DimKind.REDUCTION),
             *(IterDim(size, DimKind.REDUCTION) for size in self.operand_shape(1)[2:]),
         )
 
-    def channels_of_tile(self, tile: Box) -> tuple[int, int]:
-        """(first, number) of the input channels around all that a tile reads, those of other parts between included."""
-        if not tile.sizes[0]:
-            return 0, 0
-        reduced = 2 + self.spatial
-        count = (tile.sizes[0] - 1) * self.part_channels + tile.sizes[reduced]
-        return tile.offsets[0] * self.part_channels + tile.offsets[reduced], count
-
     def operand_slice(self, index: int, tile: Box) -> OperandSlice:
-        first, count = self.channels_of_tile(tile)
+        first, count = self.part_of(index, *self.around_parts(tile, 2 + self.spatial))
         kernel = 3 + self.spatial
         if index == 1:
-            if held_in(self.weights) == 2:
-                first, count = pairs_of_slice(first, count)
             offsets = (tile.offsets[1], first, *tile.offsets[kernel:])
             return OperandSlice.of(Box(offsets, (tile.sizes[1], count, *tile.sizes[kernel:])))
         space = padded_windows(self, tile)
@@ -162,12 +133,7 @@ class PartialConvOp(SlidingOp, TiledOp):
 
     def may_split(self, dim: int, parts: int) -> bool:
         channels = dim == 2 + self.spatial and held_in(self.weights) == 2
-        return not channels or not cuts_pairs(self.part_channels, parts)
-
-    def part_of_weights(self, number: int, channels: int) -> tuple[int, int]:
-        """(First, size) along the axis of channels of so many of a part."""
-        first = number * self.part_channels
-        return pairs_of_slice(first, channels) if held_in(self.weights) == 2 else (first, channels)
+        return not channels or not cuts_pairs(self.part_size, parts)
 
     def build_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Sequence[Operation]:
         from .movement import ConcatOp
@@ -177,8 +143,8 @@ class PartialConvOp(SlidingOp, TiledOp):
         ops: list[Operation] = []
         parts: list[SSAValue] = []
         for number in range(tile.sizes[0]):
-            x_part = channels_of(x, 1, number * self.part_channels, channels, shape_of(x))
-            w_part = channels_of(w, 1, *self.part_of_weights(number, channels), shape_of(w))
+            x_part = channels_of(x, 1, number * self.part_size, channels, shape_of(x))
+            w_part = channels_of(w, 1, *self.part_of(1, number * self.part_size, channels), shape_of(w))
             conv = ConvOp(
                 x_part.results[0], w_part.results[0], strides=ints(self.strides), dilations=ints(self.dilations),
                 result_element=tensor_of(self.result).element_type,
@@ -186,10 +152,6 @@ class PartialConvOp(SlidingOp, TiledOp):
             ops += [x_part, w_part, conv]
             parts.append(conv.result)
         return (*ops, ConcatOp(parts, 0))
-
-    @property
-    def combine(self) -> Combine | None:
-        return "add"
 
     def preferred_dims(self) -> tuple[int, ...]:
         space = self.iteration_space()
@@ -199,8 +161,4 @@ class PartialConvOp(SlidingOp, TiledOp):
         kept = 2 + self.spatial
         rows, depth = math.prod(tile.sizes[2:kept]), math.prod(tile.sizes[kept:])
         matmul = (tile.sizes[0], rows, depth, tile.sizes[1])
-        cost = self.cost_on("MPU", tile, macs=math.prod(tile.sizes), matmul=matmul)
-        return cost_with_widening(self, cost, tile)
-
-    def scratch_bytes(self, tile: Box) -> int:
-        return scratch_of_widening(self, tile)
+        return self.product_cost(tile, math.prod(tile.sizes), matmul)

@@ -24,7 +24,7 @@ from ...dialects.dataflow import ConstantOp, LoopOp, ReshapeOp, WeightOp
 from ...dialects.dataflow.base import ints
 from ...dialects.dataflow.entry_function import argument_names, main_function, result_names
 from ...dialects.dataflow.loop_reads import values_read
-from ...dialects.dataflow.partial_conv import PartialConvOp
+from ...dialects.dataflow.partial import PartialOp
 from ...dialects.dataflow.types import dtype_code, shape_of
 from ...dialects.locations import located
 from ...dialects.manycore import HostConcatOp, HostSliceOp, SubgraphOp, TaskOp, YieldOp, is_on_host
@@ -116,7 +116,7 @@ def is_operator(op: Operation) -> bool:
 def operator_count(part: Operators) -> int:
     """Number of the network's operators that a subgraph executes; two tasks that were made of one count as one."""
     inside = [inner for op in part for inner in _inside(op)]
-    return sum(not isinstance(op, PartialConvOp) for op in inside)
+    return sum(not isinstance(op, PartialOp) for op in inside)
 
 
 def _inside(op: Operation) -> list[Operation]:

@@ -9,6 +9,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects.dataflow import ConvOp, MatmulOp, ints
 from ...dialects.dataflow.partial_conv import PartialConvOp
+from ...dialects.dataflow.partial_matmul import PartialMatmulOp
 from ...dialects.dataflow.types import element_of, shape_of
 from .graph import Graph
 from .rule import Partial, Rules
@@ -61,6 +62,35 @@ def _partial_conv(op: PartialConvOp, g: SSAValue, b: Graph) -> Sequence[Partial]
     return [operand, weights]
 
 
+def _partial_matmul(op: PartialMatmulOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
+    """The partial sums are a batch of products, of ranges along K: dA = G B', dB = A' G of each range."""
+    ta, tb = op.transpose_a is not None, op.transpose_b is not None
+    g = b.cast(g, element_of(op.lhs))
+    count, size = op.part_count, op.part_size
+
+    def in_ranges(value: SSAValue, axis: int) -> SSAValue:
+        """[K / parts of each range, the other dimension], whichever comes first in the operand."""
+        other = shape_of(value)[1 - axis]
+        if axis == 0:
+            return b.reshape(value, (count, size, other))
+        return b.transpose(b.reshape(value, (other, count, size)), (1, 2, 0))
+
+    def back(value: SSAValue, axis: int) -> SSAValue:
+        """[K, other] of [range, K / parts, other], as the operand has them."""
+        other = shape_of(value)[2]
+        if axis == 0:
+            return b.reshape(value, (count * size, other))
+        return b.reshape(b.transpose(value, (2, 0, 1)), (other, count * size))
+
+    def left() -> SSAValue:
+        return back(b.matmul(in_ranges(op.rhs, int(tb)), g, transpose_b=True), int(not ta))
+
+    def right() -> SSAValue:
+        return back(b.matmul(in_ranges(op.lhs, int(not ta)), g), int(tb))
+
+    return [left, right]
+
+
 def _grouped(
     op: ConvOp | PartialConvOp, data: SSAValue, filters: SSAValue, groups: int, g: SSAValue, b: Graph
 ) -> Sequence[Partial]:
@@ -103,4 +133,4 @@ def _grouped(
     return [operand, weights]
 
 
-RULES: Rules = {MatmulOp: _matmul, ConvOp: _conv, PartialConvOp: _partial_conv}
+RULES: Rules = {MatmulOp: _matmul, ConvOp: _conv, PartialConvOp: _partial_conv, PartialMatmulOp: _partial_matmul}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....dialects.dataflow.base import ints
-from ....dialects.dataflow.contraction import ConvOp, MatmulOp, held_in, narrow_pairs, pairs_of_slice
+from ....dialects.dataflow.contraction import ConvOp, MatmulOp, narrow_pairs
 from ....dialects.dataflow.partial_conv import PartialConvOp
+from ....dialects.dataflow.partial_matmul import PartialMatmulOp
 from ....dialects.sparse.panel_ops import PanelConvOp
 from ....formats.sparse.nonzero import ALL_NONZERO
 from ..view import View
@@ -23,6 +24,18 @@ def select_matmul(op: MatmulOp, tile: Tile) -> None:
     a = a.broadcast_to((*batch, *a.shape[-2:]))
     b = b.broadcast_to((*batch, *b.shape[-2:]))
     multiply(tile, tile.out, a, b, (len(batch), 1, 1, 1), narrow_pairs(op), op.expected)
+
+
+def select_partial_matmul(op: PartialMatmulOp, tile: Tile) -> None:
+    """A matrix product for each part of what is summed over."""
+    for number in range(tile.box.sizes[0]):
+        a, b = (
+            view.part(op.inner_axis(index), *op.part_of(index, number * op.part_size, tile.box.sizes[3]))
+            for index, view in enumerate(tile.views)
+        )
+        a = transposed(a) if op.transpose_a is not None else a
+        b = transposed(b) if op.transpose_b is not None else b
+        multiply(tile, tile.out.part(0, number, 1).drop((0,)), a, b, (0, 1, 1, 1), narrow_pairs(op))
 
 
 def transposed(view: View) -> View:
@@ -66,8 +79,8 @@ def select_partial_conv(op: PartialConvOp, tile: Tile) -> None:
     out, (x, w) = tile.out, tile.views
     channels = tile.box.sizes[2 + op.spatial]
     for number in range(tile.box.sizes[0]):
-        first = number * op.part_channels
-        low, size = pairs_of_slice(first, channels) if held_in(op.weights) == 2 else (first, channels)
+        first = number * op.part_size
+        low, size = op.part_of(1, first, channels)
         _products(op, out.part(0, number, 1), x.part(1, first, channels), w.part(1, low, size), 0, tile)
 
 

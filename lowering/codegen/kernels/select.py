@@ -8,6 +8,7 @@ from ....dialects.dataflow.contraction import ConvOp, MatmulOp
 from ....dialects.dataflow.elementwise import BitcastOp, ElementwiseOp
 from ....dialects.dataflow.movement import BroadcastOp, ConcatOp, GatherOp, IotaOp, PadOp, SliceOp, TransposeOp
 from ....dialects.dataflow.partial_conv import PartialConvOp
+from ....dialects.dataflow.partial_matmul import PartialMatmulOp
 from ....dialects.dataflow.quantize import QuantizeOp
 from ....dialects.dataflow.reduction import ArgReduceOp, CumsumOp, ReduceOp, ReduceWindowOp
 from ....dialects.dataflow.reshape import ReshapeOp
@@ -34,7 +35,7 @@ from .blocks import (
     select_panel_encode,
 )
 from .common import Kernel
-from .contraction import select_conv, select_matmul, select_partial_conv
+from .contraction import select_conv, select_matmul, select_partial_conv, select_partial_matmul
 from .elementwise import select_bitcast, select_elementwise, select_quantize
 from .fill_panels import select_fill_panels
 from .movement import (
@@ -67,6 +68,7 @@ KERNELS: dict[type[Operation], Kernel] = {
     EncodedMatmulOp: select_encoded_matmul,
     PackingOp: select_packing,
     PartialConvOp: select_partial_conv,
+    PartialMatmulOp: select_partial_matmul,
     ReduceOp: select_reduce,
     ReduceWindowOp: select_reduce_window,
     ArgReduceOp: select_arg_reduce,
@@ -88,6 +90,7 @@ _PLACELESS = frozenset[Kernel]({
     select_elementwise,
     select_matmul,
     select_partial_conv,
+    select_partial_matmul,
     select_reduce,
     select_reduce_window,
     select_arg_reduce,

@@ -36,7 +36,7 @@ func.func @bits() -> (tensor<2xi32>, tensor<2xf16>) {
 }
 
 // CHECK-LABEL: @contraction
-func.func @contraction() -> (tensor<2x2xf32>, tensor<1x1x3xf32>, tensor<1x2x3xf32>, tensor<1x1xi32>) {
+func.func @contraction() -> (tensor<2x2xf32>, tensor<1x1x3xf32>, tensor<1x2x3xf32>, tensor<1x1xi32>, tensor<2x2x2xf32>) {
   %m = dataflow.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
   // CHECK-DAG: dense<[[5.000000e+00, 1.100000e+01], [1.100000e+01, 2.500000e+01]]> : tensor<2x2xf32>
   %0 = dataflow.matmul %m, %m transpose_b : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
@@ -51,7 +51,10 @@ func.func @contraction() -> (tensor<2x2xf32>, tensor<1x1x3xf32>, tensor<1x2x3xf3
   %i = dataflow.constant dense<[[100, 100]]> : tensor<1x2xi8>
   // CHECK-DAG: dense<20000> : tensor<1x1xi32>
   %3 = dataflow.matmul %i, %i transpose_b : (tensor<1x2xi8>, tensor<1x2xi8>) -> tensor<1x1xi32>
-  func.return %0, %1, %2, %3 : tensor<2x2xf32>, tensor<1x1x3xf32>, tensor<1x2x3xf32>, tensor<1x1xi32>
+  // Of the product above: 1 * 1, 1 * 3, 3 * 1, 3 * 3 from the first columns, 2 * 2, 2 * 4, 4 * 2, 4 * 4 from the second.
+  // CHECK-DAG: dense<[{{\[}}[1.000000e+00, 3.000000e+00], [3.000000e+00, 9.000000e+00]], {{\[}}[4.000000e+00, 8.000000e+00], [8.000000e+00, 1.600000e+01]]]> : tensor<2x2x2xf32>
+  %4 = dataflow.partial_matmul %m, %m parts 2 transpose_b : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2x2xf32>
+  func.return %0, %1, %2, %3, %4 : tensor<2x2xf32>, tensor<1x1x3xf32>, tensor<1x2x3xf32>, tensor<1x1xi32>, tensor<2x2x2xf32>
 }
 
 // CHECK-LABEL: @reduction

@@ -48,6 +48,18 @@
 
 // -----
 
+%a, %b = "test.op"() : () -> (tensor<4x6xf32>, tensor<6x5xf32>)
+// expected-error@+1 {{parts = 4 should be a positive divisor of the 6 elements along K}}
+%c = dataflow.partial_matmul %a, %b parts 4 : (tensor<4x6xf32>, tensor<6x5xf32>) -> tensor<4x4x5xf32>
+
+// -----
+
+%a, %b = "test.op"() : () -> (tensor<2x4x6xf32>, tensor<6x5xf32>)
+// expected-error@+1 {{operands have ranks 3 and 2: expected 2}}
+%c = dataflow.partial_matmul %a, %b parts 2 : (tensor<2x4x6xf32>, tensor<6x5xf32>) -> tensor<2x2x4x5xf32>
+
+// -----
+
 %a, %b = "test.op"() : () -> (tensor<1x0x8xf32>, tensor<6x0x3xf32>)
 // expected-error@+1 {{weights have 0 channels: expected at least 1}}
 %c = dataflow.conv %a, %b strides [1] dilations [1] pad [0] to [0] groups 1 : (tensor<1x0x8xf32>, tensor<6x0x3xf32>) -> tensor<1x6x6xf32>

@@ -98,12 +98,14 @@
 // CHECK-GENERIC: %compare = "dataflow.compare"(%x, %row) <{predicate = #dataflow<predicate lt>}>
 
 %matmul = dataflow.matmul %x, %y transpose_b : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x4xf32>
+%partial = dataflow.partial_matmul %x, %y parts 3 transpose_b : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<3x4x4xf32>
 %conv = dataflow.conv %image, %w strides [2, 2] dilations [1, 1] pad [1, 1] to [1, 0] groups 2 : (tensor<1x4x8x8xf32>, tensor<6x2x3x3xf32>) -> tensor<1x6x4x4xf32>
 %reduce = dataflow.reduce sum %x axes [1] : (tensor<4x6xf32>) -> tensor<4x1xf32>
 %window = dataflow.reduce_window max %x window [1, 2] strides [1, 2] dilations [1, 1] pad [0, 1] to [0, 1] : (tensor<4x6xf32>) -> tensor<4x4xf32>
 %arg = dataflow.arg_reduce min %x axis 0 : (tensor<4x6xf32>) -> tensor<1x6xi64>
 %cumsum = dataflow.cumsum %x axis 1 exclusive reverse : (tensor<4x6xf32>) -> tensor<4x6xf32>
 // CHECK-NEXT: %matmul = dataflow.matmul %x, %y transpose_b : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x4xf32>
+// CHECK-NEXT: %partial = dataflow.partial_matmul %x, %y parts 3 transpose_b : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<3x4x4xf32>
 // CHECK-NEXT: %conv = dataflow.conv %image, %w strides [2, 2] dilations [1, 1] pad [1, 1] to [1, 0] groups 2 : (tensor<1x4x8x8xf32>, tensor<6x2x3x3xf32>) -> tensor<1x6x4x4xf32>
 // CHECK-NEXT: %reduce = dataflow.reduce sum %x axes [1] : (tensor<4x6xf32>) -> tensor<4x1xf32>
 // CHECK-NEXT: %window = dataflow.reduce_window max %x window [1, 2] strides [1, 2] dilations [1, 1] pad [0, 1] to [0, 1] : (tensor<4x6xf32>) -> tensor<4x4xf32>

@@ -12,7 +12,14 @@
 // CHECK-NEXT:   dataflow.relu
 // CHECK:      manycore.task @few(
 // CHECK-NEXT:   dataflow.conv
-func.func @main(%x: tensor<1x512x14x14xf32>, %w: tensor<128x512x1x1xf32>, %v: tensor<4x128x1x1xf32>) -> tensor<1x4x14x14xf32> {
+// Sixteen rows: sixteen cores with a few columns each would all read all of the rows, and the array would not be filled.
+// CHECK:      [[P:%.+]] = manycore.task @rows.parts(
+// CHECK-NEXT:   dataflow.partial_matmul %{{.*}}, %{{.*}} parts {{[0-9]+}} : (tensor<16x768xf32>, tensor<768x384xi8>)
+// CHECK:      [[S:%.+]] = manycore.task @rows(%{{.*}} = [[P]] : {{.*}}) -> tensor<1x16x384xf32>
+// CHECK-NEXT:   dataflow.reduce sum %{{.*}} axes [0]
+// CHECK-NEXT:   dataflow.mul %{{.*}} : (tensor<1x16x384xf32>, tensor<1x384xf32>) -> tensor<1x16x384xf32>
+// CHECK:      dataflow.reshape [[S]] : (tensor<1x16x384xf32>) -> tensor<16x384xf32>
+func.func @main(%x: tensor<1x512x14x14xf32>, %w: tensor<128x512x1x1xf32>, %v: tensor<4x128x1x1xf32>, %i: tensor<768x384xi8>, %s: tensor<1x384xf32>) -> (tensor<1x4x14x14xf32>, tensor<16x384xf32>) {
   %r = manycore.task @first(%a = %x : tensor<1x512x14x14xf32>) -> tensor<1x512x14x14xf32>
       tiled <grid = [1, 1, 1, 1], cores = [0], steps = [1, 1, 1, 1], order = [0, 1, 2, 3]> {
     %5 = dataflow.relu %a : (tensor<1x512x14x14xf32>) -> tensor<1x512x14x14xf32>
@@ -29,5 +36,22 @@ func.func @main(%x: tensor<1x512x14x14xf32>, %w: tensor<128x512x1x1xf32>, %v: te
     %4 = dataflow.conv %a, %b strides [1, 1] dilations [1, 1] pad [0, 0] to [0, 0] groups 1 : (tensor<1x128x14x14xf32>, tensor<4x128x1x1xf32>) -> tensor<1x4x14x14xf32>
     manycore.yield %4 : tensor<1x4x14x14xf32>
   }
-  func.return %3 : tensor<1x4x14x14xf32>
+  %flat = dataflow.reshape %3 : (tensor<1x4x14x14xf32>) -> tensor<16x49xf32>
+  %long = manycore.task @long(%a = %flat : tensor<16x49xf32>) -> tensor<16x768xf32>
+      tiled <grid = [1, 1], cores = [0], steps = [1, 1], order = [0, 1]> {
+    %6 = dataflow.pad %a low [0, 0] high [0, 719] interior [0, 0] value 0.0 : f32 : (tensor<16x49xf32>) -> tensor<16x768xf32>
+    manycore.yield %6 : tensor<16x768xf32>
+  }
+  %7 = manycore.task @rows(%a = %long : tensor<16x768xf32>, %b = %i : tensor<768x384xi8>, %c = %s : tensor<1x384xf32>) -> tensor<16x384xf32>
+      tiled <grid = [1, 1, 1], cores = [0], steps = [1, 1, 1], order = [0, 1, 2]> {
+    %8 = dataflow.matmul %a, %b : (tensor<16x768xf32>, tensor<768x384xi8>) -> tensor<16x384xf32>
+    %9 = dataflow.mul %8, %c : (tensor<16x384xf32>, tensor<1x384xf32>) -> tensor<16x384xf32>
+    manycore.yield %9 : tensor<16x384xf32>
+  }
+  %last = manycore.task @last(%a = %7 : tensor<16x384xf32>) -> tensor<16x384xf32>
+      tiled <grid = [1, 1], cores = [0], steps = [1, 1], order = [0, 1]> {
+    %10 = dataflow.relu %a : (tensor<16x384xf32>) -> tensor<16x384xf32>
+    manycore.yield %10 : tensor<16x384xf32>
+  }
+  func.return %3, %last : tensor<1x4x14x14xf32>, tensor<16x384xf32>
 }

@@ -47,6 +47,7 @@ from meshloom.dialects.dataflow.constants import Array, numpy_type
 from meshloom.dialects.dataflow.evaluate import evaluate
 from meshloom.dialects.dataflow.evaluate_movement import strided
 from meshloom.dialects.dataflow.partial_conv import PartialConvOp
+from meshloom.dialects.dataflow.partial_matmul import PartialMatmulOp
 from meshloom.dialects.dataflow.scatter import ScatterMode, ScatterOp
 from meshloom.dialects.dataflow.types import element_bytes, element_of, shape_of, tensor
 from meshloom.dialects.manycore import TaskOp, Tiling
@@ -81,6 +82,10 @@ def elementwise(draw: Draw) -> TiledOp:
 
 def matmul(draw: Draw) -> TiledOp:
     m, k, n = integers(draw, 1, 6, 3)
+    if draw(st.booleans()):
+        parts, ta, tb = draw(st.integers(1, 3)), draw(st.booleans()), draw(st.booleans())
+        a, b = (parts * k, m) if ta else (m, parts * k), (n, parts * k) if tb else (parts * k, n)
+        return PartialMatmulOp(value(a), value(b), parts, transpose_a=ta, transpose_b=tb)
     batch = integers(draw, 1, 3, draw(st.integers(0, 2)))
     ta, tb = draw(st.booleans()), draw(st.booleans())
     a_batch = [size if draw(st.booleans()) else 1 for size in batch]

@@ -11,6 +11,7 @@ from meshloom.dialects import dataflow as d
 from meshloom.dialects.dataflow.dialect import OPERATIONS
 from meshloom.dialects.dataflow.evaluate import evaluate
 from meshloom.dialects.dataflow.partial_conv import PartialConvOp
+from meshloom.dialects.dataflow.partial_matmul import PartialMatmulOp
 from meshloom.dialects.dataflow.types import element_of, shape_of, tensor
 from meshloom.support.errors import MeshloomError
 from meshloom.transforms.differentiate.backward import gradients, rule_of
@@ -145,6 +146,14 @@ def test_partial_conv(parts: int) -> None:
         x,
         w,
     )
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+@pytest.mark.parametrize("ta", [False, True])
+@pytest.mark.parametrize("tb", [False, True])
+def test_partial_matmul(parts: int, ta: bool, tb: bool) -> None:
+    a, b = numbers(6, 4) if ta else numbers(4, 6), numbers(5, 6, seed=5) if tb else numbers(6, 5, seed=5)
+    check(lambda v: PartialMatmulOp(v[0], v[1], parts, transpose_a=ta, transpose_b=tb), a, b)
 
 
 @pytest.mark.parametrize("kind", ["sum", "max", "min", "prod"])

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from meshloom.dialects.dataflow.contraction import ConvOp, MatmulOp
 from meshloom.dialects.dataflow.partial_conv import PartialConvOp
+from meshloom.dialects.dataflow.partial_matmul import PartialMatmulOp
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
@@ -153,3 +154,19 @@ def test_partial_sums_add_up_to_the_convolution(run_tiles: Callable[..., Array],
     got = run_tiles(op, [x, w], parts=[parts, 2, 1, 1, 3])
     assert got.shape[0] == 4
     np.testing.assert_allclose(got.sum(0, keepdims=True), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+@pytest.mark.parametrize("dtype", [np.float32, np.int8])
+@pytest.mark.parametrize("flipped", [False, True])
+def test_partial_sums_add_up_to_the_product(
+    run_tiles: Callable[..., Array], ssa: Callable[..., Any], parts: int, dtype: Any, flipped: bool
+):
+    random = np.random.default_rng(1)
+    x, w = (random.integers(-128, 128, size).astype(dtype) for size in ((24, 7) if flipped else (7, 24), (24, 10)))
+    lhs, rhs = ssa(x, w)
+    op = PartialMatmulOp(lhs, rhs, 4, transpose_a=flipped)
+    got = run_tiles(op, [x, w], parts=[parts, 2, 3, 2])
+    assert got.shape == (4, 7, 10)
+    # Sums of integers below 2^24, which f32 holds exactly.
+    np.testing.assert_array_equal(got.sum(0), (x.T if flipped else x).astype(np.int64) @ w.astype(np.int64))

@@ -136,3 +136,13 @@ def test_which_results_may_be_one_off(op: str, dtype: Any, difference: float, ri
     assert within_a_step(node, Comparison("y", difference, 0), np.zeros(1, dtype)) == right
     sums = ("MatMulInteger", "ConvInteger", "ArgMax", "MaxPool")
     assert is_quantising(node) == (op not in sums)
+
+
+@pytest.mark.parametrize(("difference", "right"), [(0.005, True), (0.01, False)])
+def test_states_of_8_bits_may_be_one_step_off(difference: float, right: bool) -> None:
+    # Steps of 2 / 255 from -1 to 1.
+    found = Comparison("y", difference, 1e-4)
+    assert (
+        within_a_step(helper.make_node("DynamicQuantizeLSTM", ["x"], ["y"]), found, np.array([-1, 1], np.float32))
+        == right
+    )
