@@ -47,10 +47,10 @@ SHARES = (0.1, 0.2, 0.5)
 
 def whole_channels(share: float, use: WeightUse) -> NDArray[np.bool_]:
     """Which weights stay: those of the output channels of the largest magnitude."""
-    weights = use.strings.matrix(np.abs(numeric_values(use.source).astype(np.float64))).sum(axis=1)
+    weights = use.fibers.matrix(np.abs(numeric_values(use.source).astype(np.float64))).sum(axis=1)
     stay = np.zeros(len(weights), bool)
     stay[np.argsort(-weights, kind="stable")[: max(1, round(share * len(weights)))]] = True
-    return use.strings.tensor(np.repeat(stay[:, None], use.strings.inputs, axis=1))
+    return use.fibers.tensor(np.repeat(stay[:, None], use.fibers.inputs, axis=1))
 
 
 def network(name: str) -> tuple[ModuleOp, Mapping[str, NDArray[Any]]]:
