@@ -169,6 +169,8 @@ class _BlockOutputs(RewritePattern):
         source = constant_source(op.weights)
         if source is None or element_of(op.weights) != element_of(op.operand) or op.is_depthwise:
             return
+        if 0 in op.result_shape or 0 in op.operand_shape(1):
+            return
         found = min(
             ((self._cycles(one), number, one) for number, one in enumerate(_blocks_of(op, self._chip))), default=None
         )

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...chips import Chip
-from ...chips.cycles import RATE_BY_WIDTH, STARTUP, matmul_cycles, vector_cycles
+from ...chips.cycles import RATE_BY_WIDTH, STARTUP, matmul_cycles, shared_product, vector_cycles
 from ...dialects.coreasm import isa
 from ...dialects.dataflow.tiling import Box, OpCost, Unit
 from ..sparse.product_cycles import dense_weights_cycles, product_cycles
@@ -58,6 +58,9 @@ def op_cycles(cost: OpCost, chip: Chip, item_bytes: int) -> tuple[Unit, int]:
             )
             product = min(product, round(skipping))
         dot = vector_cycles(chip, rate, cost.macs, 1, cost.macs * item_bytes)
+        if cost.in_two_sums:
+            _, _, k, n = cost.matmul
+            dot = shared_product(chip, k, n)[1]
         if cost.widened is not None:
             elements, nbytes = cost.widened
             widening = vector_cycles(chip, RATE_BY_WIDTH[1], elements, 1, nbytes)

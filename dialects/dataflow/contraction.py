@@ -53,6 +53,10 @@ if TYPE_CHECKING:
     from .partial_conv import PartialConvOp
 
 
+LEAST_SHARED = 128
+"""Sums of fewer terms are left to one unit: a second sum has to be added."""
+
+
 def contraction_element(lhs: Value, rhs: Value) -> Attribute:
     """
     Element type of a product's result: floats keep theirs, 8-bit and 16-bit integers sum in i32.
@@ -353,8 +357,20 @@ class MatmulOp(ContractionOp):
         *batch, m, n, k = tile.sizes
         shared = all(size == 1 for size in self.operand_shape(1)[:-2])
         if shared:  # the weights are the same for the whole batch: its rows are streamed one after the other
-            return self.product_cost(tile, tile.volume, (1, math.prod(batch) * m, k, n))
+            cost = self.product_cost(tile, tile.volume, (1, math.prod(batch) * m, k, n))
+            return replace(cost, in_two_sums=True) if self._is_in_two_sums else cost
         return self.product_cost(tile, tile.volume, (math.prod(batch), m, k, n))
+
+    @property
+    def _is_in_two_sums(self) -> bool:
+        """Whether both units may share the terms: of one row in f32 that has many."""
+        terms = self.operand_shape(0)[self.inner_axis(0)]
+        elements = {element_of(value) for value in (*self.operands, self.result)}
+        return math.prod(self.result_shape[:-1]) == 1 and elements == {f32} and terms >= LEAST_SHARED
+
+    def scratch_bytes(self, tile: Box) -> int:
+        """Also those of a second sum, where both units share the terms."""
+        return 4 * tile.sizes[-2] if self._is_in_two_sums else super().scratch_bytes(tile)
 
 
 @irdl_op_definition

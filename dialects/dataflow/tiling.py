@@ -233,6 +233,11 @@ class OpCost:
     """Of an element that is multiplied, where that is no element of the first operand."""
     widened: tuple[int, int] | None = None
     """Elements of an operand that the vector unit first brings to the type of the other one, and their bytes then."""
+    in_two_sums: bool = False
+    """
+    Whether the matrix and the vector unit may share the terms of a product of one row: there is memory for the sum of
+    one of them (`scratch_bytes`).
+    """
     mapped: tuple[int, int] | None = None
     """
     Of a mapping unit: elements that its encoder looks at, and the bytes of the largest operand. Estimates count it as

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ....chips.cycles import shared_product, vector_cycles
 from ....dialects.dataflow.base import ints
 from ....dialects.dataflow.contraction import ConvOp, MatmulOp, narrow_pairs
 from ....dialects.dataflow.partial_conv import PartialConvOp
@@ -20,10 +21,30 @@ def select_matmul(op: MatmulOp, tile: Tile) -> None:
     a, b = tile.views
     a = transposed(a) if op.transpose_a is not None else a
     b = transposed(b) if op.transpose_b is not None else b
+    if tile.scratch is not None and narrow_pairs(op) is None and a.dtype == b.dtype:
+        terms, _ = shared_product(tile.emitter.chip, a.shape[-1], b.shape[-1])
+        if terms:
+            _multiply_in_two_sums(tile, a, b, terms)
+            return
     batch = tile.out.shape[:-2]
     a = a.broadcast_to((*batch, *a.shape[-2:]))
     b = b.broadcast_to((*batch, *b.shape[-2:]))
     multiply(tile, tile.out, a, b, (len(batch), 1, 1, 1), narrow_pairs(op), op.expected)
+
+
+def _multiply_in_two_sums(tile: Tile, a: View, b: View, terms: int) -> None:
+    """A product of one row: the matrix unit sums so many terms, the last ones, and the vector unit the others."""
+    assert tile.scratch is not None
+    (columns,) = b.shape[-1:]
+    out, a, b = (view.walk(view.shape[-2:], view.strides[-2:]) for view in (tile.out, a, b))
+    first = a.shape[1] - terms
+    emitter, chip = tile.emitter, tile.emitter.chip
+    second = View.dense("sram", tile.scratch, out.dtype, out.shape)
+    groups = (0, 1, 1, 1)
+    busy = vector_cycles(chip, 1, first * columns, 1, first * columns * a.item_bytes)
+    emitter.matmul(second, a.part(1, first, terms), b.part(0, first, terms), groups, widening=busy)
+    emitter.matmul(out, a.part(1, 0, first), b.part(0, 0, first), groups, tile.accumulate)
+    emitter.binary("add", out, out, second)
 
 
 def select_partial_matmul(op: PartialMatmulOp, tile: Tile) -> None:
