@@ -31,7 +31,7 @@ class LoopGrids:
     tilings: dict[int, Tiling]
     """Tilings of tasks that compute the initial value of a carried one."""
     grids: dict[int, Grid]
-    """Of tasks in loops, and of those that compute what loops scan."""
+    """Grids of tasks in loops, and of tasks that compute scanned values."""
 
 
 def loop_grids(tasks: Sequence[TaskInfo], spans: Sequence[LoopSpan], chip: Chip, place: PlaceTiles) -> list[LoopGrids]:

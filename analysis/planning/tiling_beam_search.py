@@ -57,7 +57,7 @@ def tiling_beam_search(
     try:
         prefetched, layout, cycles = _best_prefetch(network, chip, works)
     except ResourceError:
-        return network  # whoever needs the layout says so
+        return network  # computed on demand
     if cycles <= DRAM_BOUND_RATIO * sum(plan.work.own_dram for plan in network.plans):
         return network
     plans = _Search(prefetched, layout, works.beside(layout.code), chip, place, memo or PlanMemo()).best()
