@@ -2,8 +2,8 @@
 Builds `dataflow` operations during import, and evaluates those whose operands are known.
 
 Every method takes and gives `Tensor`s. If all operands are known and the result is not much larger than they are, numpy
-computes it and no operation is made: this removes the shape arithmetic of ONNX files. A known value
-becomes a constant or a weight only when an operation needs it.
+computes it and no operation is made: this removes the shape arithmetic of ONNX files. A known value becomes a constant
+or a weight only when an operation needs it.
 """
 
 from __future__ import annotations
