@@ -2,13 +2,14 @@
 Builds `dataflow` operations during import, and evaluates those whose operands are known.
 
 Every method takes and gives `Tensor`s. If all operands are known and the result is not much larger than they are, numpy
-computes it and no operation is made: this removes the shape arithmetic of ONNX files. A known value
-becomes a constant or a weight only when an operation needs it.
+computes it and no operation is made: this removes the shape arithmetic of ONNX files. A known value becomes a constant
+or a weight only when an operation needs it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from xdsl.ir import Operation
@@ -203,27 +204,26 @@ class Builder(Movement):
 
         return self.make(shape, dtype, make, [x, y], fold)
 
-    def conv(
-        self,
-        x: Tensor,
-        w: Tensor,
-        strides: Sequence[int],
-        dilations: Sequence[int],
-        low: Sequence[int],
-        high: Sequence[int],
-        groups: int,
-        pad_value: int = 0,
-    ) -> Tensor:
-        """Convolution of x [N, C, S...] with w [O, C/groups, K...]; integers around x are `pad_value`."""
+    def conv(self, x: Tensor, w: Tensor, window: Window, groups: int, pad_value: int = 0) -> Tensor:
+        """
+        Convolution of x [N, C, S...] with w [O, C/groups, K...]; integers around x are `pad_value`. Negative padding
+        crops first: it may reach into the padding at the other end.
+        """
         _computable(x)
-        around = Window(list(w.shape[2:]), list(strides), list(dilations), list(low), list(high))
-        if (product := narrow_products.quantised_conv(self, x, w, around, groups)) is not None:
+        sides = window.low, window.high
+        crops = [min(pads) < 0 for pads in zip(*sides, strict=True)]
+        if any(crops):
+            low, high = ([a if crop else 0 for a, crop in zip(side, crops, strict=True)] for side in sides)
+            x = self.pad(x, [0, 0, *low], [0, 0, *high], pad_value)
+            low, high = ([0 if crop else a for a, crop in zip(side, crops, strict=True)] for side in sides)
+            window = replace(window, low=low, high=high)
+        if (product := narrow_products.quantised_conv(self, x, w, window, groups)) is not None:
             return product
         if (narrow := narrow_products.weights_of_conv(self, x, w)) is not None:
             weights, scale = narrow
-            result = self.conv(x, weights, strides, dilations, low, high, groups)
+            result = self.conv(x, weights, window, groups)
             return result if scale is None else self.mul(result, scale)
-        spatial = window_shape(x.shape[2:], w.shape[2:], strides, dilations, low, high)
+        spatial = window_shape(x.shape[2:], w.shape[2:], window.strides, window.dilations, window.low, window.high)
         dtype = _product_type(x, w)
         if x.shape[1] == 0:
             return self.full((x.shape[0], w.shape[0], *spatial), 0, dtype)
@@ -232,12 +232,12 @@ class Builder(Movement):
             return dataflow.ConvOp(
                 self.value(x),
                 self.value(w),
-                strides=strides,
-                dilations=dilations,
-                pad_low=low,
-                pad_high=high,
+                strides=window.strides,
+                dilations=window.dilations,
+                pad_low=window.low,
+                pad_high=window.high,
                 groups=groups,
-                pad_value=pad_value if any((*low, *high)) else 0,
+                pad_value=pad_value if any((*window.low, *window.high)) else 0,
             )
 
         return self.make((x.shape[0], w.shape[0], *spatial), dtype, make)

@@ -129,12 +129,12 @@ def _channel_shape(zero: Tensor, rank: int) -> list[int]:
 
 def _less_weight_zeros(b: Builder, x: Tensor, w: Centred, window: Window, groups: int, outside: int) -> Tensor:
     """The convolution of x with w - zero."""
-    total = _conv(b, x, w.values, window, groups, outside)
+    total = b.conv(x, w.values, window, groups, outside)
     if w.zero is None:
         return total
     outputs, shape = w.values.shape[0], total.shape
     ones = known(np.ones((groups, *w.values.shape[1:]), np.int8))
-    sums = _conv(b, x, ones, window, groups, outside)
+    sums = b.conv(x, ones, window, groups, outside)
     apart = b.reshape(sums, [shape[0], groups, 1, *shape[2:]])
     zero = w.zero if w.zero.size == 1 else b.broadcast(w.zero, [outputs, *[1] * (w.values.rank - 1)])
     if zero.size == 1:
@@ -142,16 +142,6 @@ def _less_weight_zeros(b: Builder, x: Tensor, w: Centred, window: Window, groups
         return b.sub(total, b.mul(b.reshape(spread, shape), b.reshape(zero, [])))
     taken = b.mul(apart, b.reshape(zero, [1, groups, outputs // groups, *[1] * (len(shape) - 2)]))
     return b.sub(total, b.reshape(taken, shape))
-
-
-def _conv(b: Builder, x: Tensor, w: Tensor, window: Window, groups: int, outside: int) -> Tensor:
-    low, high = window.low, window.high
-    crops = [a < 0 or z < 0 for a, z in zip(low, high, strict=True)]
-    if any(crops):
-        cropped = [[a if crop else 0 for a, crop in zip(side, crops, strict=True)] for side in (low, high)]
-        x = b.pad(x, [0, 0, *cropped[0]], [0, 0, *cropped[1]], outside)
-        low, high = ([0 if crop else a for a, crop in zip(side, crops, strict=True)] for side in (low, high))
-    return b.conv(x, w, window.strides, window.dilations, low, high, groups, outside)
 
 
 def _kernel_sums(b: Builder, w: Tensor) -> Tensor:

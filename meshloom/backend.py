@@ -44,7 +44,7 @@ def _for_chip(array: Array) -> Array:
 
 
 class CompiledModel(BackendRep):
-    """A model, compiled anew for each combination of input shapes that it is run with."""
+    """A model, compiled for each combination of input shapes that it is run with."""
 
     def __init__(self, model: onnx.ModelProto, chip: str = "tiny", **options: Any):
         check_argument("model", model, (onnx.ModelProto,), "an onnx.ModelProto")

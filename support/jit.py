@@ -33,7 +33,7 @@ def jit_with(**options: Any) -> Callable[[F], F]:
     """`jit` with further options of numba's `njit`."""
 
     def compiled(function: F) -> F:
-        # Nobody calls kernels from C: without the wrapper for that they take less time to compile.
+        # Kernels are not called from C: without the wrapper for that they compile faster.
         wanted: dict[str, Any] = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, **options}
         kernel = cast("Any", njit(**wanted)(function))
         kept = _kept(kernel)

@@ -45,9 +45,7 @@ _current: ContextVar[Phase | None] = ContextVar("current phase", default=None)
 @contextmanager
 def phase(name: str) -> Generator[None]:
     """
-    What runs inside is a phase of this name; around a function, as a decorator, each of its calls.
-
-    It costs next to nothing where nobody measures.
+    Context or decorator that measures a phase of this name. Its cost is negligible when phases are not measured.
     """
     outer = _current.get()
     if outer is None:

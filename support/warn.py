@@ -23,7 +23,7 @@ def warn(text: str) -> None:
 
 @contextmanager
 def held_back() -> Generator[list[str]]:
-    """The texts of warnings inside, which nobody sees unless the caller gives them later."""
+    """The texts of warnings raised inside, which are not shown unless the caller issues them later."""
     texts: list[str] = []
     with warnings.catch_warnings():
         show = warnings.showwarning

@@ -315,7 +315,7 @@ def compile(
     - `passes`, the text of `-p` or objects, run before the compiler's own (docs/extend.md); with `sparse`, weights are
       encoded before those that make tasks or subgraphs.
     - `pipeline`: all passes, instead of the compiler's own, as `meshloom-compile --print-pipeline` prints them; they
-    end at the level of instructions, and take the place of the options above.
+      end at the level of instructions, and take the place of the options above.
     - `plugins`: files, folders of packages or modules that add passes, operators, chips or methods (docs/plugins.md).
     - `progress`: called with the name of each stage as it begins.
 

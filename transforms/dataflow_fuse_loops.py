@@ -18,7 +18,7 @@ from .shared.fuse_loops import fuse_loops
 from .shared.kept_loops import stays_loop
 
 WEIGHT_SHARE = 0.6
-"""Of the SRAM of all cores: what the constants of a loop made of two may take."""
+"""Share of the SRAM of all cores that the constants of a fused loop may take."""
 
 
 @dataclass(frozen=True)

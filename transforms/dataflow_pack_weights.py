@@ -47,7 +47,7 @@ class DataflowPackWeightsPass(ModulePass):
 
 
 def _summed_axis(value: SSAValue) -> int | None:
-    """The axis that all contractions that read a value sum over; None where others read it, or they do not agree."""
+    """The axis that all contractions that read a value reduce; None if it has other readers, or they differ."""
     if element_of(value) not in (i8, ui8) or is_offloaded(value):
         return None
     uses = [(use.operation, use.index) for use in value.uses]
@@ -65,7 +65,7 @@ def _axis_of(op: Operation, index: int) -> int | None:
 
 
 def _type_of(array: Array) -> Attribute | None:
-    """The type of pairs that has room for all integers."""
+    """The type of pairs for all integers."""
     low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
     return next((type for type, least, most in RANGES if least <= low and high <= most), None)
 

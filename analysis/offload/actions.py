@@ -1,4 +1,4 @@
-"""The actions of a plan: what happens to each tensor, when, and for which operation."""
+"""The actions of a plan: for each tensor the kind of saving, its times, and the operations before and after."""
 
 from __future__ import annotations
 

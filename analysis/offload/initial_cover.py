@@ -40,7 +40,7 @@ def initial_cover(net: Any, live: Any, size: Any, packed: Any, kinds: Any, score
                 return False
             plan[best] = chosen
             room[net.before[best] + 1 : due[best]] -= size[best] - packed[best] if chosen == COMPRESS else size[best]
-            # Others may be due earlier now: the profile is made anew.
+            # Other tensors may be due earlier now: recompute the profile.
             stale = chosen == RECOMPUTE
     return True
 

@@ -15,7 +15,7 @@ from .simulate import AGAIN, IN, OP, OUT, PACK, UNPACK
 from .static_allocation import WORK, compact_allocation
 
 ALIGNMENT = 256
-"""Bytes; what device allocators give at least."""
+"""Granularity of device allocators, in bytes."""
 
 
 @dataclass(frozen=True)

@@ -152,7 +152,7 @@ def run(
             idle = not running and again < 0
             # --- to the host
             if out >= 0 and not out_packed and tensor[out] == stayed:
-                # Nobody needs the copy, and the tensor may go before it is done: it is given up.
+                # The copy is not needed, and the tensor may be freed before it is complete: cancel it.
                 on_host[0, stayed] = 0
                 out, out_end = -1, NEVER
                 moved = True

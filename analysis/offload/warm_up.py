@@ -24,6 +24,6 @@ def warm_up() -> None:
     ]
     problem = offload_problem(parse_cost_graph({"tensors": tensors, "ops": ops}))
     for names in (*NAMES, *[",".join(NAMES)]):
-        # Copies that do not hide behind operations: the search goes on to its end.
+        # Copies that cannot be hidden, so that the search runs to its end.
         evaluator = Evaluator(problem, Model(1e7))
         plan_offload(evaluator, problem.peak - 2 * size, allowed_kinds(frozenset(names.split(","))))

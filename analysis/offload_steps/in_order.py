@@ -13,7 +13,7 @@ from .steps import Execution, Program
 
 
 class NoRoom(Exception):
-    """A step has no room although all before it are complete."""
+    """The results of a step do not fit although all steps before it are complete."""
 
     def __init__(self, step: int, needed: int) -> None:
         super().__init__(f"step {step} needs {needed} bytes at once")

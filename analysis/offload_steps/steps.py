@@ -62,7 +62,7 @@ class Execution:
         return int(self.end.max(initial=0))
 
     def profile(self) -> tuple[Ints, Ints]:
-        """(times, bytes from each of them on). What ends at a time makes room for what begins then."""
+        """(times, bytes from each of them on). Buffers that end at a time are freed before those that begin then."""
         buffers = [buffer for buffer in self.program.buffers if buffer.nbytes]
         begins = np.array([self.start[buffer.maker] for buffer in buffers], np.int64)
         ends = np.array([max(self.end[user] for user in buffer.users) for buffer in buffers], np.int64)

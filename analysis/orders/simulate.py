@@ -47,9 +47,8 @@ def makespan_of(problem: OrderProblem, order: Ints) -> int:
 
 def peak_bytes(problem: OrderProblem, start: Ints) -> int:
     """
-    Most bytes of values at one time, in a run with these starts.
-
-    What dies at a time makes room for what is made then; a value that nobody reads stays.
+    Peak bytes of values in a run with these starts. Values that die at a time are freed before those defined then; a
+    value without readers stays.
     """
     return int(profile(problem, start)[1].max(initial=0))
 

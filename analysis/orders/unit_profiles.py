@@ -123,7 +123,7 @@ def stack_profiles(
                 start = max(start, free[unit] - offset[task, unit])
         if load[task] > 0:
             loaded = max(loaded, begun[max(0, index - AHEAD)])
-            # Work goes on while the rest of the constants comes in; it cannot be complete before them.
+            # Work overlaps with loads of the remaining constants, but cannot be complete before them.
             start = max(start, loaded)
             loaded += load[task]
         begun[index] = start

@@ -53,7 +53,7 @@ def stacks_of(graph: TileGraph, planned: NDArray[np.int32]) -> Stacks:
         of_vertex[cluster.vertices] = first[-1] + position
         first.append(first[-1] + len(used))
         cores.append(used)
-    # What comes from DRAM is passed on among those that share it: the first stands for whichever loads it.
+    # Data from DRAM is forwarded among the cores that share it: the first represents the core that loads it.
     pairs = [_pairs(rows) for rows in (graph.sent, graph.shared)]
     source, target, nbytes = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
     source, target, nbytes = _summed(of_vertex[source], of_vertex[target], nbytes, first[-1])

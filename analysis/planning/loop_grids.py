@@ -31,7 +31,7 @@ class LoopGrids:
     tilings: dict[int, Tiling]
     """Tilings of tasks that compute the initial value of a carried one."""
     grids: dict[int, Grid]
-    """Of tasks in loops, and of those that compute what loops scan."""
+    """Grids of tasks in loops, and of tasks that compute scanned values."""
     cores: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
     """The cores for the tasks of a chain that has cores of its own, and for those that compute what it reads."""
 

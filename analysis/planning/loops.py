@@ -154,7 +154,7 @@ def part_of(value: SSAValue) -> Part | None:
 
 
 def written_part(result: SSAValue) -> Part | None:
-    """The part of a stacked value that a task's result is; None where it is no part of another value."""
+    """The stacked value of which a task's result is a part, with its position; None for other results."""
     return part_of(result) if isinstance(result, OpResult) else None
 
 

@@ -250,7 +250,7 @@ def _plan_all(
                     evict(victims)
                     continue
         if isinstance(plan, TaskPlan) and (apart := _rows_elsewhere(info, plan, resident)):
-            # A step sees rows where they lie: what is to come from other cores comes from DRAM.
+            # A step reads rows of its own core only: rows of other cores must come from DRAM.
             if specified := next((value for value in apart if value not in movable), None):
                 raise _rows_misplaced(info, specified)
             for value in apart:
@@ -288,13 +288,13 @@ def _does_not_fit(info: TaskInfo, plan: Shortage, chip: Chip, free: int) -> Reso
 
 
 def _is_too_much(info: TaskInfo, plan: TaskPlan, available: int) -> bool:
-    """Whether what a loop stacks, of which the plan of a step has one part, does not fit if it is to stay."""
+    """Whether a resident value that a loop stacks does not fit; the plan of a step counts one part of it."""
     rest = aligned(plan.tile_bytes * held_rows(info.result)) - aligned(plan.tile_bytes)
     return plan.resident and not is_specified(info) and plan.working_bytes + rest > available
 
 
 def _rows_elsewhere(info: TaskInfo, plan: TaskPlan, resident: Mapping[SSAValue, TaskPlan]) -> set[SSAValue]:
-    """Values in the cores of which a task in a loop reads rows that do not lie where it needs them."""
+    """Resident values of which a task in a loop reads rows from other cores."""
     found: set[SSAValue] = set()
     for read in plan.reads:
         part = part_of(memory_root(info.operands[read.read.operand]))

@@ -96,7 +96,7 @@ class TaskPlan:
     fitting_steps: int = 1
     """Number of steps of the first plan that fitted; more steps are for speed."""
     pricing: Pricing = field(default=Pricing.HIDDEN, compare=False)
-    """What `cycles` count."""
+    """The pricing of `cycles`."""
 
     @lazy
     def work(self) -> TaskWork:
@@ -130,7 +130,7 @@ class TaskPlan:
 
     @lazy
     def largest_constant(self) -> int:
-        """Bytes of the largest buffer for constants after which others follow: of what is kept there is no next one."""
+        """Bytes of the largest multi-buffered constant; kept constants need a single buffer."""
         return max(
             [
                 size.buffer_bytes

@@ -59,7 +59,7 @@ class ReadPlan:
     exchange_cycles: float = 0.0
     """GATHER: estimated time of the exchange; a lower bound until `with_traffic` replaces it."""
     prepare_cycles: int = 0
-    """GATHER: time in which the busiest core fills padding and copies what it holds itself."""
+    """GATHER: cycles in which the busiest core fills padding and copies its own data."""
     keep: bool = False
     """STREAM: whether the slices of all steps are kept in the cores for later tasks."""
 

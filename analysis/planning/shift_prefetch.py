@@ -1,4 +1,4 @@
-"""Local search over the starts of prefetches: they are moved where the estimated end of the network is earlier."""
+"""Local search over the starts of prefetches by the estimated end of the network."""
 
 from __future__ import annotations
 

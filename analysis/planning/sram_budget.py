@@ -11,11 +11,11 @@ T = TypeVar("T")
 
 @dataclass
 class SramBudget:
-    """Bytes of SRAM on each core that a task may take. It records the sizes that were asked for."""
+    """Bytes of SRAM per core that a task may take. It records the sizes that were queried."""
 
     available: int
     largest_fitting: int = 0
-    """The largest size that was asked for and fits."""
+    """The largest queried size that fits."""
     least_exceeding: float = float("inf")
 
     def fits(self, nbytes: int) -> bool:
@@ -28,7 +28,7 @@ class SramBudget:
         return fitting
 
     def same_answers(self, available: int) -> bool:
-        """Whether all sizes asked for so far give the same answers with this many bytes available."""
+        """Whether all queries so far have the same answers with this many bytes available."""
         return self.largest_fitting <= available < self.least_exceeding
 
 

@@ -132,7 +132,7 @@ def _around_loops(ahead: Mapping[int, int], network: NetworkPlan) -> dict[int, i
     after = 0
     """The first task after the last loop so far."""
     streaming = 0
-    """The last task so far, outside of loops, that itself loads what it computes with."""
+    """The last task so far, outside of loops, that loads its own operands."""
     for number, plan in enumerate(network.plans):
         span = network.loop_of.get(number)
         start = after if _pass_on_constants(plan) else before
@@ -156,7 +156,7 @@ def _around_loops(ahead: Mapping[int, int], network: NetworkPlan) -> dict[int, i
 
 
 def _pass_on_constants(plan: TaskPlan) -> bool:
-    """Whether cores send constants on to each other, which takes the place of what steps send."""
+    """Whether cores forward constants to each other, which uses the links' time of the steps."""
     return any(read.constant and size.received_bytes for read, size in zip(plan.reads, plan.sizes, strict=True))
 
 
@@ -195,7 +195,7 @@ def lay_out(
         for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True))
         if parts_interleave(info, plan) and plan.slots > 1
     ]
-    # Those with the most room first: where they do not all fit, perhaps half of them do.
+    # Tasks with the most free SRAM first: if not all of them fit, half of them may.
     live = _live_bytes(_collect(network, plain.ahead, multi_buffered, frozenset(wanted)), len(network.tasks))
     wanted = sorted((task for task in wanted if live[task] <= chip.sram_bytes), key=lambda task: (live[task], task))
     halves = [frozenset(wanted[: len(wanted) >> cut]) for cut in range(len(wanted).bit_length() + 1)]
@@ -220,7 +220,7 @@ def _tight(network: NetworkPlan, chip: Chip, ahead: dict[int, int], multi_buffer
             if result.peak > chip.sram_bytes:
                 crowded = _in_the_way(buffers, result, ahead, live, chip)[: 1 << rounds // DOUBLING]
                 rounds += 1
-            if result.peak > chip.sram_bytes and not crowded:  # loads are not what takes the room: a longer search
+            if result.peak > chip.sram_bytes and not crowded:  # not caused by loads: a longer search
                 result = allocate(buffers.sizes, buffers.first, buffers.last, ALIGNMENT, chip.sram_bytes)
             if result.peak <= chip.sram_bytes:
                 return _layout(network, buffers, result, ahead, multi_buffered, frozenset())

@@ -48,8 +48,7 @@ def tiling_beam_search(
     """
     A plan that is estimated to be faster than `network`, or `network` itself. The same values stay in the cores.
 
-    A network with tasks that were tiled before does not change. `memo`: of its tasks, for this chip
-    and `place`.
+    A network with tasks that were tiled before does not change. `memo`: of its tasks, for this chip and `place`.
     """
     if len(network.tasks) < 2 or network.loops or any(is_specified(info) for info in network.tasks):
         return network
@@ -57,7 +56,7 @@ def tiling_beam_search(
     try:
         prefetched, layout, cycles = _best_prefetch(network, chip, works)
     except ResourceError:
-        return network  # whoever needs the layout says so
+        return network  # computed on demand
     if cycles <= DRAM_BOUND_RATIO * sum(plan.work.own_dram for plan in network.plans):
         return network
     plans = _Search(prefetched, layout, works.beside(layout.code), chip, place, memo or PlanMemo()).best()

@@ -116,7 +116,7 @@ def most_missing(held: BoxArrays, needed: BoxArrays) -> tuple[int, bool]:
 
 
 def exchange_traffic(held: BoxArrays, needed: BoxArrays, item_bytes: int, chip: Chip) -> Traffic:
-    """Traffic of sending every core of `needed` what it does not hold of its box."""
+    """Traffic of sending every core of `needed` the missing part of its box."""
     if not len(held.cores) or not len(needed.cores):
         return Traffic(0, 0, 0, 0)
     sent, received, messages, crossing = busiest(

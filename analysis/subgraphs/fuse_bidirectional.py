@@ -32,7 +32,7 @@ class FuseBidirectional:
 
 @dataclass(frozen=True)
 class FuseBidirectionalGrowing:
-    """As `FuseBidirectional`, but what has compiled goes on growing; where both ends meet, they are tried as one."""
+    """As `FuseBidirectional`, but a fused subgraph continues to grow; where both ends meet, they are tried as one."""
 
     def __call__(self, count: int, compiles: Compiles) -> list[Interval]:
         trials = Trials(compiles)
@@ -51,7 +51,7 @@ class FuseBidirectionalGrowing:
 
 
 def _grow(trials: Trials, done: list[Interval], current: Interval, fused: Interval, other: Interval) -> Interval:
-    """The fused candidate if it compiles; else the current one is done and the other goes on."""
+    """The fused candidate if it compiles; else the current one is final and the other continues."""
     if trials(*fused).compiled:
         return fused
     done.append(current)

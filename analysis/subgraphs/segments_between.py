@@ -50,7 +50,7 @@ def merge_small(cuts: Sequence[int], start: int, stop: int, at_least: int) -> li
                 kept.append(run)
                 run = high
             continue
-        # A large part begins: small parts before it that are not enough stay with what came before them.
+        # A large part begins: small parts before it that are not enough join those before them.
         kept.append(run if kept[-1] == start and run == start else low)
         run = high
     return [cut for cut in sorted(set(kept)) if start < cut < stop]

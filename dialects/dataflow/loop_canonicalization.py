@@ -53,7 +53,7 @@ def _reads_only_outside(loop: LoopOp, inner: Operation) -> bool:
 
 
 class UnchangedCarried(RewritePattern):
-    """A carried value that each step hands on as it is, or as it began, is the initial one everywhere."""
+    """A carried value that no step changes is the initial value everywhere."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: LoopOp, rewriter: PatternRewriter) -> None:
@@ -131,7 +131,7 @@ class EqualYielded(RewritePattern):
 
 
 class UnreadValues(RewritePattern):
-    """Results that nobody reads leave, and so do carried and scanned values on which no other result depends."""
+    """Removes unused results, and carried and scanned values on which no other result depends."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: LoopOp, rewriter: PatternRewriter) -> None:
@@ -166,7 +166,7 @@ class UnreadValues(RewritePattern):
 
 
 def _needed(op: LoopOp) -> set[SSAValue]:
-    """The values of the body on which a result that somebody reads depends, through any number of steps."""
+    """The values of the body on which a used result depends, through any number of steps."""
     yielded, count = op.yielded, len(op.initial)
     needed: set[SSAValue] = set()
     waiting = [value for value, result in zip(yielded, op.outputs, strict=True) if result.first_use is not None]
@@ -185,7 +185,7 @@ def _needed(op: LoopOp) -> set[SSAValue]:
 
 
 def _erase_unread(op: LoopOp, rewriter: PatternRewriter) -> None:
-    """Erase the operations of the body that nobody reads any more."""
+    """Erase the operations of the body that have become unused."""
     for inner in list(op.body.block.ops)[::-1]:
         if not isinstance(inner, YieldOp) and all(result.first_use is None for result in inner.results):
             rewriter.erase(inner)

@@ -50,7 +50,7 @@ class TidyOperands(RewritePattern):
 
 
 class DropUnusedResults(RewritePattern):
-    """Results that nobody reads are not computed (a task without any goes as a whole)."""
+    """Removes unused results (a task without used results is erased as dead code)."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: TaskOp, rewriter: PatternRewriter) -> None:

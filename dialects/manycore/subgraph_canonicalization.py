@@ -74,8 +74,8 @@ class TidyOperands(RewritePattern):
 
 class TidyResults(RewritePattern):
     """
-    Results that nobody reads go, so do repetitions of another, operands that are given back, and constants and weights,
-    which stand outside instead: no instruction writes them. (A subgraph without results that are read goes as a whole.)
+    Removes results that are unused, equal to another result, an operand, or a constant or weight, which moves outside:
+    no instruction writes those. (A subgraph without used results is erased as dead code.)
     """
 
     @op_type_rewrite_pattern

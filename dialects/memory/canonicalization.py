@@ -1,4 +1,4 @@
-"""Canonical form of `memory` programs: no buffers that nobody uses."""
+"""Canonical form of `memory` programs: no unused buffers."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ def _check_tensor(tensor: TensorInfo, chip: Chip, location: str) -> None:
         raise InputError(f"{location}: unknown role {tensor.role!r} or element type {tensor.dtype}")
     if (problem := size_problem(tensor.shape, tensor.element_bytes)) is not None:
         raise InputError(f"{location}: {problem}")
-    # An input or output may come or leave in pieces, and be too large for DRAM as a whole.
+    # An input or output may be copied in blocks, and be too large for DRAM as a whole.
     in_chunks = tensor.host_address >= 0 and tensor.dram_address == 0 and tensor.nbytes > chip.dram_bytes
     room, where = (MAX_HOST_BYTES, "host memory") if in_chunks else (chip.dram_bytes, "DRAM")
     elements = 1

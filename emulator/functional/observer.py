@@ -1,4 +1,4 @@
-"""What looks at a run of the functional engine while it goes on: between instructions, at the memories as they are."""
+"""Observers of a run of the functional engine, called between instructions with the state of the memories."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from .observer import Execute, LaunchView, Watch
 from .semantics.base import Access
 
 NOBODY = -1
-"""Who wrote a byte that nobody wrote."""
+"""Writer of an unwritten byte."""
 _DRAM = -1
 """In the place of a core: DRAM."""
 
@@ -38,7 +38,7 @@ class Region:
 
     @staticmethod
     def of(start: int, nbytes: int) -> Region:
-        """A region that nobody has written."""
+        """An unwritten region."""
         return Region(start, np.zeros(nbytes, np.uint8), np.full(nbytes, NOBODY, np.int64))
 
     def reached(self, access: Access, address: int) -> bool:
@@ -82,7 +82,7 @@ class Recorded:
         return self.ran and all((region.writer != NOBODY).all() for region in self.regions.values())
 
     def value(self) -> Array:
-        """All of it, put together from the cores' tiles; bf16 is returned as f32. What nobody wrote is 0."""
+        """The whole result, assembled from the cores' tiles; bf16 is returned as f32. Unwritten elements are 0."""
         place = self.place
         if place.grid is None:
             return self._typed(self.regions[_DRAM].content, place.shape)

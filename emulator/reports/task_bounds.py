@@ -35,7 +35,7 @@ class TaskWork:
 
 @dataclass(frozen=True)
 class TaskOverBound:
-    """An operation, what it takes on the critical path, and why that is more than its bound."""
+    """An operation, its cycles on the critical path, and why these exceed its bound."""
 
     task: str
     cycles: int

@@ -1,4 +1,4 @@
-"""The same executable on chips that differ in one number: what would help, without compiling anew."""
+"""The same executable on chips that differ in one number: sensitivity analysis without recompilation."""
 
 from __future__ import annotations
 

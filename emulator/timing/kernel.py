@@ -503,7 +503,7 @@ def simulate(
                         else:
                             node = put_root[sets * c + classes[8 * row + TARGET]]
                         if kind == SIGNAL:
-                            size = link_rate  # one flit; nobody waits until it has left
+                            size = link_rate  # one flit; the sender does not wait until it has left
                             flags = LAST
                         else:
                             size = classes[8 * row + A]

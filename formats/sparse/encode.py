@@ -181,7 +181,7 @@ def positions_of(index: Bytes, format: Format, fibers: Fibers) -> tuple[Ints, In
 
 
 def _columns(format: Format, codes: Ints, row: Ints, lengths: Ints) -> Ints:
-    """Positions from codes: prefix sums that start anew with each fiber."""
+    """Positions from codes: prefix sums that restart with each fiber."""
     if format.kind == Kind.CSR:
         return codes
     steps = codes if format.kind == Kind.STRIDE else codes + 1

@@ -40,7 +40,7 @@ class LaneShares(NamedTuple):
 
 
 class Activations(Protocol):
-    """Neurons of which what counts can be told for the weights that they meet."""
+    """Activations whose share of nonzero elements is known for each group of weights."""
 
     @property
     def has_zeros(self) -> bool:

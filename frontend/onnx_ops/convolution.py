@@ -24,16 +24,7 @@ class Convolution:
 
 def convolve(b: Builder, spec: Convolution) -> Tensor:
     """The convolution and the addition of its bias."""
-    window = spec.window
-    x = spec.operand
-    low, high = window.low, window.high
-    crops = [a < 0 or z < 0 for a, z in zip(low, high, strict=True)]
-    if any(crops):
-        # Negative padding crops first: it may reach into the padding at the other end.
-        cropped = [[a if crop else 0 for a, crop in zip(side, crops, strict=True)] for side in (low, high)]
-        x = b.pad(x, [0, 0, *cropped[0]], [0, 0, *cropped[1]])
-        low, high = ([0 if crop else a for a, crop in zip(side, crops, strict=True)] for side in (low, high))
-    result = b.conv(x, spec.weights, window.strides, window.dilations, low, high, spec.groups)
+    result = b.conv(spec.operand, spec.weights, spec.window, spec.groups)
     if spec.bias is not None:
         result = b.add(result, b.reshape(spec.bias, [1, spec.bias.size, *[1] * (result.rank - 2)]))
     result.convolution = spec

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -76,11 +77,27 @@ def _kernel(distance: Array, mode: str, cubic: float) -> Array:
     return np.where(d <= 1, near, np.where(d < 2, far, 0))
 
 
-def interpolation_matrix(at: Array, size: int, mode: str, cubic: float, exclude_outside: bool, stretch: float) -> Array:
+class Interpolation(NamedTuple):
+    """How an axis is resampled."""
+
+    mode: str = "nearest"
+    """nearest, linear or cubic"""
+    nearest: str = "floor"
+    """How coordinates are rounded in mode nearest."""
+    cubic: float = -0.75
+    """The free parameter of cubic interpolation."""
+    exclude_outside: bool = False
+    """Omit elements outside of the axis, instead of repeating the edge."""
+    stretch: float = 1
+    """Factor by which the kernel is widened (antialias)."""
+
+
+def interpolation_matrix(at: Array, size: int, how: Interpolation) -> Array:
     """
     Weights [positions, size] of linear or cubic interpolation; stretch > 1 widens the kernel (antialias). Outside, the
     edge elements are repeated, or with `exclude_outside` omitted (and the other weights normalised).
     """
+    mode, exclude_outside, stretch = how.mode, how.exclude_outside, how.stretch
     support = (1 if mode == "linear" else 2) * stretch
     matrix = arrays.full((len(at), size), 0.0)
     if stretch == 1:
@@ -90,7 +107,7 @@ def interpolation_matrix(at: Array, size: int, mode: str, cubic: float, exclude_
         start, stop = np.floor(at - support), np.ceil(at + support) + 1
     most = int((stop - start).max(initial=0))
     taps = arrays.outer_sum(start, arrays.arange(most))
-    weights = _kernel((taps - at[:, None]) / stretch, mode, cubic) * (taps < stop[:, None])
+    weights = _kernel((taps - at[:, None]) / stretch, mode, how.cubic) * (taps < stop[:, None])
     if exclude_outside:
         weights = np.where((taps >= 0) & (taps < size), weights, 0)
     if exclude_outside or stretch > 1:
@@ -180,29 +197,19 @@ def _upsample(node: Node, x: Tensor, factors: Sequence[Fraction]) -> Tensor:
         length = _length(x.shape[axis], factor)
         if factor != 1:
             at = coordinates("asymmetric", x.shape[axis], length, factor, (0, 1))
-            x = _resize_axis(node.build, x, axis, at, mode, "floor", -0.75, False, 1)
+            x = _resize_axis(node.build, x, axis, at, Interpolation(mode))
     return x
 
 
-def _resize_axis(
-    b: Builder,
-    x: Tensor,
-    axis: int,
-    at: Array,
-    mode: str,
-    nearest: str,
-    cubic: float,
-    exclude_outside: bool,
-    stretch: float,
-) -> Tensor:
+def _resize_axis(b: Builder, x: Tensor, axis: int, at: Array, how: Interpolation) -> Tensor:
     if not np.isfinite(at).all():
         raise NodeError("the scales and the region give no finite places in the operand")
-    if mode == "nearest":
-        return b.gather(x, known(nearest_indices(at, x.shape[axis], nearest)), axis)
-    matrix = interpolation_matrix(at, x.shape[axis], mode, cubic, exclude_outside, stretch)
+    if how.mode == "nearest":
+        return b.gather(x, known(nearest_indices(at, x.shape[axis], how.nearest)), axis)
+    matrix = interpolation_matrix(at, x.shape[axis], how)
     if x.is_float:
         return apply_matrix(b, x, axis, matrix)
-    raise NodeError(f"{mode} interpolation of {x.dtype} is not supported")
+    raise NodeError(f"{how.mode} interpolation of {x.dtype} is not supported")
 
 
 @onnx_op("Resize", since=11)
@@ -211,7 +218,10 @@ def resize(node: Node) -> Tensor:
     b, x = node.build, node[0]
     axes, sizes, factors = _target(node, x, 2, 3)
     transform = node.str("coordinate_transformation_mode", "half_pixel")
-    mode, nearest = node.str("mode", "nearest"), node.str("nearest_mode", "round_prefer_floor")
+    how = Interpolation(
+        node.str("mode", "nearest"), node.str("nearest_mode", "round_prefer_floor"),
+        node.float("cubic_coeff_a", -0.75), bool(node.int("exclude_outside", 0)),
+    )  # fmt: skip
     roi = node.get(1)
     crop = transform == "tf_crop_and_resize"
     bounds = [0.0] * len(axes) + [1.0] * len(axes)
@@ -227,17 +237,7 @@ def resize(node: Node) -> Tensor:
         stretch = max(1.0, float(1 / factor)) if node.int("antialias", 0) else 1.0
         if crop:
             outside.append((axis, (at < 0) | (at > size - 1)))
-        x = _resize_axis(
-            b,
-            x,
-            axis,
-            at,
-            mode,
-            nearest,
-            node.float("cubic_coeff_a", -0.75),
-            bool(node.int("exclude_outside", 0)),
-            stretch,
-        )
+        x = _resize_axis(b, x, axis, at, how._replace(stretch=stretch))
     for axis, mask in outside:
         if mask.any():
             shaped = known(mask.reshape(*[1] * axis, -1, *[1] * (x.rank - axis - 1)))

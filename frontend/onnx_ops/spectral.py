@@ -9,6 +9,7 @@ import numpy as np
 from .. import arrays
 from ..node import Node, numpy_dtype
 from ..registry import onnx_op
+from ..sliding_window import Window
 from ..tensors import Array, NodeError, Tensor, known
 
 
@@ -105,7 +106,7 @@ def stft(node: Node) -> Tensor:
         filters = b.mul(filters, b.reshape(window, [1, 1, length]))
     batch = signal.shape[0]
     x = b.transpose(b.reshape(signal, [batch, signal.shape[1], parts]), [0, 2, 1])
-    spectrum = b.conv(x, filters, [step], [1], [0], [0], 1)
+    spectrum = b.conv(x, filters, Window([length], [step], [1], [0], [0]), 1)
     return b.reshape(b.transpose(spectrum, [0, 2, 1]), [batch, spectrum.shape[2], bins, 2])
 
 

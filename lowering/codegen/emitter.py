@@ -48,7 +48,7 @@ class Emitter(BlockEmitter):
     # --- the vector unit -----------------------------------------------------------------------------------------
 
     def unary(self, name: str, out: View, a: Operand) -> None:
-        """D = name(A), casting where the types differ (`mov` is the plain cast); A is broadcast to D."""
+        """D = name(A), with a cast if the types differ (`mov` only casts); A is broadcast to D."""
         self._elementwise(name, out, (a,), a.dtype if isinstance(a, View) else out.dtype)
 
     def binary(self, name: str, out: View, a: Operand, b: Operand) -> None:
@@ -289,7 +289,7 @@ class Emitter(BlockEmitter):
 
 
 def _immediate_type(name: str, index: int, dtype: int) -> int:
-    """Type code of source `index` of an elementwise instruction, where that is an immediate."""
+    """Type code of an immediate as source `index` of an elementwise instruction."""
     if name == "quantize" and index > 0:
         return TypeCode.F32
     return TypeCode.BOOL if name == "select" and index == 0 else dtype

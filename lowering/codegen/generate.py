@@ -119,7 +119,7 @@ class _Generator:
             self._passing.signal_read_after_write(task)
 
     def _rows_as_one(self, number: int, begin: Mapping[int, int]) -> None:
-        """Let whoever touches a row of a value in the cores, since these instructions, count as touching all rows."""
+        """Let each access to a row of a resident value since these instructions count as an access to all rows."""
         buffer = self._schedule.buffers[number]
         if not isinstance(buffer, TileBuffer) or buffer.rows is None:
             return

@@ -1,4 +1,4 @@
-"""The cores that code is generated for: one instruction stream each, and what they share."""
+"""The cores that code is generated for: an instruction stream each, and shared state."""
 
 from __future__ import annotations
 

@@ -158,7 +158,9 @@ class CoreStream:
         self._numbers, self._starts = [], []
 
     def as_one(self, low: int, high: int) -> None:
-        """Whoever touches some of these bytes of DRAM counts as touching them all, so that steps of loops are alike."""
+        """
+        Each access to some of these bytes of DRAM counts as an access to all of them, so that steps of loops are equal.
+        """
         self._wholes.append((DRAM, low, high, None, None))
 
     def as_one_since(self, low: int, high: int, first: int) -> None:

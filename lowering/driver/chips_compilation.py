@@ -18,7 +18,7 @@ from .compile_function import Compilation
 
 @dataclass(frozen=True)
 class ChipsCompilation:
-    """A network on several chips and what the compiler knows about it."""
+    """A network on several chips and facts about its compilation."""
 
     module: ModuleOp
     """The stages, and the program of each chip at the `memory` level."""

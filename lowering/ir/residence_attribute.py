@@ -1,4 +1,4 @@
-"""What arguments and results of `@main` say of where they lie: the attribute `manycore.residence`."""
+"""The attribute `manycore.residence`: the memory of arguments and results of `@main`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ where it stays until another chip has taken it.
 
 
 def said_of_arguments(function: FuncOp) -> list[Space | None]:
-    """The memory of each argument, None where it is not said. Raises InputError as `said_of_results` does."""
+    """The memory of each argument, None if it is not specified. Raises InputError as `said_of_results` does."""
     names = [f"argument {number}" for number in range(len(function.body.block.args))]
     return _spaces(function, function.arg_attrs, names)
 
@@ -44,7 +44,7 @@ def _spaces(function: FuncOp, said: Iterable[DictionaryAttr] | None, what: list[
 
 
 def let_results_say(function: FuncOp, spaces: dict[str, Space]) -> None:
-    """Let the results of these names say where they lie."""
+    """Specify the memory of the results of these names."""
     entries = function.res_attrs or ArrayAttr([DictionaryAttr({})] * len(function.function_type.outputs))
     function.res_attrs = ArrayAttr(
         [

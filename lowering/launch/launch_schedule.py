@@ -110,13 +110,15 @@ class ScheduledTask:
 
     @cached_property
     def distribution(self) -> Distribution:
-        """Where the tiles of the result are."""
+        """Distribution of the result's tiles."""
         root = self.info.root
         tiles = self.tiling.tile_boxes(self.info.sizes)
         return Distribution({core: root.result_box(tile) for core, tile in tiles.items()}, 0)
 
     def held(self, buffer: TileBuffer) -> tuple[Distribution, tuple[int, ...]]:
-        """Where the tiles of the value are that the task computes, whole or by rows, and the value's shape."""
+        """
+        Distribution of the tiles of the value that the task computes, as a whole or by rows, and the value's shape.
+        """
         if buffer.stacked is None:
             return self.distribution, self.shape
         return self.distribution.stacked(buffer.stacked), (buffer.stacked, *self.shape)

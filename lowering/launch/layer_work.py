@@ -58,7 +58,7 @@ class _Counting:
 
 
 def source_of(value: SSAValue) -> SSAValue:
-    """What the argument of a task's body stands for; other values themselves."""
+    """The operand that an argument of a task's body represents; other values themselves."""
     while isinstance(value, BlockArgument) and isinstance(task := value.block.parent_op(), TaskOp):
         value = task.operands[value.index]
     return value

@@ -1,4 +1,4 @@
-"""Which values of a function of tasks the result of a task is: what they are called, for the memory that holds it."""
+"""Names of the values of a function of tasks that share the memory of a task's result."""
 
 from __future__ import annotations
 

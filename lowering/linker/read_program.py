@@ -137,7 +137,7 @@ class _Reader:
         )
 
     def _kept_end(self) -> int:
-        """Host memory up to the end of what the controller keeps there temporarily; 0: nothing."""
+        """End of the controller's temporary data in host memory; 0: none."""
         last = self.function.body.block.last_op
         assert isinstance(last, ReturnOp)
         given = set(last.operands)

@@ -1,4 +1,4 @@
-"""Where the results of the tasks of a program lie, for the executable: as the `memory` level says it."""
+"""Notes for the executable about the locations of the tasks' results, from the `memory` level."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _result(launch: int, task: ExecuteOp) -> TaskResult | None:
 
 
 def _tiles(task: ExecuteOp, shape: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """The parts of a result by dimension, and the cores that hold them; None where they make no such grid."""
+    """The grid of a result's parts, and the cores that hold them; None if they form no grid."""
     root = task.ops[0]
     tiles = task.tiling.data.tile_boxes([one.size for one in root.iteration_space()])
     boxes = {core: root.result_box(tile) for core, tile in tiles.items() if tile.volume}

@@ -161,7 +161,7 @@ def _state(
     clock: NDArray[np.int32],
     mark: NDArray[np.int64],
 ) -> np.uint64:
-    """A hash over everything that determines what instructions after a mark wait for."""
+    """A hash of the state that determines the dependences of the instructions after a mark."""
     code = np.uint64(count)
     factor = np.uint64(0x9E3779B97F4A7C15)
     for me in range(UNITS):

@@ -101,7 +101,7 @@ def _host_type(tensor: TensorInfo) -> BufferType:
 
 
 def _free_after_last_use(block: Block) -> None:
-    """Free buffers in DRAM once what uses them last has ended, but for those that are returned."""
+    """Free buffers in DRAM after the end of their last use, except for returned ones."""
     ops = list(block.ops)
     ended = {op.token: op for op in ops if isinstance(op, WaitOp)}
     """Token -> the operation that waits for it."""

@@ -33,9 +33,9 @@ from .read_block import read_block
 from .save_memory import LaunchPlanning, Saving, planning_of, save_memory
 
 ATTEMPTS = 8
-"""Limits that a plan is made for at most, where places for one have gaps between them."""
+"""Most limits that are planned for when the allocation of a plan has gaps."""
 SHARES = (1, 2, 4, 8, 16, 64)
-"""A launch may need this part of what the whole network does, and half of the budget at most."""
+"""DRAM of a launch at most, as a share of the whole network's; at most half of the budget."""
 ALL_ROOM = 0
 """In place of the bytes of a launch: all that there are."""
 BUDGETS = 10
@@ -52,7 +52,7 @@ class Budget:
     launch_bytes: int | None = None
     """DRAM that one launch may need for itself; None: as the network and the budget give it (`SHARES`)."""
     thresholds: Thresholds | None = None
-    """What leaves is chosen by these, and not for the least time."""
+    """Thresholds that choose the offloaded tensors, instead of the search for the least time."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class _Launches:
         return next((budget for budget in reversed(fitting) if self.fastest(budget) is not None), high)
 
     def reason(self, capacity: int, enough: int) -> str:
-        """Why a capacity is too small, though so much would be enough: what needs how much."""
+        """Why a capacity is too small, although `enough` bytes suffice: the largest needs."""
         error = self.cutter.refused.get(capacity)
         if error is not None and error.operator and error.needed <= enough:
             return f"operator '{error.operator}' works on {error.needed} bytes, and is not split any further"
@@ -233,7 +233,7 @@ class _Cutter:
 
     @property
     def in_subgraphs(self) -> bool:
-        """Whether somebody has said already what is to be a launch."""
+        """Whether the user has defined the launches."""
         return any(isinstance(op, SubgraphOp) for op in self.function.body.block.ops)
 
     def needed(self, launch_codes: CompiledLaunches) -> int:

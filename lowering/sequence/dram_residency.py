@@ -38,7 +38,7 @@ class Value:
     is_output: bool
     """It is copied to the host."""
     stays: bool = False
-    """It is a result that stays in DRAM, from where another chip takes it: it is there until the end."""
+    """It is a result that stays in DRAM until the end, where another chip reads it."""
 
 
 @dataclass(frozen=True)

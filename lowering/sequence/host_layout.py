@@ -60,7 +60,7 @@ class HostLayout:
         def add(role: Role, tensor: NamedTensor, dram: int, host: int) -> None:
             table.append(TensorInfo(tensor.name, role, tensor.dtype, tensor.shape, dram, tensor.nbytes, host))
 
-        # What comes or leaves in pieces is nowhere in DRAM as a whole.
+        # Inputs and outputs in blocks are not in DRAM as a whole.
         for tensor, host in self._inputs:
             number = tensor.segments[0].number
             first = next(stay for stay in residency.stays if stay.kind == "value" and stay.number == number)
@@ -114,7 +114,7 @@ class HostLayout:
         return next(at for segment, at in self._outputs() if (segment.kind, segment.number) == ("value", stay.number))
 
     def _outputs(self) -> Iterator[tuple[TensorSegment, int]]:
-        """What holds the outputs that go to the host, and where there."""
+        """The values that hold the outputs for the host, and their addresses there."""
         for tensor, host in self._output_at:
             for segment in () if tensor.stays else tensor.segments:
                 yield segment, host + segment.offset

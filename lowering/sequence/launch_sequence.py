@@ -60,7 +60,7 @@ class NamedTensor:
     nbytes: int
     segments: tuple[TensorSegment, ...]
     stays: bool = False
-    """It is an output that stays in DRAM, where it is."""
+    """It is an output that stays in DRAM."""
 
 
 @dataclass(frozen=True)
@@ -304,7 +304,7 @@ def launch_sequence(function: FuncOp, parts: Sequence[Operators]) -> LaunchSeque
     outputs = [replace(one, stays=where is Space.DRAM) for one, where in zip(outputs, said, strict=True)]
     for one in outputs:
         if one.stays and len(one.segments) > 1:
-            message = f"result '{one.name}' of @main leaves in {len(one.segments)} pieces: it cannot stay in dram"
+            message = f"result '{one.name}' of @main is copied in {len(one.segments)} blocks: it cannot stay in dram"
             raise located(InputError(message), function)
     copied, staying = (
         {segment.number for one in outputs if one.stays == stays for segment in one.segments if segment.kind == "value"}

@@ -99,7 +99,7 @@ def residence_of(sequence: LaunchSequence, decided: Decisions, launch: int, resu
 
 
 def write_inputs(function: FuncOp, sequence: LaunchSequence, decided: Decisions) -> None:
-    """Write to the inputs that several launches read where they are kept between these."""
+    """Write to the inputs that several launches read the memory that keeps them between these."""
     attributes = [dict(one.data) for one in function.arg_attrs or [DictionaryAttr({})] * len(function.body.block.args)]
     for number, one in zip(_inputs(sequence), attributes, strict=True):
         one.pop(RESIDENCE, None)

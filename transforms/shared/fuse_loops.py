@@ -1,4 +1,4 @@
-"""Loops that do not wait for each other as one, whose steps do what the steps of both do."""
+"""Fusion of independent loops into one, whose steps execute the steps of both."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _constant_bytes(*loops: LoopOp) -> int:
 
 
 def _dependents(earlier: LoopOp, later: LoopOp) -> list[Operation] | None:
-    """The operations between two loops that need the results of the first; None where the second needs one of these."""
+    """The operations between two loops that depend on the first; None if the second depends on one of them."""
     waiting: set[SSAValue] = set(earlier.results)
     found: list[Operation] = []
     op = earlier.next_op
@@ -61,7 +61,9 @@ def _dependents(earlier: LoopOp, later: LoopOp) -> list[Operation] | None:
 
 
 def _fuse(earlier: LoopOp, later: LoopOp, between: Sequence[Operation]) -> LoopOp:
-    """One loop in the place of the later one; `between`: what needs the earlier one, and moves behind it."""
+    """
+    One loop at the later one's position; `between`: operations that depend on the earlier one, and move behind it.
+    """
     loops = (earlier, later)
     types = [
         *(argument.type for loop in loops for argument in loop.carried_arguments),

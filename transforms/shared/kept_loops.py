@@ -20,7 +20,7 @@ FEWEST_STEPS = 8
 
 
 def _is_carried_out(op: Operation) -> bool:
-    """Whether an operation becomes a task, or a part of one; of `sparse`, what it is brought into does."""
+    """Whether an operation becomes a task or a part of one; operations of `sparse` do so after lowering."""
     return is_tiled(op) or isinstance(op, ReshapeOp | TaskOp | YieldOp) or op.name == SparseMatmulOp.name
 
 

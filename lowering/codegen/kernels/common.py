@@ -1,4 +1,4 @@
-"""The interface of kernels, and what they share."""
+"""The interface of kernels, and helpers for them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Tile(NamedTuple):
     operands: Sequence[Operand]
     """The operation's slices for the tile, with padding materialised: shapes come from them."""
     accumulate: bool
-    """The tile continues a split reduction: its result is joined to what `out` holds."""
+    """The tile continues a split reduction: its result is combined with the contents of `out`."""
     emitter: Emitter
     scratch: int | None = None
-    """Address of the memory that the operation asks for beside operands and result (`scratch_bytes`)."""
+    """Address of the operation's scratch memory (`scratch_bytes`)."""
     step: int = 0
     """Number of the task's step; buffers that are used in turn are selected by it."""
 
