@@ -327,7 +327,10 @@ class TaskInfo:
 
     def moving_dims(self, read: Read, axis: int) -> frozenset[int]:
         """Dimensions of the iteration space on which the slice of a read depends along an axis of the value."""
-        return frozenset(dim for dim, axes in self._axes_moved[read].items() if axis in axes)
+        moved = self._axes_moved[read]
+        return self.once(
+            ("moving", read.uses[0], axis), lambda: frozenset(dim for dim, axes in moved.items() if axis in axes)
+        )
 
     @lazy
     def _moving(self) -> dict[Read, list[frozenset[int]]]:
