@@ -7,13 +7,13 @@ names has changed, wherever they stand: those are compiled into it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pickle import UnpicklingError
 from types import CodeType
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
+from numba import njit, types  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
@@ -36,6 +36,7 @@ def jit_with(**options: Any) -> Callable[[F], F]:
         # Kernels are not called from C: without the wrapper for that they compile faster.
         wanted: dict[str, Any] = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, **options}
         kernel = cast("Any", njit(**wanted)(function))
+        kernel.get_call_template = _without_literals(kernel.get_call_template)
         kept = _kept(kernel)
         kept._source_stamp = (kept._source_stamp, *_stamps(function))
         kept._load_index = _index_or_nothing(kept._load_index)
@@ -47,6 +48,19 @@ def jit_with(**options: Any) -> Callable[[F], F]:
 def _kept(kernel: Any) -> Any:
     """numba's file of what is kept of a kernel. It has no public way to say what else a kernel depends on."""
     return kernel._cache._cache_file
+
+
+def _without_literals(template: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """
+    numba's choice of the compiled form of a kernel that another kernel calls, with arguments of a type, not one value
+    of it: for constants it would compile another form for each.
+    """
+
+    def found(arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
+        unliteral = cast("Callable[[Any], Any]", cast("Any", types).unliteral)
+        return template(tuple(map(unliteral, arguments)), {name: unliteral(one) for name, one in named.items()})
+
+    return found
 
 
 def _index_or_nothing(load: Callable[[], dict[Any, str]]) -> Callable[[], dict[Any, str]]:

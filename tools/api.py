@@ -15,6 +15,7 @@ from ..chips import Chip, chip_names, load_chip
 from ..dialects.coreasm.encoding import TYPES
 from ..support.arguments import check_argument, check_names
 from ..support.errors import InputError
+from ..support.garbage import rare_collections
 from ..support.plugins import load_plugins
 from .describe import described
 from .inputs import network_inputs
@@ -268,6 +269,7 @@ def compile(
 ) -> CompiledPipeline: ...
 
 
+@rare_collections()
 def compile(
     model: Model,
     chip: str | Chip = "edge",
@@ -337,9 +339,8 @@ def compile(
     given = _pipeline(passes)
     module = _module(model, _shapes(shapes), check_names("values", values or {}, "a mapping to numbers"), progress)
     from ..lowering.driver.calibration import calibration_values
-    from ..lowering.driver.chips_compilation import ChipsCompilation
+    from ..lowering.driver.compile_function import Compilation
     from ..lowering.driver.compile_network import CompileOptions, compile_network
-    from ..lowering.driver.compile_sparse import check_operators
     from ..lowering.linker.read_program import is_program
     from ..lowering.memory_to_coreasm import select_instructions
     from ..lowering.multi_chip.assembled import assembled, is_assembled
@@ -354,6 +355,8 @@ def compile(
     if pipeline is not None:
         return _made_by(module, target, is_assembled(module))
     if asked.sparse and (is_program(module) or is_assembled(module)):
+        from ..lowering.driver.compile_sparse import check_operators
+
         check_operators(module)
     if is_program(module):
         select_instructions(module, target)
@@ -362,7 +365,7 @@ def compile(
     if asked.sparse or not sparse:
         asked = replace(asked, calibration=inputs(module))
     compilation = compile_network(module, target, asked, progress).compilation
-    return _on_chips(compilation) if isinstance(compilation, ChipsCompilation) else _on_chip(compilation)
+    return _on_chip(compilation) if isinstance(compilation, Compilation) else _on_chips(compilation)
 
 
 def _search(
@@ -384,14 +387,14 @@ def _search(
 
 def _on_chip(compilation: Compilation) -> CompiledNetwork:
     """A network on one chip, with facts about its compilation."""
-    from ..lowering.offload.figures import saving_figures
-
     report: dict[str, Any] = {
         "tasks": compilation.tasks,
         "subgraphs": len(compilation.parts),
         "log": compilation.log.lines(),
     }
     if compilation.saving is not None:
+        from ..lowering.offload.figures import saving_figures
+
         report["memory"] = saving_figures(compilation.saving)
     return CompiledNetwork(compilation.executable, report)
 

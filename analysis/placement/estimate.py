@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,6 +135,13 @@ def _walk(
 
 
 @jit
+def _move(core_of: Array, vertices: Array, core: Any) -> None:
+    """Put some vertices on a core."""
+    for vertex in vertices:
+        core_of[vertex] = core
+
+
+@jit
 def _exchange(
     tasks: Array,
     core_of: Array,
@@ -151,7 +158,8 @@ def _exchange(
         one, other = pairs[row]
         ones, others = vertices[first[one] : first[one + 1]], vertices[first[other] : first[other + 1]]
         here, there = core_of[ones[0]], core_of[others[0]]
-        core_of[ones], core_of[others] = there, here
+        _move(core_of, ones, there)
+        _move(core_of, others, here)
         cycles = _cycles(tasks, core_of, traffic)
         taken = cycles < best - 1e-9
         if not taken and heat:
@@ -160,7 +168,8 @@ def _exchange(
         if taken:
             best, improved = cycles, True
         else:
-            core_of[ones], core_of[others] = here, there
+            _move(core_of, ones, here)
+            _move(core_of, others, there)
     return best, improved, drawn
 
 
@@ -173,6 +182,7 @@ def _cycles(tasks: Array, core_of: Array, traffic: _Traffic) -> float:
     cores = loads.size // 6
     link_rate, port_rate, hop_cycles = numbers[0], numbers[1], numbers[2]
     busiest, spread = numbers[3], numbers[4] / (4 * cores * link_rate)
+    # Cores are 64-bit integers everywhere, and bytes floats, so that `_walk` is compiled once.
     row_of, col_of = np.empty(cores, np.int64), np.empty(cores, np.int64)  # divisions take longer than look-ups
     for core in range(cores):
         row_of[core], col_of[core] = core // width, core % width
@@ -187,19 +197,17 @@ def _cycles(tasks: Array, core_of: Array, traffic: _Traffic) -> float:
         farthest = 0
         # Values in the cores: each part once along a tree.
         for entry in range(sent_first[task], sent_first[task + 1]):
-            home = int(core_of[sent_vertices[sent_start[entry]]])
+            home, nbytes = int(np.int64(core_of[sent_vertices[sent_start[entry]]])), float(sent_bytes[entry])
             leaves = False
             for k in range(sent_start[entry] + 1, sent_start[entry + 1]):
-                to = int(core_of[sent_vertices[k]])
+                to = int(np.int64(core_of[sent_vertices[k]]))
                 if to != home:
-                    farthest = max(
-                        farthest, _walk(loads, stamp, mark, row_of, col_of, width, home, to, sent_bytes[entry])
-                    )
-                    loads[4 * cores + to] += sent_bytes[entry]
+                    farthest = max(farthest, _walk(loads, stamp, mark, row_of, col_of, width, home, to, nbytes))
+                    loads[4 * cores + to] += nbytes
                     messages[to] += 1
                     leaves = True
             if leaves:
-                loads[5 * cores + home] += sent_bytes[entry]
+                loads[5 * cores + home] += nbytes
                 messages[cores + home] += 1
             mark += 1
         gather = busiest * (loads.max() / link_rate + MESSAGE_CYCLES * messages.max() + hop_cycles * farthest)
@@ -217,14 +225,14 @@ def _cycles(tasks: Array, core_of: Array, traffic: _Traffic) -> float:
                 _walk(loads, stamp, mark, row_of, col_of, width, int(homes[ports[loader]]), loader, part)
                 mark += 1
                 for k in range(low, high):
-                    to = int(core_of[shared_vertices[k]])
+                    to = int(np.int64(core_of[shared_vertices[k]]))
                     if to != loader:
                         _walk(loads, stamp, mark, row_of, col_of, width, loader, to, part)
                 mark += 1
         for entry in range(alone_first[task], alone_first[task + 1]):
-            core = int(core_of[alone_vertices[alone_start[entry]]])
-            port_bytes[ports[core]] += alone_bytes[entry]
-            _walk(loads, stamp, mark, row_of, col_of, width, int(homes[ports[core]]), core, alone_bytes[entry])
+            core, nbytes = int(np.int64(core_of[alone_vertices[alone_start[entry]]])), float(alone_bytes[entry])
+            port_bytes[ports[core]] += nbytes
+            _walk(loads, stamp, mark, row_of, col_of, width, int(homes[ports[core]]), core, nbytes)
             mark += 1
         dram = busiest * max(loads.max() / link_rate, port_bytes.max() / port_rate) + spread * loads.sum()
         loads[:] = 0

@@ -37,6 +37,10 @@ NEIGHBOURS = 0.7
 The price of a task includes this share of its DRAM and network time that overlaps its work, since neighbouring tasks
 cannot use them.
 """
+ROUNDING = 0.99
+"""
+A lower bound from one step is so much lower: several steps may take 0.2% less, as cycles of each are rounded.
+"""
 _UNITS = {unit.name: int(unit) for unit in isa.Unit}
 Sizes = tuple[int, int, int, int]
 """(batch, M, K, N) of matrix products."""
@@ -208,11 +212,6 @@ class TaskWork(NamedTuple):
         root = step.root * self.steps
         return float(vector + root) if step.unit == "VPU" else float(max(vector, root))
 
-    @property
-    def least(self) -> float:
-        """Lower bound of the cycles, however steps overlap."""
-        return max(self.computing, self.dram, self.network)
-
 
 def task_work(
     step: StepWork,
@@ -266,6 +265,15 @@ def run_alone(tasks: Sequence[TaskWork], chip: Chip) -> list[float]:
     works, crossing = task_arrays(tasks)
     starts = np.array([0, *accumulate([len(task.crossing) for task in tasks])])
     return run_each(clock_rates(chip, HANDSHAKE, HANDSHAKE, MESSAGE), works, crossing, starts).tolist()
+
+
+def least_price(work: TaskWork) -> float:
+    """
+    Lower bound of the prices (see `alone`) of a task's plans that have more steps than that with this work. Constants
+    that cores pass on to each other do not count: in other steps each core may load them all itself.
+    """
+    times = work.computing, work.dram, work.gather + work.arriving
+    return ROUNDING * (max(times) + NEIGHBOURS * (sum(times) - max(times)))
 
 
 class Pricing(StrEnum):

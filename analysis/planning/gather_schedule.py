@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...dialects.dataflow.tiling import Box
 from ...dialects.manycore import Tiling
@@ -34,14 +35,12 @@ def gather_schedule(
         return {}
     if axis is None or gather_parts(read, info, tiling) == 1:
         return {0: whole}
-    ends = zip(whole.cores.tolist(), whole.low[:, axis].tolist(), whole.high[:, axis].tolist(), strict=True)
-    reaches = np.array([_reaches(read, info, steps[core], axis, first, last) for core, first, last in ends])
-    growing = np.flatnonzero((np.diff(reaches, axis=1) > 0).any(axis=0)) + 1
-    begins: list[int] = [0, *growing.tolist()][:: -(-(len(growing) + 1) // MOST_PARTS)]
+    # The same wherever the value lies, and for all plans and layouts with this tiling.
+    key = "arrivals", read.read.uses[0], tiling.grid, tiling.multiples, tiling.cores, tiling.steps, tiling.order
+    begins, arrived = info.once(key, lambda: _arrivals(read, info, steps, axis, whole))
     found: dict[int, BoxArrays] = {}
     before = whole.low[:, axis]
-    for first, following in zip(begins, [*begins[1:], tiling.step_count], strict=True):
-        reach = reaches[:, following - 1]
+    for first, reach in zip(begins, arrived, strict=True):
         comes = reach > before
         if comes.any():
             low, high = whole.low[comes], whole.high[comes]
@@ -76,6 +75,32 @@ def _transfers(read: ReadPlan, boxes: BoxArrays) -> Transfers:
     origins = np.zeros((read.whole.cores.max(initial=0) + 1, pairs.low.shape[1]), np.int64)
     origins[read.whole.cores] = read.whole.origins
     return multicasts(pairs, pairs.low - origins[pairs.readers], read.item_bytes)[0]
+
+
+def _arrivals(
+    read: ReadPlan, info: TaskInfo, steps: Mapping[int, Sequence[Box]], axis: int, whole: BoxArrays
+) -> tuple[list[int], NDArray[np.int64]]:
+    """
+    (Steps before which something arrives, [these, cores of `whole`] the position along `axis` up to which a core then
+    has its slice)
+    """
+    dims = sorted(info.may_move(read.read, axis))
+    known: dict[Hashable, list[int]] = {}
+
+    def reaches(core: int, low: int, high: int) -> list[int]:
+        # Cores differ only in where their tiles begin along these dimensions, and in the sizes of their steps.
+        first, last = steps[core][0], steps[core][-1]
+        length = tuple([end - begin for begin, end in zip(first.offsets, last.offsets, strict=True)])
+        alike = tuple([first.offsets[dim] for dim in dims]), first.sizes, length, last.sizes, low, high
+        if alike not in known:
+            known[alike] = _reaches(read, info, steps[core], axis, low, high)
+        return known[alike]
+
+    ends = zip(whole.cores.tolist(), whole.low[:, axis].tolist(), whole.high[:, axis].tolist(), strict=True)
+    reached = np.array([reaches(core, low, high) for core, low, high in ends])
+    growing = np.flatnonzero((np.diff(reached, axis=1) > 0).any(axis=0)) + 1
+    begins: list[int] = [0, *growing.tolist()][:: -(-(len(growing) + 1) // MOST_PARTS)]
+    return begins, reached.T[[following - 1 for following in (*begins[1:], reached.shape[1])]]
 
 
 def _reaches(read: ReadPlan, info: TaskInfo, steps: Sequence[Box], axis: int, first: int, last: int) -> list[int]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import permutations
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 from ...chips import Chip
 from ...chips.cycles import bound_by_weights
@@ -18,7 +18,7 @@ from ...support.records import lazy, quick_init
 from ..sparse.product_cycles import LOADING_WORK
 from ..tasks.slices import Tiles
 from ..tasks.task_info import TaskInfo, value_bytes
-from .estimate import Pricing, TaskWork, alone, step_work, task_work
+from .estimate import Pricing, TaskWork, alone, least_price, step_work, task_work
 from .reads import (
     ReadPlan,
     ReadSize,
@@ -29,7 +29,7 @@ from .reads import (
     plan_read,
     sample_tiles,
 )
-from .sram_budget import SramBudget
+from .sram_budget import BudgetMemo, SramBudget
 from .storage import Distribution
 from .tiling_search import coarser_steps, finer_steps, grid_candidates, much_finer_steps
 
@@ -124,9 +124,9 @@ class TaskPlan:
         return self.cycles + self.matrix_work * work / len(self.chip.usable_cores)
 
     @property
-    def least_cycles(self) -> float:
-        """Lower bound for all plans that differ in steps only."""
-        return self.work.least
+    def least_price(self) -> float:
+        """Lower bound of the price of all plans that differ in steps only."""
+        return least_price(self.work)
 
     @lazy
     def largest_constant(self) -> int:
@@ -290,15 +290,15 @@ def task_plans(
     for looked_at, bound in enumerate(_fastest_first(info, chip, sources, readable, tilings, pricing)):
         if found and looked_at >= MAX_GRIDS:
             break
-        if bound.least_cycles >= limit:
+        if bound.least_price >= limit:
             continue
         cut = _cut(info, chip, sources, readable, Tiles.of(bound.tiling, info.sizes), pricing)
-        if cut.plan(bound.tiling).least_cycles >= limit:
+        if cut.plan(bound.tiling).least_price >= limit:
             continue
         cut = cut.with_traffic()
-        if cut.plan(bound.tiling).least_cycles >= limit:
+        if cut.plan(bound.tiling).least_price >= limit:
             continue
-        plan = _refine(cut, bound.tiling, budget)
+        plan = _refined(cut, bound.tiling, budget)
         if isinstance(plan, Shortage):
             least = min(least, plan, key=lambda shortage: shortage.needed)
         elif plan.price < limit:
@@ -358,6 +358,40 @@ def _cut(
 
     resident = readable is not None and readable(held)
     return Cut(info, chip, reads, last_tile(info, tiles.tiling), resident, pricing)
+
+
+class _Steps(NamedTuple):
+    """What was chosen for a grid: with the grid's reads it gives the plan, and takes little memory."""
+
+    tiling: Tiling
+    slots: int
+    keeps_constants: bool
+    fitting_steps: int
+
+
+def _refined(cut: Cut, tiling: Tiling, budget: SramBudget) -> TaskPlan | Shortage:
+    """`_refine`; its choice is looked up for a grid whose reads cost the same, though they may come from elsewhere."""
+    made: list[TaskPlan] = []
+
+    def make(budget: SramBudget) -> _Steps | Shortage:
+        plan = _refine(cut, tiling, budget)
+        if isinstance(plan, Shortage):
+            return plan
+        made.append(plan)
+        return _Steps(plan.tiling, plan.slots, plan.keeps_constants, plan.fitting_steps)
+
+    known: BudgetMemo[_Steps | Shortage] = cut.info.once("refined", BudgetMemo["_Steps | Shortage"])
+    found = known.within((tiling, cut.resident, cut.pricing, *map(_costs_of, cut.reads)), budget, make)
+    if isinstance(found, Shortage):
+        return found
+    if made:
+        return made[0]
+    return replace(cut.plan(found.tiling, found.slots, found.keeps_constants), fitting_steps=found.fitting_steps)
+
+
+def _costs_of(read: ReadPlan) -> tuple[object, ...]:
+    """All that the steps of a task depend on of a read for a given grid."""
+    return read.kind, read.constant, read.keep, read.gathered, read.exchange_cycles, read.prepare_cycles
 
 
 def _refine(cut: Cut, tiling: Tiling, budget: SramBudget) -> TaskPlan | Shortage:

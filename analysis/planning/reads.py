@@ -138,7 +138,8 @@ def plan_read(
     """
     if tiles.sampled:
         # The same for all sources: searches with other values in the cores ask for it again.
-        key = "samples", read.uses[0], tiles.tiling.over_cores, tiles.tiling.cores
+        cut = tiles.tiling
+        key = "samples", read.uses[0], cut.grid, cut.multiples, cut.cores
         whole = info.once(key, lambda: info.read_slices(read, tiles))
     else:
         whole = info.read_slices(read, tiles)
@@ -171,7 +172,8 @@ def measure_read(
             return measure_kept(plan, info, chip, tile, found=True)
         case ReadKind.STREAM:
             keep, sampled = keep_constants and plan.constant, plan.whole.tiles.sampled
-            key = "stream", plan.read.uses[0], tiling.over_cores, tiling.steps, tiling.order, keep, sampled
+            cut = tiling.grid, tiling.multiples, tiling.steps, tiling.order
+            key = "stream", plan.read.uses[0], cut, keep, sampled
             return info.once(key, lambda: _measure_stream(plan, info, chip, tiling, step, tile, keep))
         case _:
             return _NOTHING

@@ -31,6 +31,11 @@ class SramBudget:
         """Whether all queries so far have the same answers with this many bytes available."""
         return self.largest_fitting <= available < self.least_exceeding
 
+    def include(self, other: SramBudget) -> None:
+        """Record what was asked for of another budget as well, which gave the answers that this one would give."""
+        self.largest_fitting = max(self.largest_fitting, other.largest_fitting)
+        self.least_exceeding = min(self.least_exceeding, other.least_exceeding)
+
 
 @dataclass
 class BudgetMemo(Generic[T]):
@@ -42,11 +47,17 @@ class BudgetMemo(Generic[T]):
 
     def get(self, key: Hashable, available: int, make: Callable[[SramBudget], T]) -> T:
         """The result of `make` for this budget in bytes; `key` stands for everything else that it depends on."""
+        return self.within(key, SramBudget(available), make)
+
+    def within(self, key: Hashable, whole: SramBudget, make: Callable[[SramBudget], T]) -> T:
+        """As `get`, for a part of what is done within a budget, which then knows the sizes that `make` asks for."""
         known = self._found.setdefault(key, [])
         for budget, result in known:
-            if budget.same_answers(available):
+            if budget.same_answers(whole.available):
+                whole.include(budget)
                 return result
-        budget = SramBudget(available)
+        budget = SramBudget(whole.available)
         result = make(budget)
+        whole.include(budget)
         known.append((budget, result))
         return result

@@ -67,7 +67,8 @@ def busiest(
                 at = (at + 1) & (size - 1)
             if table_of[at] != holder:
                 table_of[at], table[at], message = holder, messages, messages
-                part[message] = here
+                for entry in range(2 * rank):
+                    part[message, entry] = here[entry]
                 volumes[message], west[message], east[message] = volume, x, x
                 messages += 1
                 sent += volume

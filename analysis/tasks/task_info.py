@@ -335,14 +335,21 @@ class TaskInfo:
 
     def moving_dims(self, read: Read, axis: int) -> frozenset[int]:
         """Dimensions of the iteration space on which the slice of a read depends along an axis of the value."""
-        return frozenset(dim for dim, axes in self._axes_moved[read].items() if axis in axes)
+        moved = self._axes_moved[read]
+        return self.once(
+            ("moving", read.uses[0], axis), lambda: frozenset(dim for dim, axes in moved.items() if axis in axes)
+        )
+
+    def may_move(self, read: Read, axis: int) -> frozenset[int]:
+        """As `moving_dims`, but for tiles of any size: finer cuts may change what halves do not."""
+        return self._moving[read][axis]
 
     @lazy
     def _moving(self) -> dict[Read, list[frozenset[int]]]:
         """By axis of the value read, the dimensions on which the slice may depend along it."""
         found: dict[Read, list[frozenset[int]]] = {}
         for read in self.reads:
-            # Along inner axes of a reshape, finer cuts may change what halves do not.
+            # Halves change nothing along inner axes of a reshape, finer cuts may.
             whole = self.read_slice(read, Box.whole(self.sizes)).box.sizes
             moving = [self.moving_dims(read, axis) for axis in range(len(whole))]
             found[read] = [

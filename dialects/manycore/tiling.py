@@ -36,6 +36,7 @@ class Grid:
         return self.multiples[dim] if self.multiples else 1
 
 
+@quick_init
 @dataclass(frozen=True)
 class Tiling:
     """
@@ -51,7 +52,7 @@ class Tiling:
     order: tuple[int, ...]
     multiples: tuple[int, ...] = ()
 
-    @property
+    @lazy
     def over_cores(self) -> Grid:
         """The cut over cores."""
         return Grid(self.grid, self.multiples)

@@ -118,10 +118,12 @@ def _grow(
     for journey in range(len(sources)):
         if count + cores + 1 > capacity:
             capacity = 2 * capacity + cores
-            old = count
             router2, mask2 = np.empty(capacity, np.int32), np.empty(capacity, np.uint8)
             child2, port2 = np.empty((capacity, 4), np.int32), np.empty(capacity, np.int32)
-            router2[:old], mask2[:old], child2[:old], port2[:old] = router[:old], mask[:old], child[:old], port[:old]
+            for node in range(count):
+                router2[node], mask2[node], port2[node] = router[node], mask[node], port[node]
+                for way in range(4):
+                    child2[node, way] = child[node, way]
             router, mask, child, port = router2, mask2, child2, port2
         source = sources[journey]
         roots[journey] = count

@@ -249,10 +249,11 @@ def fold_pass(
         start = new.first[kept]
         if count == 1:
             width = first[i + 1] - low
-            new.values[start : start + width] = values[low : low + width]
-            new.keys[start : start + width] = items.keys[low : low + width]
+            for j in range(width):
+                new.values[start + j], new.keys[start + j] = values[low + j], items.keys[low + j]
             new.classes[kept] = classes[i]
-            new.shape[kept] = items.shape[i]
+            for j in range(items.shape.shape[1]):
+                new.shape[kept, j] = items.shape[i, j]
             new.first[kept + 1] = start + width
             kept += 1
             i += 1
@@ -266,7 +267,7 @@ def fold_pass(
         for j in range(width):
             code = _scramble(code, np.uint64(values[low + width + j] - values[low + j]))
             new.keys[start + j] = loops.operands[operand_end + j]
-        new.values[start : start + width] = values[low : low + width]
+            new.values[start + j] = values[low + j]
         new.classes[kept] = code
         new.first[kept + 1] = start + width
         node, record = new.shape[kept], loops.ends[found]

@@ -122,20 +122,11 @@ def _remove(first: int, last: int, starts: NDArray[np.int64], slots: NDArray[np.
     gone = last - first
     if gone == 0:
         return count
-    freed = slots[first:last].copy()
+    # Of the slots behind, each that is freed takes the place of one that moves to the front: their order is free.
     for position in range(last, count):
         starts[position - gone] = starts[position]
-        slots[position - gone] = slots[position]
-    slots[count - gone : count] = freed
+        slots[position - gone], slots[position] = slots[position], slots[position - gone]
     return count - gone
-
-
-@jit
-def _grown(array: NDArray[np.int64]) -> NDArray[np.int64]:
-    """A copy with twice the capacity."""
-    result = np.empty(2 * len(array), np.int64)
-    result[: len(array)] = array
-    return result
 
 
 @jit
@@ -219,12 +210,18 @@ def _fill_bits(
             if not relevant[number]:
                 continue
             if count + 2 > len(starts):
-                size = len(starts)
-                starts, slots = _grown(starts), _grown(slots)
-                slots[size:] = np.arange(size, 2 * size)
-                bigger = np.empty((2 * size, UNITS + 1), np.int64)
-                bigger[:size] = access
-                access = bigger
+                # Copied in loops: assignments of slices check their sizes, which takes seconds to compile.
+                size = 2 * len(starts)
+                before, places, accesses = starts, slots, access
+                starts, slots, access = (
+                    np.zeros(size, np.int64),
+                    np.arange(size),
+                    np.full((size, UNITS + 1), -1, np.int64),
+                )
+                for slot in range(len(before)):
+                    starts[slot], slots[slot] = before[slot], places[slot]
+                    for other in range(UNITS + 1):
+                        access[slot, other] = accesses[slot, other]
             first, count = _split(ranges[number, 0], starts, slots, count, access)
             last, count = _split(ranges[number, 1], starts, slots, count, access)
             for position in range(first, last):
@@ -260,4 +257,5 @@ def _fill_bits(
             for other in range(UNITS):
                 known[me, other] = max(known[me, other], clock[producer, other])
             known[me, best] = producer
-        clock[index] = known[me]
+        for other in range(UNITS):
+            clock[index, other] = known[me, other]

@@ -79,3 +79,24 @@ def test_a_class_of_arguments_under_another_name_compiles_anew(tmp_path: Path) -
         done = subprocess.run([sys.executable, tmp_path / "user.py"], capture_output=True, text=True, check=True)
         printed.append(done.stdout.strip())
     assert printed == ["8 0", "8 1", "8 0"]
+
+
+FORMS = """
+from meshloom.support.jit import jit
+
+@jit
+def scaled(value: int, factor: int) -> int:
+    return value * factor
+
+@jit
+def caller(value: int) -> int:
+    return scaled(value, 2) + scaled(3, value) + scaled(5, 7)
+
+print(caller(10), len(scaled.signatures))
+"""
+
+
+def test_constants_need_no_form_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "caller.py").write_text(FORMS)
+    done = subprocess.run([sys.executable, tmp_path / "caller.py"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == f"{10 * 2 + 3 * 10 + 5 * 7} 1"

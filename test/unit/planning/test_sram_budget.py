@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+from meshloom.analysis.planning.estimate import TaskWork
 from meshloom.analysis.planning.placement import column_major
 from meshloom.analysis.planning.plan_network import readable_as
-from meshloom.analysis.planning.plan_task import Shortage, Source, TaskPlan, plan_task
+from meshloom.analysis.planning.plan_task import Shortage, Source, TaskPlan, plan_task, task_plans
 from meshloom.analysis.planning.sram_budget import BudgetMemo, SramBudget
 from meshloom.analysis.tasks.task_info import TaskInfo
 from meshloom.chips import load_chip
@@ -30,20 +32,21 @@ def test_a_plan_is_taken_again_just_where_it_would_be_found_again() -> None:
     info = matmul_task()
     sources = [Source(None, False), Source(None, True)]
 
-    def plan(budget: SramBudget) -> TaskPlan | Shortage:
+    def plan(budget: SramBudget, info: TaskInfo) -> TaskPlan | Shortage:
         return plan_task(info, TINY, sources, budget, readable_as(info, {(96, 160)}), column_major(TINY))
 
     made: list[int] = []
 
     def counted(budget: SramBudget) -> TaskPlan | Shortage:
         made.append(budget.available)
-        return plan(budget)
+        return plan(budget, info)
 
     kept = BudgetMemo[TaskPlan | Shortage]()
     rooms = range(TINY.sram_bytes, 0, -512)
     tilings: set[object] = set()
     for available in rooms:
-        found, anew = kept.get("matmul", available, counted), plan(SramBudget(available))
+        # A task of its own knows nothing of what was planned before.
+        found, anew = kept.get("matmul", available, counted), plan(SramBudget(available), matmul_task())
         if isinstance(anew, TaskPlan):
             assert isinstance(found, TaskPlan)
             assert (found.tiling, found.sizes, found.slots) == (anew.tiling, anew.sizes, anew.slots)
@@ -59,3 +62,33 @@ def test_rooms_between_what_fits_and_what_does_not_answer_alike() -> None:
     assert budget.fits(60)
     assert not budget.fits(120)
     assert [budget.same_answers(nbytes) for nbytes in (59, 60, 119, 120)] == [False, True, True, False]
+
+
+def test_a_part_of_a_search_asks_for_sizes_of_the_whole() -> None:
+    def halves(budget: SramBudget) -> int:
+        return 2 if budget.fits(50) and not budget.fits(70) else 1
+
+    kept = BudgetMemo[int]()
+    for _ in range(2):  # the second time it is looked up
+        whole = SramBudget(60)
+        assert kept.within("halves", whole, halves) == 2
+        assert [whole.same_answers(nbytes) for nbytes in (49, 50, 69, 70)] == [False, True, True, False]
+
+
+@pytest.mark.parametrize("available", [TINY.sram_bytes, TINY.sram_bytes // 4])
+def test_no_grid_is_left_out_that_would_have_been_best(available: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = [Source(None, False), Source(None, True)]
+
+    def plans() -> list[TaskPlan] | Shortage:
+        return task_plans(matmul_task(), TINY, sources, SramBudget(available), None, column_major(TINY), 4)
+
+    found = plans()
+
+    def no_bound(work: TaskWork) -> float:
+        return 0.0 * work.steps
+
+    monkeypatch.setattr("meshloom.analysis.planning.plan_task.least_price", no_bound)
+    everything = plans()
+    assert isinstance(found, list)
+    assert isinstance(everything, list)
+    assert [(plan.tiling, plan.price) for plan in found] == [(plan.tiling, plan.price) for plan in everything]
