@@ -4,8 +4,9 @@ Pass `manycore-split-reductions`: cut products along what they sum over if that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import ceil, inf, prod
 from typing import ClassVar
 
@@ -28,7 +29,7 @@ from ..analysis.semantic_effect import SemanticEffect, reassociating
 from ..analysis.tasks.task_info import TaskInfo, value_bytes
 from ..chips import Chip
 from ..chips.cycles import load_cycles
-from ..dialects.dataflow import ReduceOp
+from ..dialects.dataflow import ReduceOp, ints
 from ..dialects.dataflow.contraction import ConvOp, MatmulOp, held_in
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.dataflow.partial_conv import PartialConvOp
@@ -62,6 +63,7 @@ class ManycoreSplitReductionsPass(ModulePass):
     """
     Split a convolution or a product of matrices into two tasks if that is estimated to be faster: one computes partial
     sums, each over a part of the input channels or of K, the other adds these up and does the elementwise operations.
+    So are reductions to few elements: the first task reduces all axes but one.
 
     Tasks must not be tiled yet. Each core then reads different values, instead of all cores the same ones, and more
     neighbouring columns of a matrix of weights.
@@ -89,17 +91,17 @@ def split_reductions(function: FuncOp, chip: Chip, memo: PlanMemo | None = None)
     splits = [_best_split(network, number, chip, memo) for number in range(len(network.tasks))]
     found = [split for split in splits if split is not None]
     convs = [split for split in found if split.is_conv]
-    products = [split for split in found if not split.is_conv]
+    others = [split for split in found if not split.is_conv]
     for split in convs:
         split.carry_out()
-    before = _network_cycles(function, chip, memo) if products else inf
-    for split in products:
+    before = _network_cycles(function, chip, memo) if others else inf
+    for split in others:
         split.carry_out()
-    if products and _network_cycles(function, chip, memo) >= NETWORK_RATIO * before:
-        for split in products:
+    if others and _network_cycles(function, chip, memo) >= NETWORK_RATIO * before:
+        for split in others:
             split.revert()
-        products = []
-    return len(convs) + len(products)
+        others = []
+    return len(convs) + len(others)
 
 
 def _network_cycles(function: FuncOp, chip: Chip, memo: PlanMemo) -> float:
@@ -120,7 +122,7 @@ class _Split:
     """The two tasks that replace one, not inserted yet."""
 
     task: TaskOp
-    partial: TaskOp
+    first: TaskOp
     total: TaskOp
     reshaped: ReshapeOp | None
     """The sum in the shape of the result, where that has a dimension less."""
@@ -128,12 +130,12 @@ class _Split:
     @property
     def ops(self) -> list[Operation]:
         """In order."""
-        return [self.partial, self.total, *([] if self.reshaped is None else [self.reshaped])]
+        return [self.first, self.total, *([] if self.reshaped is None else [self.reshaped])]
 
     @property
     def is_conv(self) -> bool:
         """Whether what was cut is a convolution."""
-        return any(isinstance(op, PartialConvOp) for op in self.partial.body.block.ops)
+        return any(isinstance(op, PartialConvOp) for op in self.first.body.block.ops)
 
     def carry_out(self) -> None:
         Rewriter.insert_op(self.ops, InsertPoint.before(self.task))
@@ -143,7 +145,7 @@ class _Split:
 
     def revert(self) -> None:
         """Undo `carry_out`."""
-        Rewriter.insert_op(self.task, InsertPoint.before(self.partial))
+        Rewriter.insert_op(self.task, InsertPoint.before(self.first))
         self.ops[-1].results[0].replace_all_uses_with(self.task.results[0])
         for op in reversed(self.ops):
             Rewriter.erase_op(op)
@@ -155,17 +157,15 @@ class _Split:
 
 def _best_split(network: NetworkPlan, number: int, chip: Chip, memo: PlanMemo) -> _Split | None:
     info, plan = network.tasks[number], network.plans[number]
-    product = _product_of(info.root)
-    if product is None:
-        return None
-    if not plan.resident or plan.cycles < BOUND_RATIO * _bound(info, plan, chip):
+    cuts = _cuts(info.root, chip)
+    if not cuts or not plan.resident or plan.cycles < BOUND_RATIO * _bound(info, plan, chip):
         return None
     best: _Split | None = None
     least = ACCEPT_RATIO * plan.cycles - SECOND_TASK
-    for parts in _candidates(product, chip):
+    for cut in cuts:
         with at(info.op):
-            split = _split(info, product.op, parts)
-        cycles = _cycles(network, number, split, chip, least, memo)
+            split = _split(info, cut)
+        cycles = _cycles(network, number, split, cut.parts, chip, least, memo)
         if cycles is not None:
             if best is not None:
                 best.drop()
@@ -180,6 +180,43 @@ def _bound(info: TaskInfo, plan: TaskPlan, chip: Chip) -> float:
     macs = prod(info.sizes) / (len(chip.usable_cores) * chip.mpu_rows * chip.mpu_cols)
     values = {info.operands[read.read.operand] for read in plan.reads if read.kind is ReadKind.STREAM}
     return max(macs, sum(prod(shape_of(value)) * value_bytes(value) for value in values) / chip.dram_bytes_per_cycle)
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """A way to make two operations of one that sums up, or joins in another way."""
+
+    partial: Callable[[], Operation]
+    """Makes the first one, of the same operands."""
+    total: Callable[[SSAValue], ReduceOp]
+    """Makes the second one, of the result of the first."""
+    parts: int | None = None
+    """Into how many the grid of the first has to cut its first dimension; None: as it likes."""
+
+
+def _cuts(op: Operation, chip: Chip) -> list[_Cut]:
+    """The most promising ones; none of operations that cannot be cut."""
+    if isinstance(op, ReduceOp):
+        return _cuts_of_reduction(op, chip)
+    product = _product_of(op)
+    if product is None:
+        return []
+    return [
+        _Cut(partial(_partial_sums, product.op, parts), lambda sums: ReduceOp(sums, "sum", [0]), parts)
+        for parts in _candidates(product, chip)
+    ]
+
+
+def _cuts_of_reduction(op: ReduceOp, chip: Chip) -> list[_Cut]:
+    """Of a result with fewer elements than there are cores, which share one axis first: all others, then that one."""
+    shape, axes = op.operand_shape(0), ints(op.axes)
+    long = [axis for axis in axes if shape[axis] > 1]
+    if prod(op.result_shape) >= len(chip.usable_cores) or len(long) < 2:
+        return []
+    enough = [axis for axis in long if shape[axis] >= len(chip.usable_cores)]
+    kept = enough[0] if enough else max(long, key=lambda axis: shape[axis])
+    others = [axis for axis in axes if axis != kept]
+    return [_Cut(lambda: ReduceOp(op.operand, op.kind, others), lambda parts: ReduceOp(parts, op.kind, [kept]))]
 
 
 @dataclass(frozen=True)
@@ -240,29 +277,31 @@ def _partial_sums(op: ConvOp | MatmulOp, parts: int) -> PartialConvOp | PartialM
     return PartialConvOp.of(op, parts) if isinstance(op, ConvOp) else PartialMatmulOp.of(op, parts)
 
 
-def _split(info: TaskInfo, op: ConvOp | MatmulOp, parts: int) -> _Split:
+def _split(info: TaskInfo, cut: _Cut) -> _Split:
+    op = info.root
     outside: dict[SSAValue, SSAValue] = dict(zip(info.op.body.block.args, info.operands, strict=True))
     block = Block(arg_types=[value.type for value in op.operands])
     with at(op):
-        sums = _partial_sums(op, parts).clone(dict(zip(op.operands, block.args, strict=True)))
-    partial = _task(info.name + PARTS_SUFFIX, [outside[value] for value in op.operands], block, [sums])
+        made = cut.partial()
+    sums = made.clone(dict(zip(op.operands, block.args, strict=True)))
+    made.erase()
+    first = _task(info.name + PARTS_SUFFIX, [outside[value] for value in op.operands], block, [sums])
     epilogue = info.body[1:]
     taken = dict.fromkeys(value for one in epilogue for value in one.operands if isinstance(value, BlockArgument))
-    block = Block(arg_types=[partial.results[0].type, *(value.type for value in taken)])
+    block = Block(arg_types=[first.results[0].type, *(value.type for value in taken)])
     with at(op):
-        total = ReduceOp(block.args[0], "sum", [0])
+        total = cut.total(block.args[0])
     mapping: dict[SSAValue, SSAValue] = {**dict(zip(taken, block.args[1:], strict=True)), op.results[0]: total.result}
-    body: list[Operation] = [total, *_of_shape(epilogue, mapping, shape_of(total.result))]
-    task = _task(info.name, [partial.results[0], *(outside[value] for value in taken)], block, body)
-    shape = shape_of(info.result)
-    if shape == shape_of(task.results[0]):
-        return _Split(info.op, partial, task, None)
+    is_lifted = len(shape_of(total.result)) > len(shape_of(op.results[0]))
+    rest = _lifted(epilogue, mapping, shape_of(total.result)) if is_lifted else (one.clone(mapping) for one in epilogue)
+    task = _task(info.name, [first.results[0], *(outside[value] for value in taken)], block, [total, *rest])
     with at(op):
-        return _Split(info.op, partial, task, ReshapeOp(task.results[0], shape))
+        reshaped = ReshapeOp(task.results[0], shape_of(info.result)) if is_lifted else None
+    return _Split(info.op, first, task, reshaped)
 
 
-def _of_shape(ops: Sequence[Operation], mapping: dict[SSAValue, SSAValue], shape: Shape) -> Iterator[Operation]:
-    """Elementwise operations on values of this shape, which may have a dimension of 1 before all others, too."""
+def _lifted(ops: Sequence[Operation], mapping: dict[SSAValue, SSAValue], shape: Shape) -> Iterator[Operation]:
+    """Elementwise operations on values of this shape, which has a dimension of 1 before those that they had."""
     for op in ops:
         made = op.clone(mapping)
         result = made.results[0]
@@ -282,7 +321,9 @@ def _task(name: str, operands: Sequence[SSAValue], block: Block, body: Sequence[
     return TaskOp(name, operands, [result.type], tiling, Region(block))
 
 
-def _cycles(network: NetworkPlan, number: int, split: _Split, chip: Chip, limit: float, memo: PlanMemo) -> float | None:
+def _cycles(
+    network: NetworkPlan, number: int, split: _Split, parts: int | None, chip: Chip, limit: float, memo: PlanMemo
+) -> float | None:
     """
     Estimated cycles of both tasks with the values resident at that time; None if they are not below `limit`, or the
     sums do not stay in the cores.
@@ -291,28 +332,27 @@ def _cycles(network: NetworkPlan, number: int, split: _Split, chip: Chip, limit:
     held = sum(aligned(plan.tile_bytes) for plan in resident.values())
     available = int(chip.sram_bytes * WORKING_SHARE) - held
     place = column_major(chip)
-    first, second = memo.info(split.partial), memo.info(split.total)
+    first, second = memo.info(split.first), memo.info(split.total)
     sources = [source_of(value, resident) for value in first.operands]
-    parts = first.sizes[0]
 
     def in_parts(grid: tuple[int, ...]) -> bool:
-        return grid[0] == parts
+        return parts is None or grid[0] == parts
 
     def plan_partial(budget: SramBudget) -> TaskPlan | Shortage:
         return plan_task(first, chip, sources, budget, lambda held: True, place, limit=limit, accept=in_parts)
 
-    partial = memo.plan(first, sources, available, ("partial", limit), plan_partial)
-    if not isinstance(partial, TaskPlan) or not partial.resident:
+    planned = memo.plan(first, sources, available, ("partial", limit), plan_partial)
+    if not isinstance(planned, TaskPlan) or not planned.resident:
         return None
     sources = [
-        Source(partial.distribution, False) if value is first.result else source_of(value, resident)
+        Source(planned.distribution, False) if value is first.result else source_of(value, resident)
         for value in second.operands
     ]
-    available -= aligned(partial.tile_bytes)
-    limit -= partial.cycles
+    available -= aligned(planned.tile_bytes)
+    limit -= planned.cycles
 
     def plan_total(budget: SramBudget) -> TaskPlan | Shortage:
         return plan_task(second, chip, sources, budget, lambda held: True, place, limit=limit)
 
     total = memo.plan(second, sources, available, ("total", limit), plan_total)
-    return partial.cycles + total.cycles if isinstance(total, TaskPlan) else None
+    return planned.cycles + total.cycles if isinstance(total, TaskPlan) else None

@@ -19,7 +19,13 @@
 // CHECK-NEXT:   dataflow.reduce sum %{{.*}} axes [0]
 // CHECK-NEXT:   dataflow.mul %{{.*}} : (tensor<1x16x384xf32>, tensor<1x384xf32>) -> tensor<1x16x384xf32>
 // CHECK:      dataflow.reshape [[S]] : (tensor<1x16x384xf32>) -> tensor<16x384xf32>
-func.func @main(%x: tensor<1x512x14x14xf32>, %w: tensor<128x512x1x1xf32>, %v: tensor<4x128x1x1xf32>, %i: tensor<768x384xi8>, %s: tensor<1x384xf32>) -> (tensor<1x4x14x14xf32>, tensor<16x384xf32>) {
+// One element: a single core would read all of the input.
+// CHECK:      manycore.task @all.parts(
+// CHECK-NEXT:   dataflow.reduce max %{{.*}} axes [0, 2] : (tensor<1x256x4096xf32>) -> tensor<1x256x1xf32>
+// CHECK:      manycore.task @all(
+// CHECK-NEXT:   dataflow.reduce max %{{.*}} axes [1] : (tensor<1x256x1xf32>) -> tensor<1x1x1xf32>
+// CHECK-NEXT:   dataflow.relu
+func.func @main(%x: tensor<1x512x14x14xf32>, %w: tensor<128x512x1x1xf32>, %v: tensor<4x128x1x1xf32>, %i: tensor<768x384xi8>, %s: tensor<1x384xf32>, %long_input: tensor<1x256x4096xf32>) -> (tensor<1x4x14x14xf32>, tensor<16x384xf32>, tensor<1x1x1xf32>) {
   %r = manycore.task @first(%a = %x : tensor<1x512x14x14xf32>) -> tensor<1x512x14x14xf32>
       tiled <grid = [1, 1, 1, 1], cores = [0], steps = [1, 1, 1, 1], order = [0, 1, 2, 3]> {
     %5 = dataflow.relu %a : (tensor<1x512x14x14xf32>) -> tensor<1x512x14x14xf32>
@@ -53,5 +59,16 @@ func.func @main(%x: tensor<1x512x14x14xf32>, %w: tensor<128x512x1x1xf32>, %v: te
     %10 = dataflow.relu %a : (tensor<16x384xf32>) -> tensor<16x384xf32>
     manycore.yield %10 : tensor<16x384xf32>
   }
-  func.return %3, %last : tensor<1x4x14x14xf32>, tensor<16x384xf32>
+  %11 = manycore.task @all(%a = %long_input : tensor<1x256x4096xf32>) -> tensor<1x1x1xf32>
+      tiled <grid = [1, 1, 1], cores = [0], steps = [1, 1, 1], order = [0, 1, 2]> {
+    %12 = dataflow.reduce max %a axes [0, 1, 2] : (tensor<1x256x4096xf32>) -> tensor<1x1x1xf32>
+    %13 = dataflow.relu %12 : (tensor<1x1x1xf32>) -> tensor<1x1x1xf32>
+    manycore.yield %13 : tensor<1x1x1xf32>
+  }
+  %least = manycore.task @least(%a = %11 : tensor<1x1x1xf32>) -> tensor<1x1x1xf32>
+      tiled <grid = [1, 1, 1], cores = [0], steps = [1, 1, 1], order = [0, 1, 2]> {
+    %14 = dataflow.neg %a : (tensor<1x1x1xf32>) -> tensor<1x1x1xf32>
+    manycore.yield %14 : tensor<1x1x1xf32>
+  }
+  func.return %3, %last, %least : tensor<1x4x14x14xf32>, tensor<16x384xf32>, tensor<1x1x1xf32>
 }
