@@ -16,9 +16,14 @@ class MeshloomWarning(UserWarning):
 def warn(text: str) -> None:
     """Warn at the line of the caller outside of this package."""
     level, frame = 2, sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("meshloom."):
+    while frame.f_back is not None and _is_inside(frame.f_globals.get("__name__", "")):
         level, frame = level + 1, frame.f_back
     warnings.warn(text, MeshloomWarning, stacklevel=level)
+
+
+def _is_inside(module: str) -> bool:
+    """Whether a module is of this package, or of the decorators that context managers are used as in it."""
+    return module.startswith("meshloom.") or module == "contextlib"
 
 
 @contextmanager
