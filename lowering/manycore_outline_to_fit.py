@@ -97,6 +97,9 @@ def outline_to_fit(
     unroll_loops(module, stays_loop)
     ideal = note_ideal(module)
     loops = loops_in(find_main(module).body.block)
+    if any(loop.ending for loop in loops):  # these cannot be unrolled
+        best = Attempt(module, driver := _loop_driver(module, chip, options, cache, progress), driver.run())
+        return _outlined(module, best)
     kept = _fused_loops(module, chip, options, cache, progress) if loops else None
     if loops and kept is None:
         kept = _with_loops(module.clone(), chip, options, cache, progress)
@@ -110,9 +113,22 @@ def outline_to_fit(
             best = kept
     if best.module is not module:
         replace_module(module, best.module)
+    return _outlined(module, best)
+
+
+def _outlined(module: ModuleOp, best: Attempt) -> Subgraphs:
+    """Put the operators of `@main` into the subgraphs that were found."""
     function = find_main(module)
     Rewriter.replace_op(function, outline_function(function, best.found.parts))
     return best.found
+
+
+def _loop_driver(
+    module: ModuleOp, chip: Chip, options: SubgraphOptions, cache: CompileCache, progress: Progress
+) -> Driver:
+    """What compiles a network with loops, which no operator of it is split for."""
+    options = replace(options, split_failures=False)
+    return Driver(find_main(module), chip, options, CompilationLog(), progress, cache)
 
 
 def _operations(loop: LoopOp) -> int:
@@ -147,10 +163,9 @@ def _with_loops(
     """
     Compile a network with loops as one launch, or in the subgraphs that a rule asks for; None if it does not compile.
     """
-    function = find_main(module)
-    if any(isinstance(op, SubgraphOp) for op in function.body.block.ops):
+    if any(isinstance(op, SubgraphOp) for op in find_main(module).body.block.ops):
         return None
-    driver = Driver(function, chip, replace(options, split_failures=False), CompilationLog(), progress, cache)
+    driver = _loop_driver(module, chip, options, cache, progress)
     try:
         return Attempt(module, driver, driver.run())
     except MeshloomError:

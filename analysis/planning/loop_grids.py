@@ -19,7 +19,7 @@ from ...chips import Chip
 from ...dialects.dataflow.tiling import DimKind
 from ...dialects.manycore import Grid, Tiling
 from ..tasks.task_info import TaskInfo
-from .loops import LoopSpan, memory_root
+from .loops import LoopSpan, memory_root, spans_of
 from .plan_task import PlaceTiles
 from .tiling_search import grid_candidates
 
@@ -61,6 +61,17 @@ def loop_grids(tasks: Sequence[TaskInfo], spans: Sequence[LoopSpan], chip: Chip,
             if found not in made:
                 made.append(found)
     return made
+
+
+def spread_tilings(tasks: Sequence[TaskInfo], place: PlaceTiles) -> dict[int, Tiling]:
+    """Tilings, by number, of tasks that give every core its own copy of the number of steps of a loop: a core each."""
+    numbers = {info.result: number for number, info in enumerate(tasks)}
+    found: dict[int, Tiling] = {}
+    for value in (value for span in spans_of(tasks) for value in span.numbers):
+        if (number := numbers.get(value)) is not None and len(tasks[number].sizes) == 1:
+            grid = tuple(tasks[number].sizes)
+            found[number] = Tiling(grid, place(tasks[number], grid), (1,), (0,))
+    return found
 
 
 def _with_innermost(info: TaskInfo, chip: Chip) -> list[tuple[int, ...]]:

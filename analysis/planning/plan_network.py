@@ -34,7 +34,7 @@ from .kept_constants import (
     kept_bytes,
     with_loads,
 )
-from .loop_grids import loop_grids
+from .loop_grids import loop_grids, spread_tilings
 from .loops import (
     LoopSpan,
     held_as,
@@ -199,6 +199,7 @@ def _plan_all(
     """As `plan_network`, with the tilings and the grids of some tasks given by number."""
     grids = dict(grids)
     tasks = tuple(map(memo.info, tasks_in(function)))
+    fixed = {**fixed, **spread_tilings(tasks, place)}
     last_use = last_uses(tasks)
     in_dram = _must_be_in_dram(function, tasks)
     shapes = shapes_read(tasks)
@@ -325,7 +326,7 @@ class _Begun:
     def bound(self) -> set[SSAValue]:
         """Results that must stay in the cores: of tasks in loops, and carried values."""
         spans = spans_of(self.tasks)
-        carried = {memory_root(value) for span in spans for value in span.op.initial}
+        carried = {memory_root(value) for span in spans for value in (*span.op.initial, *span.numbers)}
         return carried | {info.result for span in spans for info in self.tasks[span.first : span.last + 1]}
 
     @cached_property
@@ -409,8 +410,8 @@ def last_uses(tasks: Sequence[TaskInfo]) -> dict[SSAValue, int]:
         if span is not None and is_carry(info):
             found[info.result] = span.last
     for span in spans:
-        for value in span.op.initial:
-            found[memory_root(value)] = max(found.get(memory_root(value), -1), span.last)
+        for root in (*map(memory_root, span.op.initial), *span.numbers):
+            found[root] = max(found.get(root, -1), span.last)
     return found
 
 
@@ -425,6 +426,11 @@ def check_loops(network: NetworkPlan) -> None:
             info, plan = network.tasks[number], network.plans[number]
             if not plan.resident and part_of(info.result) is None:
                 raise _no_loop(span, f"the result of task '{info.name}' does not stay in the cores")
+        cores = {core for info in network.tasks for core in network.plans[numbers[info.result]].tiling.cores}
+        for value in span.numbers:
+            plan = None if value not in numbers else network.plans[numbers[value]]
+            if plan is None or not plan.resident or not cores <= set(plan.tiling.cores):
+                raise _no_loop(span, "not every core has the number of its steps")
         for first, value in zip(span.op.initial, span.op.yielded, strict=False):
             begin, again = numbers.get(memory_root(first)), numbers.get(value)
             if begin is None or again is None or begin >= span.first:
@@ -454,7 +460,8 @@ def _must_be_in_dram(function: FuncOp, tasks: tuple[TaskInfo, ...]) -> set[SSAVa
     read = {memory_root(value) for info in tasks for value in info.operands}
     read |= {part.whole for value in read if (part := part_of(value)) is not None}
     for loop in loops_in(function.body.block):
-        found.update(value for value in loop.stacked if value not in read)
+        # Rows of steps that are not run are 0, which only memory outside of the cores is at first.
+        found.update(value for value in loop.stacked if value not in read or loop.ending)
     for info in tasks:
         for read in info.reads:
             value = info.operands[read.operand]
@@ -488,7 +495,7 @@ def shapes_read(tasks: tuple[TaskInfo, ...]) -> dict[SSAValue, set[tuple[int, ..
         for value in info.operands:
             found.setdefault(memory_root(value), set()).add(shape_of(value))
     for span in spans_of(tasks):
-        for value in span.op.scanned:
+        for value in (*span.op.scanned, *span.numbers):
             found.setdefault(memory_root(value), set()).add(shape_of(value))
     return found
 

@@ -64,6 +64,7 @@ from .elementwise import (
 )
 from .loop import (
     Along,
+    Ending,
     LoopOp,
     YieldOp,
 )

@@ -15,11 +15,11 @@ from typing import Any, NoReturn, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import TensorType, i1, i64
 from xdsl.interpreter import Interpreter, InterpreterFunctions, impl, register_impls
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
-from ...support.errors import MeshloomError
+from ...support.errors import InputError, MeshloomError
 from ..dataflow.base import DataflowOp
 from ..dataflow.constants import Array, numpy_type, scalar_array
 from ..dataflow.evaluate import evaluate
@@ -151,13 +151,36 @@ class _Launch:
             elif isinstance(op, ExecuteOp):
                 self.tasks[op.sym_name.data].run()
             elif isinstance(op, RepeatOp):
-                for step in range(op.step_count):
-                    self.is_last_step = step == op.step_count - 1
-                    self._step(op, step)
-                self.is_last_step = True
+                self._repeat(op)
             else:
                 results = self.interpreter.run_op(op, self.interpreter.get_values(op.operands))
                 self.interpreter.set_values(zip(op.results, results, strict=True))
+
+    def _repeat(self, op: RepeatOp) -> None:
+        """The steps of a loop."""
+        if op.ends_by_values:
+            self._clear(op)
+        steps, going = op.step_count, True
+        if op.count is not None:
+            steps = int(self.memories.collect(op.count, i64)[0])
+            if not 0 <= steps <= op.step_count:
+                raise InputError(f"a loop is to run {steps} times: expected 0 to {op.step_count}")
+        for step in range(steps):
+            self.is_last_step = step == steps - 1
+            self._step(op, step)
+            going = op.going is None or bool(self.memories.collect(op.going, i1)[0])
+            if not going:
+                break
+        self.is_last_step = True
+        if op.must_end is not None and going and steps == op.step_count:
+            raise InputError(f"a loop does not end within {steps} steps")
+
+    def _clear(self, op: RepeatOp) -> None:
+        """Set the buffers in DRAM to 0 of which steps write parts."""
+        for inner in op.body.block.ops:
+            whole = part_whole(inner.target) if isinstance(inner, ExecuteOp) else None
+            if whole is not None and buffer_of(whole).space is not Space.SRAM:
+                cast(Array, self.interpreter.get_values((whole,))[0])[...] = 0
 
     def _step(self, op: RepeatOp, step: int) -> None:
         """A step of a loop, on its parts of values."""

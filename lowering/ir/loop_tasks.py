@@ -13,7 +13,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue, Use
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.tasks.task_info import TaskInfo
-from ...dialects.dataflow import CastOp, ElementwiseOp, LoopOp, ReshapeOp
+from ...dialects.dataflow import BroadcastOp, CastOp, ElementwiseOp, LoopOp, ReshapeOp
 from ...dialects.dataflow.loop import YieldOp
 from ...dialects.dataflow.tiling import TilingInterface
 from ...dialects.dataflow.types import element_of, shape_of
@@ -42,6 +42,28 @@ def separate_values(block: Block) -> None:
                     value.replace_uses_with_if(copy.results[0], lambda use, copy=copy: use.operation is not copy)
     if block.last_op is not None:
         _copy_what_is_given_back(block.last_op)
+
+
+def spread_numbers(loop: LoopOp, cores: int) -> None:
+    """
+    Insert operators that give each of so many cores its own copy of the count of a loop and, in each step, of whether
+    there is another one.
+    """
+    with at(loop):
+        if loop.count is not None:
+            loop.operands[len(loop.operands) - 1] = _spread(loop.count, cores, InsertPoint.before(loop), "count")
+        last = loop.body.block.last_op
+        if loop.going is not None and last is not None:
+            last.operands[len(last.operands) - 1] = _spread(loop.going, cores, InsertPoint.before(last), "going")
+
+
+def _spread(value: SSAValue, cores: int, where: InsertPoint, name: str) -> SSAValue:
+    one = ReshapeOp(value, (1,))
+    every = BroadcastOp(one, (cores,))
+    every.result.name_hint = name
+    for op in (one, every):
+        Rewriter.insert_op(op, where)
+    return every.result
 
 
 def _copy_what_is_given_back(last: Operation) -> None:
@@ -96,14 +118,14 @@ def separate_results(loop: LoopOp, outline: Outline) -> None:
             Rewriter.insert_op(copy, InsertPoint.before(last))
             last.operands[position] = outline((copy,), name).results[0]
 
-    count = len(loop.initial)
+    count, results = len(loop.initial), len(loop.outputs)
     for position in range(count):
         root = _seen(last.operands[position])
         if isinstance(root, BlockArgument) and root.block is loop.body.block and root.index != position:
             copied(position, "carried")  # before another task writes there
     stacked = [
         position
-        for position in range(count, len(last.operands))
+        for position in range(count, results)
         if not isinstance(last.operands[position].owner, TaskOp) or not last.operands[position].has_one_use()
     ]
     late = [position for position in stacked if isinstance(_seen(last.operands[position]).owner, TaskOp)]

@@ -25,7 +25,7 @@ def fuse_loops(block: Block, stays: Callable[[LoopOp], bool], most_bytes: int) -
     loops = [loop for loop in loops_in(block) if stays(loop)]
     for number, later in enumerate(loops):
         for place, earlier in enumerate(loops[:number]):
-            if earlier.parent is None or earlier.step_count != later.step_count:
+            if earlier.parent is None or earlier.step_count != later.step_count or earlier.ending or later.ending:
                 continue
             if _constant_bytes(earlier, later) <= most_bytes and (between := _dependents(earlier, later)) is not None:
                 loops[place] = loops[number] = later = _fuse(earlier, later, between)
