@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from xdsl.ir import Block, Region
 
-from ..dialects.dataflow import Along, LoopOp, YieldOp
+from ..dialects.dataflow import Along, Ending, LoopOp, YieldOp
 from .builder import Builder
 from .tensors import NodeError, Tensor, TensorSequence, tensor_type
+
+@dataclass
+class EndsByValues:
+    """What ends a loop before its largest number of steps."""
+
+    count: Tensor | None = None
+    """How many steps there are, an int64."""
+    going: Tensor | None = None
+    """Whether there is another step, a bool: the body sets it when it is built."""
+    must_end: bool = False
+    """Whether it is an error if there is another one after the last."""
+
 
 Body = Callable[[list[Tensor], list[Tensor]], tuple[Sequence[Tensor], Sequence[Tensor]]]
 """From the carried values and the slices of a step to the carried values of the next step and what is stacked."""
@@ -75,9 +88,11 @@ def build_loop(
     scanned: Sequence[tuple[Tensor, Along]],
     stacks: Sequence[Along],
     body: Body,
+    ends: EndsByValues | None = None,
 ) -> list[Tensor]:
     """
-    The carried values after the last step, then the stacked ones. Nothing that the body is given is known.
+    The carried values after the last step, then the stacked ones. Nothing that the body is given is known. `ends`: what
+    ends the loop earlier than after so many steps.
 
     Raises NodeError where carried values change their shape or type, and what the body raises; nothing is made then.
     """
@@ -97,13 +112,18 @@ def build_loop(
             for old, new in zip(carried, after, strict=True):
                 if (old.shape, old.dtype) != (new.shape, new.dtype):
                     raise NodeError(f"a carried value begins as {old.dtype}{list(old.shape)} and becomes another")
-            b.ops.insert(YieldOp([b.value(one) for one in (*after, *rows)]))
+            going = () if ends is None or ends.going is None else (ends.going,)
+            b.ops.insert(YieldOp([b.value(one) for one in (*after, *rows, *going)]))
     except BaseException:
         for op in list(block.ops)[::-1]:
             op.detach()
             op.erase(safe_erase=False)
         raise
-    loop = b.ops.insert(LoopOp(steps, starts, whole, stacks, Region(block)))
+    ending = Ending()
+    if ends is not None:
+        count = None if ends.count is None else b.value(ends.count)
+        ending = Ending(count, ends.going is not None, ends.must_end)
+    loop = b.ops.insert(LoopOp(steps, starts, whole, stacks, Region(block), ending))
     results = [Tensor(one.shape, one.dtype) for one in carried]
     results += [Tensor(along.of_all(one.shape, steps), one.dtype) for one, along in zip(rows, stacks, strict=True)]
     for result, value in zip(results, loop.outputs, strict=True):

@@ -23,6 +23,7 @@ from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ..dialects.locations import at, named
+from ..dialects.step_notes import StepNotes, note_steps
 from ..dialects.tensor_names import note_tensors, value_name_of
 from ..support.errors import InputError
 from ..support.warn import warn
@@ -45,18 +46,21 @@ def import_onnx(
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     values: Mapping[str, Any] | None = None,
     on_note: Callable[[str], None] = warn,
+    most_steps: int | None = None,
 ) -> ModuleOp:
     """
     Import a model (a file, its bytes, or a parsed model) as a module with one function `main`.
 
     `shapes` gives the shapes of inputs with symbolic dimensions; `values` fixes inputs to constants, which then are no
     inputs of the result. A free dimension that looks like a batch is taken as 1, unless `shapes` says otherwise:
-    `on_note` is told of it, a line an input (by default it warns).
+    `on_note` is told of it, a line an input (by default it warns). `most_steps`: how often a loop runs at most whose
+    number of iterations is known at run time only.
 
     Raises InputError for files that are not ONNX, and one InputError that lists all operators that cannot be imported
     (a ValuesNeededError naming inputs, where known values for these would help).
     """
     importer = _importer(model)
+    importer.most_steps = most_steps
     with _damage_reported(importer.name):
         fixed = fixed_inputs(importer.name, importer.model.graph, values or {})
         signatures, assumed = declared_inputs(importer.name, importer.model.graph, shapes or {}, fixed)
@@ -165,6 +169,15 @@ class Scope:
             raise AlreadyReported
         return [result for result in results if result is not None]
 
+    @property
+    def most_steps(self) -> int | None:
+        """How often a loop runs at most whose number of iterations is known at run time only; None: nobody says."""
+        return self.importer.most_steps
+
+    def note_most(self, count: Tensor, most: int) -> None:
+        """Note how many steps a tensor may say at most, if it is an input."""
+        self.importer.note_most(count, most)
+
     def expand(self, node: Node) -> list[Tensor | None]:
         """The outputs of the function body that ONNX gives for a node's operator."""
         return self.importer.expand(node)
@@ -183,6 +196,8 @@ class _ModelImporter:
         self.sources = sources
         self.refusals = Refusals()
         self.functions = {(f.domain, f.name): f for f in model.functions}
+        self.most_steps: int | None = None
+        self.steps = StepNotes()
         self._needed_values: set[SSAValue] = set()
         self._value_names: dict[str, SSAValue] = {}
         self._inside: dict[str, list[Tensor]] = {}
@@ -235,6 +250,7 @@ class _ModelImporter:
             )
             module = ModuleOp([function])
             note_tensors(module, self._values_in(block))
+            note_steps(module, self.steps)
             return module, results
 
     def _output(
@@ -249,6 +265,9 @@ class _ModelImporter:
         if name in outputs:
             raise NodeError("two outputs would be called like this: names must be unique")
         outputs[name] = build.value(build.bytes_of(tensor) if is_string(tensor.dtype) else tensor)
+        if tensor.rows is not None:
+            self.steps.rows[name] = rows = f"{name}.rows"
+            outputs[rows] = build.value(tensor.rows)
         return TensorSignature(tensor.shape, tensor.dtype)
 
     def _check_names(self, graph: onnx.GraphProto) -> None:
@@ -354,6 +373,10 @@ class _ModelImporter:
         finally:
             self.refusals = before
 
+    def note_most(self, count: Tensor, most: int) -> None:
+        """Note how many steps a tensor may say at most, if it is an input."""
+        self.steps.most.update((name, most) for name, value in self.inputs.items() if value is count.value)
+
     def is_poisoned(self, tensors: Iterable[Tensor | None]) -> bool:
         """Whether one of the tensors could not be imported."""
         return any(tensor is _POISON for tensor in tensors)
@@ -384,6 +407,8 @@ class _ModelImporter:
             raise NodeError(advice(proto.op_type, domain, opset))
         if self.is_poisoned(inputs):
             raise AlreadyReported
+        if any(one is not None and one.rows is not None for one in inputs):
+            raise NodeError("an operand has as many rows as a loop has steps, which is known only at run time")
         node = Node(proto, inputs, opset, scope)
         scope.build.hint = next((name for name in proto.output if name), "")
         if local is not None:

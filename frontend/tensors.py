@@ -143,6 +143,8 @@ class Tensor:
     """Of int8 from one `quantize`: its operand, scale and zero point."""
     signed: Tensor | None = None
     """Of uint8: the same less 128 as int8, where that is there."""
+    rows: Tensor | None = None
+    """How many rows there are along its first axis, where that is known at run time only: the others are 0."""
 
     def __post_init__(self) -> None:
         check_size(self.shape, self.dtype)

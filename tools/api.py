@@ -235,6 +235,7 @@ def compile(
     budget: float | Budget | None = None,
     *,
     values: Mapping[str, Any] | None = None,
+    max_steps: int | None = None,
     sparse: bool = False,
     calibration: Mapping[str, NDArray[Any]] | None = None,
     effort: str = "default",
@@ -258,6 +259,7 @@ def compile(
     *,
     chips: int,
     values: Mapping[str, Any] | None = None,
+    max_steps: int | None = None,
     sparse: bool = False,
     calibration: Mapping[str, NDArray[Any]] | None = None,
     effort: str = "default",
@@ -279,6 +281,7 @@ def compile(
     budget: float | Budget | None = None,
     chips: int | None = None,
     values: Mapping[str, Any] | None = None,
+    max_steps: int | None = None,
     sparse: bool = False,
     calibration: Mapping[str, NDArray[Any]] | None = None,
     effort: str = "default",
@@ -300,6 +303,7 @@ def compile(
     - `chip`: a name, the path of a `.toml`, or a `Chip`.
     - `shapes`: of inputs with symbolic dimensions; a batch without a size is 1 otherwise, with a MeshloomWarning.
     - `values`: inputs that are fixed to constants, and are no inputs then.
+    - `max_steps`: how often a loop runs at most whose number of iterations is known at run time only.
 
     How:
 
@@ -338,7 +342,9 @@ def compile(
     target = _chip(chip)
     _check_arguments(progress, subgraphs, budget, chips)
     given = _pipeline(passes)
-    module = _module(model, _shapes(shapes), check_names("values", values or {}, "a mapping to numbers"), progress)
+    check_argument("max_steps", max_steps, (int, type(None)), "a number of steps")
+    fixed = check_names("values", values or {}, "a mapping to numbers")
+    module = _module(model, _shapes(shapes), fixed, progress, max_steps)
     from ..lowering.driver.calibration import calibration_values
     from ..lowering.driver.chips_compilation import ChipsCompilation
     from ..lowering.driver.compile_network import CompileOptions, compile_network
@@ -508,7 +514,11 @@ def _name_of(chip: str | Chip) -> str | None:
 
 
 def _module(
-    model: object, shapes: Mapping[str, tuple[int, ...]], values: Mapping[str, Any], progress: Callable[[str], None]
+    model: object,
+    shapes: Mapping[str, tuple[int, ...]],
+    values: Mapping[str, Any],
+    progress: Callable[[str], None],
+    most_steps: int | None,
 ) -> ModuleOp:
     """The network as a module of its own. Raises InputError for what is no network."""
     from onnx import ModelProto
@@ -517,13 +527,13 @@ def _module(
     expected = "the path of an .onnx file, its bytes, an onnx.ModelProto or a module"
     check_argument("model", model, (str, PathLike, bytes, ModelProto, ModuleOp), expected)
     if isinstance(model, ModuleOp):
-        if shapes or values:
-            raise InputError("shapes and values are for ONNX models: a module says itself what it takes")
+        if shapes or values or most_steps is not None:
+            raise InputError("shapes, values and max_steps are for ONNX models: a module says itself what it takes")
         return model.clone()
     from ..frontend.onnx_import import import_onnx
 
     progress("import")
-    return import_onnx(cast("Any", model), shapes, values)
+    return import_onnx(cast("Any", model), shapes, values, most_steps=most_steps)
 
 
 def _on_chips(compilation: ChipsCompilation) -> CompiledPipeline:

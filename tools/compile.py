@@ -17,7 +17,7 @@ from .cli import check_folders, make_parser, parse_shapes, run_tool
 from .pass_plugins import add_pass_plugin_option, load_passes
 from .progress import Progress
 from .subgraphs import LogLines, add_subgraph_options, launch_sequence_table, read_subgraph_options
-from .values import add_value_option, parse_values
+from .values import add_steps_option, add_value_option, parse_values
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -73,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
         help="shape of an input with symbolic dimensions (may be repeated)",
     )
     add_value_option(parser)
+    add_steps_option(parser)
     parser.add_argument(
         "-p",
         "--passes",
@@ -155,7 +156,7 @@ def _compile(options: argparse.Namespace) -> None:
         stages = Stages(progress, "import")
         log = LogLines(options.log, progress, options.quiet)
         asked = CompileOptions(subgraphs, budget, options.chips, options.sparse)
-        module = read_module(options.model, shapes, progress.note, values)
+        module = read_module(options.model, shapes, progress.note, values, options.max_steps)
         encoded: list[SparseNetwork[Compilation | ChipsCompilation]] = []
         if options.print_ir_after_all is not None:
             stages.dump_to(options.print_ir_after_all, module)
@@ -219,7 +220,7 @@ def _try(
     shapes = None if options.passes or options.calibrate else larger_batch(options.model, parse_shapes(options.shape))
 
     def batch() -> ModuleOp:
-        return read_module(options.model, shapes or {}, lambda text: None, parse_values(options.value))
+        return read_module(options.model, shapes or {}, lambda text: None, parse_values(options.value), options.max_steps)
 
     return tried_text(emulated_cycles(compiled), try_options(module, chip, asked, None if shapes is None else batch))
 

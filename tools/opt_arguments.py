@@ -7,7 +7,7 @@ import argparse
 from .ir_dumps import add_dump_options
 from .pass_plugins import add_pass_plugin_option
 from .plugin_option import add_plugin_option
-from .values import add_value_option
+from .values import add_steps_option, add_value_option
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="shape of an ONNX input with symbolic dimensions (repeatable)",
     )
     add_value_option(inputs)
+    add_steps_option(inputs)
     inputs.add_argument(
         "--parameters",
         action="store_true",

@@ -53,7 +53,7 @@ def loop_grids(tasks: Sequence[TaskInfo], spans: Sequence[LoopSpan], chip: Chip,
             rank = len(grid)
             tilings[begin] = Tiling(grid, place(tasks[begin], grid), (1,) * rank, tuple(range(rank)))
             grids[again] = _with_reductions(tasks[again], grid)
-            if grid[-1] > 1:
+            if grid and grid[-1] > 1:
                 states.add((tasks[begin].sizes[-1], grid[-1]))
         for everywhere in (True, False):
             rest = {} if not everywhere else _alike(tasks, spans, count, states, chip)
@@ -80,7 +80,7 @@ def _with_innermost(info: TaskInfo, chip: Chip) -> list[tuple[int, ...]]:
     or the fewest that have no larger part of it, and on the most cores that have equally much of it.
     """
     found = list(grid_candidates(info, chip))
-    if info.reductions:
+    if info.reductions or not info.sizes:
         return found
     size, cores = info.sizes[-1], len(chip.usable_cores)
     counts = {_fewest_alike(size, min(count, size)) for count in {cores, *map(prod, found)}}
@@ -141,7 +141,7 @@ def _alike(
             grid = _as_states(tasks[number], states) or _even_grid(tasks[number], count)
             if grid is None:
                 cut = [one for one in grid_candidates(tasks[number], chip) if prod(one) == count]
-                grid = Grid(max(cut, key=lambda one: (max(one), one[::-1]))) if cut else None
+                grid = Grid(max(cut, key=lambda one: (max(one, default=1), one[::-1]))) if cut else None
             if grid is not None:
                 found[number] = grid
     return found

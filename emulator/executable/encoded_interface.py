@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
+from ...dialects.step_notes import StepNotes, noted_steps
 from ...formats.sparse.encode import Encoded, decode
 from ...formats.sparse.encoded_interface import ENCODED, EncodedInterface, EncodedTensor, read_interface
 from ...support.errors import InputError
@@ -24,6 +27,8 @@ class HostInterface:
     outputs: tuple[TensorInfo, ...]
     _shapes: Mapping[str, tuple[int, ...]]
     """Shapes of the inputs in memory."""
+    steps: StepNotes = field(default_factory=StepNotes)
+    """What they have to do with loops whose number of steps is known at run time only."""
 
     @staticmethod
     def of(target: Executable | ChipPipeline) -> HostInterface:
@@ -39,19 +44,39 @@ class HostInterface:
             tuple(_logical(info, encoded.inputs) for info in inputs),
             tuple(_logical(info, encoded.outputs) for info in outputs),
             {info.name: tuple(info.shape) for info in inputs},
+            noted_steps(target.notes) if isinstance(target, Executable) else StepNotes(),
         )
 
     def in_memory(self, inputs: Mapping[str, Any]) -> dict[str, Array]:
-        """Inputs in the form of the chip, encoded ones as bytes. Raises InputError, naming the input."""
+        """
+        Inputs in the form of the chip, encoded ones as bytes. Raises InputError, naming the input, also for a number of
+        steps that is too large.
+        """
+        for name, most in self.steps.most.items():
+            given = np.asarray(inputs.get(name, 0))
+            if given.size == 1 and given.dtype.kind in "iu" and int(given.reshape(-1)[0]) > most:
+                number = int(given.reshape(-1)[0])
+                raise InputError(
+                    f"input '{name}' is {number}: the network was compiled for at most {most} steps; compile it with "
+                    f"--max-steps {number} (in Python: max_steps={number})"
+                )
         return self.encoded.pack(inputs, self._shapes)
 
     def read(self, outputs: Mapping[str, Array]) -> tuple[dict[str, Array], dict[str, Encoded]]:
-        """Dense values of all outputs (bf16 as f32), and the encoded ones in their encoded form."""
+        """
+        Dense values of all outputs (bf16 as f32), with as many rows as there are, and the encoded ones in their encoded
+        form.
+        """
         found = self.encoded.unpack(outputs)
         dense = dict(outputs)
         for name, value in found.items():
             array = decode(value)
             dense[name] = widen_bf16(array) if self.encoded.outputs[name].code == BF16 else array
+        for name, rows in self.steps.rows.items():
+            if name in dense and rows in dense and dense[rows].size == 1:
+                dense[name] = dense[name][: int(dense[rows].reshape(-1)[0])]
+        for rows in set(self.steps.rows.values()):
+            dense.pop(rows, None)
         return dense, found
 
 
