@@ -11,6 +11,7 @@ from ..dialects.dataflow import Along, Ending, LoopOp, YieldOp
 from .builder import Builder
 from .tensors import NodeError, Tensor, TensorSequence, tensor_type
 
+
 @dataclass
 class EndsByValues:
     """What ends a loop before its largest number of steps."""

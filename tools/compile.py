@@ -220,7 +220,9 @@ def _try(
     shapes = None if options.passes or options.calibrate else larger_batch(options.model, parse_shapes(options.shape))
 
     def batch() -> ModuleOp:
-        return read_module(options.model, shapes or {}, lambda text: None, parse_values(options.value), options.max_steps)
+        return read_module(
+            options.model, shapes or {}, lambda text: None, parse_values(options.value), options.max_steps
+        )
 
     return tried_text(emulated_cycles(compiled), try_options(module, chip, asked, None if shapes is None else batch))
 

@@ -256,7 +256,9 @@ class _Hoisted:
         for number in unread[::-1]:
             block.erase_arg(block.args[first + number])
             del scanned[number]
-        new = LoopOp(loop.step_count, list(loop.initial), scanned, loop.stacks, loop.detach_region(loop.body), loop.ending)
+        new = LoopOp(
+            loop.step_count, list(loop.initial), scanned, loop.stacks, loop.detach_region(loop.body), loop.ending
+        )
         new.attributes.update(loop.attributes)
         for old, result in zip(loop.outputs, new.outputs, strict=True):
             result.name_hint = old.name_hint

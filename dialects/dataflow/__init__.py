@@ -138,6 +138,7 @@ __all__ = [
     "DimKind",
     "DivOp",
     "ElementwiseOp",
+    "Ending",
     "ErfOp",
     "ExpOp",
     "FloatPredicateOp",

@@ -140,8 +140,9 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     }
     %half = dataflow.loop 64 steps count(%n : tensor<i64>) while carry(%a = %h0 : tensor<1x64xf32>) {
       %b = dataflow.mul %a, %w : (tensor<1x64xf32>, tensor<1x64xf32>) -> tensor<1x64xf32>
-      %most = dataflow.reduce max %b axes [0, 1] : (tensor<1x64xf32>) -> tensor<f32>
-      %go = dataflow.compare gt %most, %one : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %most = dataflow.reduce max %b axes [0, 1] : (tensor<1x64xf32>) -> tensor<1x1xf32>
+      %more = dataflow.compare gt %most, %one : (tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<1x1xi1>
+      %go = dataflow.reshape %more : (tensor<1x1xi1>) -> tensor<i1>
       dataflow.yield %b, %go : tensor<1x64xf32>, tensor<i1>
     }
     ```

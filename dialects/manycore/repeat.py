@@ -58,7 +58,8 @@ class RepeatOp(IRDLOperation):
     steps. Parts of buffers in DRAM that tasks of the loop write are 0 where no step writes them.
 
     ```syntax
-    manycore.repeat $steps `times` (`count` `(` %count `:` type `)`)? (`while` `(` %going `:` type `)` `ends`?)? (`(` (%part `=` %whole `from` $start `by` $advance `:` type `as` type),* `)`)?
+    manycore.repeat $steps `times` (`count` `(` %count `:` type `)`)? (`while` `(` %going `:` type `)` `ends`?)?
+      (`(` (%part `=` %whole `from` $start `by` $advance `:` type `as` type),* `)`)?
       attr-dict-with-keyword $body
     ```
 

@@ -18,7 +18,7 @@ from ...dialects.coreasm.isa import MNEMONICS
 from ..executable.executable import Executable, TensorInfo, source_name
 from ..executable.host import controller_steps, host_memory, read_outputs, tensor_values
 from ..machine.errors import EmulationError, Fault
-from ..machine.expand import DEADLOCK, DRAIN, FAULT, FAULTS, READ, Code, Sequencer, Stream
+from ..machine.expand import COUNT, DEADLOCK, DRAIN, FAULT, FAULTS, NO_MORE, READ, Code, Sequencer, Stream
 from ..machine.mapped_work import MappedWork, Recorder
 from ..machine.memory import Array, new_memory
 from .deadlock import explain_deadlock
@@ -155,7 +155,8 @@ class _Engine:
         if sequencer.status == FAULT:
             kind, core, word, value = (int(v) for v in sequencer.fault)
             most = int(code.address[code.base[core] + word, 0])
-            raise self._located(FAULTS[kind].format(value=value, most=most), steps[core], core, word, code)
+            what = NO_MORE if kind == COUNT and not most else FAULTS[kind].format(value=value, most=most)
+            raise self._located(what, steps[core], core, word, code)
 
     def _run(self, stream: Stream, steps: list[Steps], code: Code) -> None:
         srams, dram = self.machine.srams, self.machine.dram

@@ -43,10 +43,14 @@ FAULTS = (
     "the chip has no such semaphore",
     "there is no such core set",
     "more instructions than the limit of this run: is the loop count meant?",
-    "the loop is to run {value} times: expected 0 to {most}",
+    "the loop is to run {value} times: expected 0 to {most}; allow more (of a compiled network, --max-steps)",
     "there is no loop to leave",
 )
 """Descriptions of faults by number."""
+COUNT = 7
+"""The fault of a count."""
+NO_MORE = "a loop may run no more often, and its condition still holds after the most steps: allow more (--max-steps)"
+"""What it means where no count but 0 is possible, as behind a loop that has to end by its condition."""
 
 CHUNK = 1 << 16
 """Number of instructions per chunk of the stream."""

@@ -12,8 +12,8 @@ from ..loops import build_loop, unroll
 from ..model_file import static_size
 from ..node import Node, numpy_dtype
 from ..registry import onnx_op
-from .loops_by_values import loop_by_values
 from ..tensors import INT64, Absent, AlreadyReported, NodeError, Tensor, TensorSequence, known
+from .loops_by_values import loop_by_values
 
 LONGEST_LOOP = 4096
 """Iterations of loops at most."""
@@ -53,8 +53,9 @@ def loop(node: Node) -> Sequence[Tensor]:
     `--max-steps`), else unrolled.
     """
     going, count = node.get(1), node.get(0)
-    if any(one is not None and one.array is None for one in (count, going)):
-        return loop_by_values(node, LONGEST_LOOP)
+    unknown = next((one for one in (count, going) if one is not None and one.array is None), None)
+    if unknown is not None:
+        return loop_by_values(node, LONGEST_LOOP, unknown.value)
     limit = None if count is None else int(node.known(0, "the trip count").reshape(-1)[0])
     state = [node.any(index) for index in range(2, len(node.inputs))]
     always = going is None or (going.array is not None and bool(going.array.reshape(-1)[0]))
@@ -67,8 +68,8 @@ def loop(node: Node) -> Sequence[Tensor]:
     try:
         with node.scope.tentatively():
             return _unrolled_loop(node, limit, going, state)
-    except EndsAtRunTime:
-        return loop_by_values(node, LONGEST_LOOP)
+    except EndsAtRunTime as error:
+        return loop_by_values(node, LONGEST_LOOP, error.needs)
 
 
 class EndsAtRunTime(NodeError):

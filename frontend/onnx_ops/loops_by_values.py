@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from xdsl.ir import SSAValue
 
 from ...dialects.dataflow import Along
 from ..builder import Builder
@@ -13,19 +14,22 @@ from ..node import Node
 from ..tensors import INT64, Absent, NodeError, Tensor, TensorSequence, known
 
 
-def loop_by_values(node: Node, longest: int) -> list[Tensor]:
+def loop_by_values(node: Node, longest: int, needs: SSAValue | None = None) -> list[Tensor]:
     """
     The results of a `Loop` with a trip count, a condition, or both, that depend on the network's inputs: a loop of as
     many steps as the trip count says where that is known and at most `longest`, else as the option says.
 
     What it collects has as many rows, and says how many of them there are (`Tensor.rows`). Raises NodeError where
-    neither says how many, for state that no loop can carry, and as `build_loop`.
+    neither says how many (`needs`: what would say it if it were known), for state that no loop can carry, and as
+    `build_loop`.
     """
     b, limit, going = node.build, node.get(0), node.get(1)
     state = [node.any(index) for index in range(2, len(node.inputs))]
     if any(isinstance(one, TensorSequence | Absent) for one in state):
-        raise NodeError("its number of iterations is known only at run time, and its state is a sequence or an optional")
-    most, whole = _most(node, longest)
+        raise NodeError(
+            "its number of iterations is known only at run time, and its state is a sequence or an optional"
+        )
+    most, whole = _most(node, longest, needs)
     count = _count(b, limit, going, most)
     ends = EndsByValues(count)
     made = _counted(node, state, most, ends, whole)
@@ -40,14 +44,13 @@ def loop_by_values(node: Node, longest: int) -> list[Tensor]:
     return [*states, *rows]
 
 
-def _most(node: Node, longest: int) -> tuple[int, bool]:
+def _most(node: Node, longest: int, needs: SSAValue | None) -> tuple[int, bool]:
     """The largest number of steps, and whether the network asks for no more than these."""
     limit, option = node.get(0), node.scope.most_steps
     stated = None if limit is None or limit.array is None else max(0, int(limit.array.reshape(-1)[0]))
     if stated is not None and stated <= longest and (option is None or stated <= option):
         return stated, True
     if option is None:
-        needs = None if limit is None else limit.value
         raise NodeError(
             "how often it runs is known only at run time: say how often at most with --max-steps N (in Python: "
             "max_steps=)",

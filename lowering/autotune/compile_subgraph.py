@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from ...analysis.planning.loops import tasks_in

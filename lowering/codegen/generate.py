@@ -313,7 +313,10 @@ class _TaskCode:
     def clear(self, steps: int, advance: int) -> None:
         """Store zeros in so many parts of the result, which are so many bytes apart, on all cores."""
         for core, box in self.held.items():
-            emitter, part = self.machine.emitters[core], self.views.result_in_dram(self.number).box(box.offsets, box.sizes)
+            emitter, part = (
+                self.machine.emitters[core],
+                self.views.result_in_dram(self.number).box(box.offsets, box.sizes),
+            )
             zero = View.dense("sram", self.task.staging[0], part.dtype, (1,))
             emitter.fill(zero, 0)
             emitter.store(part.walk((steps, *part.shape), (advance, *part.strides)), zero)

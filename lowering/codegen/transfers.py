@@ -106,7 +106,6 @@ class Transfers(Issuer):
         """Hold the receive unit until the semaphore reaches n, and take n; `effects`: what others wrote here."""
         self._emit("wait", 0, (n,), (), effects, semaphore)
 
-
     # --- numbers for the sequencer -------------------------------------------------------------------------------
 
     def drain(self) -> None:

@@ -112,8 +112,8 @@ def _loop(
     body: NDArray[np.void], deltas: NDArray[np.int64], count: int, name: str = "loop", by: int = 0
 ) -> NDArray[np.void]:
     """
-    A loop of `count` steps, by the instruction of this name with this register: words whose addresses advance have registers of their own, the words between them may hold
-    loops.
+    A loop of `count` steps, by the instruction of this name with this register: words whose addresses advance have
+    registers of their own, the words between them may hold loops.
     """
     steps = sorted({int(delta) for delta in deltas.ravel() if delta})
     if len(steps) >= MAX_REGISTERS:

@@ -7,8 +7,8 @@ one starts), so needs implied through other units are dropped. As a need is drop
 known, the producers that one unit waits for on another strictly increase: the k-th signal always meets the k-th wait,
 and no instruction needs more than one bit each way.
 
-What the sequencer does itself (`drain`, `lr`, and `leave` behind it) comes when all units are idle: what is before it has
-completed when anything behind it starts.
+What the sequencer does itself (`drain`, `lr`, and `leave` behind it) comes when all units are idle: what is before it
+has completed when anything behind it starts.
 
 No schedule of the units can deadlock: tokens point backwards in program order only, and the oldest instruction that
 has not completed is at the head of its queue with all its tokens there, however short the queues are.

@@ -17,8 +17,8 @@ from ...dialects.sparse import MatmulOp as SparseMatmulOp
 
 FEWEST_STEPS = 8
 """
-A loop of fewer steps is unrolled, if their number is known: its code is short, and consists mostly of its first and last
-steps.
+A loop of fewer steps is unrolled, if their number is known: its code is short, and consists mostly of its first and
+last steps.
 """
 
 
@@ -43,7 +43,7 @@ def stays_loop(loop: LoopOp) -> bool:
     inside = list(loop.body.block.ops)
     values = [*loop.operands, *loop.results, *loop.body.block.args, *(one for op in inside for one in op.results)]
     return (
-        (loop.step_count >= FEWEST_STEPS or (loop.ending and loop.step_count))
+        loop.step_count >= (1 if loop.ending else FEWEST_STEPS)
         and len(inside) > 1
         and all(_is_carried_out(op) for op in inside)
         and all(prod(shape_of(value)) for value in values)
