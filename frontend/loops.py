@@ -22,6 +22,8 @@ class EndsByValues:
     """Whether there is another step, a bool: the body sets it when it is built."""
     must_end: bool = False
     """Whether it is an error if there is another one after the last."""
+    masked: bool = False
+    """Whether steps behind the count would change no carried value and give 0."""
 
 
 Body = Callable[[list[Tensor], list[Tensor]], tuple[Sequence[Tensor], Sequence[Tensor]]]
@@ -35,14 +37,16 @@ def run_loop(
     scanned: Sequence[tuple[Tensor, Along]],
     stacks: Sequence[Along],
     body: Body,
+    ends: EndsByValues | None = None,
 ) -> tuple[list[Tensor], list[Tensor]]:
     """
     The carried values after the last step, and the stacked ones: of a loop, or of its steps one by one where these are
-    fewer than two, or where all that enters is known. Raises as `build_loop`.
+    fewer than two, or where all that enters is known. `ends`: what may end the loop early, if it is `masked`. Raises as
+    `build_loop`.
     """
     entering = [*carried, *(value for value, _ in scanned)]
     if steps > 1 and any(one.array is None for one in entering):
-        results = build_loop(b, steps, carried, scanned, stacks, body)
+        results = build_loop(b, steps, carried, scanned, stacks, body, ends)
         return results[: len(carried)], results[len(carried) :]
     return unroll(b, steps, carried, scanned, stacks, body)
 
@@ -123,7 +127,7 @@ def build_loop(
     ending = Ending()
     if ends is not None:
         count = None if ends.count is None else b.value(ends.count)
-        ending = Ending(count, ends.going is not None, ends.must_end)
+        ending = Ending(count, ends.going is not None, ends.must_end, ends.masked)
     loop = b.ops.insert(LoopOp(steps, starts, whole, stacks, Region(block), ending))
     results = [Tensor(one.shape, one.dtype) for one in carried]
     results += [Tensor(along.of_all(one.shape, steps), one.dtype) for one, along in zip(rows, stacks, strict=True)]

@@ -97,13 +97,16 @@ def outline_to_fit(
     unroll_loops(module, stays_loop)
     ideal = note_ideal(module)
     loops = loops_in(find_main(module).body.block)
-    if any(loop.ending for loop in loops):  # these cannot be unrolled
-        best = Attempt(module, driver := _loop_driver(module, chip, options, cache, progress), driver.run())
-        return _outlined(module, best)
     kept = _fused_loops(module, chip, options, cache, progress) if loops else None
     if loops and kept is None:
         kept = _with_loops(module.clone(), chip, options, cache, progress)
-    if kept is not None and sum(map(_operations, loops)) > MOST_COMPARED:
+    bound = all(loop.may_run_all for loop in loops)  # others cannot be unrolled
+    if not bound and kept is None:
+        driver = _loop_driver(module, chip, options, cache, progress)
+        best = Attempt(module, driver, driver.run())  # raises here, as it did before
+    elif kept is not None and not bound:
+        best = kept
+    elif kept is not None and sum(map(_operations, loops)) > MOST_COMPARED:
         best = kept
     else:
         if loops:

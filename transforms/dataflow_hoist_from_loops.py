@@ -85,8 +85,8 @@ class HoistFromLoop(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: LoopOp, rewriter: PatternRewriter) -> None:
-        if op.step_count < 2:
-            return
+        if op.step_count < 2 or (op.ending and len({along.backwards for along in op.scans}) > 1):
+            return  # nobody knows which rows of values that are scanned in opposite directions meet
         for inner in list(op.body.block.ops):
             if isinstance(inner, MatmulOp):
                 _split_product(op, inner, self.names)

@@ -66,7 +66,7 @@ class DataflowFunctions(InterpreterFunctions):
                 raise InputError(f"a loop is to run {steps} times: expected 0 to {op.step_count}")
         rows: list[list[Array]] = [[] for _ in op.stacked]
         for step in range(steps):
-            positions = (along.position(step, op.step_count) for along in op.scans)
+            positions = (along.position(step, steps) for along in op.scans)
             slices = [
                 whole.take(position, along.axis)
                 for whole, along, position in zip(scanned, op.scans, positions, strict=True)

@@ -65,6 +65,8 @@ class Ending:
     """Whether the body yields last whether there is another step: an i1."""
     must_end: bool = False
     """Whether it is an error if that still says so after the largest number of steps."""
+    masked: bool = False
+    """Whether steps behind the count would change no carried value and stack 0: they may as well run."""
 
     def __bool__(self) -> bool:
         return self.count is not None or self.conditional
@@ -116,16 +118,17 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     The number of steps may be known at run time only; the number in the text is then the largest:
 
-    - `count`: a scalar, i64, with the number of steps, from 0; any other is an error.
+    - `count`: a scalar, i64, with the number of steps, from 0; any other is an error. `masked`: steps behind them would
+      change no carried value and stack 0; so they may as well run, as where the loop is unrolled.
     - `while`: the body yields a scalar, i1, last; a step whose value is false is the last one. `while ends`: it is an
       error if the value of the last of the most steps is true.
 
     Rows of stacked results that belong to no step are 0, and such rows of scanned values are not read. `backwards` is
-    not possible then. Where a loop is executed by several cores, count and condition may be one for each core, all of
+    from the last row that belongs to a step, and not possible with `while`. Where a loop is executed by several cores, count and condition may be one for each core, all of
     them equal.
 
     ```syntax
-    dataflow.loop $steps `steps` (`count` `(` %count `:` type `)`)? (`while` `ends`?)?
+    dataflow.loop $steps `steps` (`count` `(` %count `:` type `)` `masked`?)? (`while` `ends`?)?
       (`carry` `(` (%inside `=` %initial `:` type),* `)`)?
       (`scan` `(` (%inside `=` %scanned `axis` integer `backwards`? `:` type),* `)`)?
       (`stack` `(` (`axis` integer `backwards`? `:` type),* `)`)? attr-dict-with-keyword $body
@@ -156,6 +159,7 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     stack_backwards = prop_def(Flags)
     conditional = opt_prop_def(UnitAttr)
     must_end = opt_prop_def(UnitAttr)
+    masked = opt_prop_def(UnitAttr)
     initial = var_operand_def(TensorType)
     scanned = var_operand_def(TensorType)
     count = opt_operand_def(TensorType)
@@ -190,6 +194,7 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
                 "stack_backwards": int_list([along.backwards for along in stacked]),
                 "conditional": UnitAttr() if ending.conditional else None,
                 "must_end": UnitAttr() if ending.must_end else None,
+                "masked": UnitAttr() if ending.masked else None,
             },
             regions=[body],
         )
@@ -224,7 +229,14 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     @property
     def ending(self) -> Ending:
         """What may end it before the largest number of steps."""
-        return Ending(self.count, self.conditional is not None, self.must_end is not None)
+        return Ending(
+            self.count, self.conditional is not None, self.must_end is not None, self.masked is not None
+        )
+
+    @property
+    def may_run_all(self) -> bool:
+        """Whether the largest number of steps may run, whatever ends it before."""
+        return not self.ending or self.masked is not None
 
     @property
     def yielded(self) -> Sequence[SSAValue]:
@@ -270,14 +282,16 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     def _verify_ending(self, last: YieldOp) -> None:
         if self.must_end is not None and self.conditional is None:
             raise VerifyException("it must end by a condition, which it does not have: expected 'while ends'")
+        if self.masked is not None and (self.count is None or self.conditional is not None):
+            raise VerifyException("it is masked behind a count, which it does not have alone: expected 'count'")
         if not self.ending:
             return
         if self.count is not None:
             _verify_number("the count of steps", self.count.type, i64)
         if self.conditional is not None:
             _verify_number("the last value that the body yields", last.values[-1].type, i1)
-        if any(along.backwards for along in (*self.scans, *self.stacks)):
-            raise VerifyException("it goes backwards, although the number of its steps is known at run time only")
+        if self.conditional is not None and any(along.backwards for along in (*self.scans, *self.stacks)):
+            raise VerifyException("it goes backwards, although nobody knows before how many steps it has")
 
     def _verify_scanned(self) -> None:
         for position, value in enumerate(self.operands):
@@ -362,6 +376,7 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
                 operand = parser.parse_unresolved_operand()
                 parser.parse_punctuation(":")
                 counts = [parser.resolve_operand(operand, _parse_tensor(parser))]
+        masked = bool(counts) and parser.parse_optional_keyword("masked") is not None
         conditional = parser.parse_optional_keyword("while") is not None
         must_end = conditional and parser.parse_optional_keyword("ends") is not None
         if parser.parse_optional_keyword("carry") is not None:
@@ -384,6 +399,7 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
                 "operandSegmentSizes": DenseArrayBase.from_list(i32, [len(initial), len(scans), len(counts)]),
                 **({"conditional": UnitAttr()} if conditional else {}),
                 **({"must_end": UnitAttr()} if must_end else {}),
+                **({"masked": UnitAttr()} if masked else {}),
             },
             attributes={} if attributes is None else attributes.data,
             regions=[body],
@@ -396,7 +412,7 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
             printer.print_ssa_value(self.count)
             printer.print_string(" : ")
             printer.print_attribute(self.count.type)
-            printer.print_string(")")
+            printer.print_string(")" if self.masked is None else ") masked")
         if self.conditional is not None:
             printer.print_string(" while" if self.must_end is None else " while ends")
 

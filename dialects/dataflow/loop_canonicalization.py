@@ -26,7 +26,7 @@ class FewSteps(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: LoopOp, rewriter: PatternRewriter) -> None:
-        if op.step_count > 1 or op.ending:
+        if op.step_count > 1 or not op.may_run_all:
             return
         steps = LoopSteps(op)
         if op.step_count:
@@ -45,6 +45,7 @@ class WholeCount(RewritePattern):
             op.operands = [*op.initial, *op.scanned]
             sizes = [len(op.initial), len(op.scanned), 0]
             op.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, sizes)
+            op.masked = None
             rewriter.notify_op_modified(op)
 
 

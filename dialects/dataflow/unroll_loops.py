@@ -37,7 +37,7 @@ def unroll_loops(root: Operation, stays: Callable[[LoopOp], bool] = no_loop) -> 
     loops = [op for op in root.walk() if isinstance(op, LoopOp) and not stays(op)]
     for loop in loops:
         _check_runs(loop)
-        if loop.ending:
+        if not loop.may_run_all:
             error = InputError(
                 "the number of steps of a loop is known at run time only, so it cannot be unrolled: compile it for one "
                 "chip, without options that save memory, cut the network or encode weights"

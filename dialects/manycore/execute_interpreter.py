@@ -167,7 +167,7 @@ class _Launch:
                 raise InputError(f"a loop is to run {steps} times: expected 0 to {op.step_count}")
         for step in range(steps):
             self.is_last_step = step == steps - 1
-            self._step(op, step)
+            self._step(op, step, op.step_count - steps)
             going = op.going is None or bool(self.memories.collect(op.going, i1)[0])
             if not going:
                 break
@@ -182,16 +182,17 @@ class _Launch:
             if whole is not None and buffer_of(whole).space is not Space.SRAM:
                 cast(Array, self.interpreter.get_values((whole,))[0])[...] = 0
 
-    def _step(self, op: RepeatOp, step: int) -> None:
-        """A step of a loop, on its parts of values."""
+    def _step(self, op: RepeatOp, step: int, left_out: int) -> None:
+        """A step of a loop, on its parts of values. `left_out`: how many steps are not run, of those that could be."""
         for argument in op.body.block.args:
             whole, start, advance = op.part(argument)
+            step_of = step + left_out if advance < 0 else step
             if (row := tile_row(argument)) is not None:
-                self.memories.rows[argument] = row.whole, row.rows, row.first + step * row.advance
+                self.memories.rows[argument] = row.whole, row.rows, row.first + step_of * row.advance
                 continue
             memory = cast(Array, self.interpreter.get_values((whole,))[0])
             type = buffer_of(argument)
-            low = (start + step * advance) // memory.itemsize
+            low = (start + step_of * advance) // memory.itemsize
             part = memory.reshape(-1)[low : low + prod(type.shape)].reshape(type.shape)
             self.interpreter.set_values(((argument, part),))
         for inner in op.body.block.ops:

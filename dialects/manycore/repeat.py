@@ -53,7 +53,8 @@ class RepeatOp(IRDLOperation):
     write it.
 
     The number of steps may be known at run time only, and is then the largest: `count` is a buffer that holds an i64 on
-    each core, how many steps there are; `while` one that holds an i1, which the body writes: whether there is another
+    each core, how many steps there are (of them, the last sees the part at the lowest address where `by` is negative);
+    `while` one that holds an i1, which the body writes: whether there is another
     step. All cores have the same values. `ends`: it is an error if there is another one after the last of the most
     steps. Parts of buffers in DRAM that tasks of the loop write are 0 where no step writes them.
 
@@ -141,6 +142,8 @@ class RepeatOp(IRDLOperation):
         arguments = self.body.block.args
         if self.step_count < 1:
             raise VerifyException(f"it has {self.step_count} steps: expected 1 or more")
+        if self.going is not None and any(advance < 0 for advance in self.advances.get_values()):
+            raise VerifyException("it goes backwards, although nobody knows before how many steps it has")
         if self.must_end is not None and self.going is None:
             raise VerifyException("it must end by a condition, which it does not have: expected 'while'")
         for what, buffer, element in (("count", self.count, i64), ("while", self.going, i1)):

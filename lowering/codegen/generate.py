@@ -319,7 +319,8 @@ class _TaskCode:
             )
             zero = View.dense("sram", self.task.staging[0], part.dtype, (1,))
             emitter.fill(zero, 0)
-            emitter.store(part.walk((steps, *part.shape), (advance, *part.strides)), zero)
+            parts = part.walk((steps, *part.shape), (advance, *part.strides))
+            emitter.store(parts.reverse(0) if advance < 0 else parts, zero)
 
     def _begin(self, core: int, step: int) -> None:
         """Emit the sum of the addends, to which the root adds its products."""

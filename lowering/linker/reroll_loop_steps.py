@@ -69,11 +69,37 @@ def _by_values(parts: list[NDArray[np.void]], steps: int, ending: EmittedEnding)
         raise UnlikeSteps(f"steps of a loop of at most {steps} steps are not alike")
     name, register = ("loop.r", NUMBER) if ending.by_count else ("loop", 0)
     rolled = _loop(parts[0], deltas, steps, name, register)
+    if ending.by_count:
+        rolled = _from_last(rolled, steps)
     if not ending.must_end:
         return rolled
     # What was read last is 0 where a step has left the loop; a body may not run more often than that says.
     like = parts[0][:1]
     return np.concatenate([rolled, _control("loop.r", NUMBER, 0, 1, like), _control("nop", 0, 0, 0, like)])
+
+
+def _from_last(rolled: NDArray[np.void], steps: int) -> NDArray[np.void]:
+    """
+    Let addresses that walk backwards begin at the last of as many steps as there are. They are those of the last of the
+    most steps, so their registers begin at the distance that the steps between would have walked.
+    """
+    found: list[NDArray[np.void]] = []
+    at = int(np.flatnonzero(rolled["op"] == OPCODE["loop.r"])[0])
+    again = rolled[rolled["op"] == OPCODE["addi"]]
+    for word in (rolled[position : position + 1] for position in range(at)):  # one register each
+        register = int(word["imm"][0])
+        delta = int(again["addr"][again["imm"] == register, 0].astype(np.int32)[-1])
+        if delta >= 0:
+            found.append(word)
+            continue
+        if steps * delta < -(1 << 31):
+            raise MeshloomError(f"a loop of at most {steps} steps walks {-delta} bytes backwards in each: too far")
+        found += [
+            _control("li", register, steps * delta, 0, word),
+            _control("loop.r", NUMBER, steps, 1, word),
+            _control("addi", register, -delta, 0, word),
+        ]
+    return np.concatenate([*found, rolled[at:]])
 
 
 def _deltas(one: NDArray[np.void], other: NDArray[np.void]) -> NDArray[np.int64] | None:

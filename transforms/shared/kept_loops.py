@@ -43,7 +43,7 @@ def stays_loop(loop: LoopOp) -> bool:
     inside = list(loop.body.block.ops)
     values = [*loop.operands, *loop.results, *loop.body.block.args, *(one for op in inside for one in op.results)]
     return (
-        loop.step_count >= (1 if loop.ending else FEWEST_STEPS)
+        loop.step_count >= (FEWEST_STEPS if loop.may_run_all else 1)
         and len(inside) > 1
         and all(_is_carried_out(op) for op in inside)
         and all(prod(shape_of(value)) for value in values)

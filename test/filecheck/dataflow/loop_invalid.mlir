@@ -132,10 +132,10 @@ dataflow.loop 4 steps while {
 
 // -----
 
-%n, %x = "test.op"() : () -> (tensor<i64>, tensor<4xf32>)
-// expected-error@+1 {{it goes backwards, although the number of its steps is known at run time only}}
-dataflow.loop 4 steps count(%n : tensor<i64>) scan(%row = %x axis 0 backwards : tensor<4xf32>) {
-  dataflow.yield
+%go, %x = "test.op"() : () -> (tensor<i1>, tensor<4xf32>)
+// expected-error@+1 {{it goes backwards, although nobody knows before how many steps it has}}
+dataflow.loop 4 steps while scan(%row = %x axis 0 backwards : tensor<4xf32>) {
+  dataflow.yield %go : tensor<i1>
 }
 
 // -----
