@@ -460,8 +460,7 @@ def _must_be_in_dram(function: FuncOp, tasks: tuple[TaskInfo, ...]) -> set[SSAVa
     read = {memory_root(value) for info in tasks for value in info.operands}
     read |= {part.whole for value in read if (part := part_of(value)) is not None}
     for loop in loops_in(function.body.block):
-        # Rows of steps that are not run are 0, which only memory outside of the cores is at first.
-        found.update(value for value in loop.stacked if value not in read or loop.ending)
+        found.update(value for value in loop.stacked if value not in read)
     for info in tasks:
         for read in info.reads:
             value = info.operands[read.operand]

@@ -61,7 +61,7 @@ class DataflowFunctions(InterpreterFunctions):
         count, steps, going = len(op.initial), op.step_count, False
         carried, scanned = args[:count], args[count : count + len(op.scanned)]
         if op.count is not None:
-            steps = int(args[-1].reshape(-1)[0])
+            steps = int(args[-1].reshape(-1)[0]) * op.ending.group
             if not 0 <= steps <= op.step_count:
                 raise InputError(f"a loop is to run {steps} times: expected 0 to {op.step_count}")
         rows: list[list[Array]] = [[] for _ in op.stacked]

@@ -67,6 +67,8 @@ class Ending:
     """Whether it is an error if that still says so after the largest number of steps."""
     masked: bool = False
     """Whether steps behind the count would change no carried value and stack 0: they may as well run."""
+    group: int = 1
+    """The count is of groups of so many steps: those of a group all run."""
 
     def __bool__(self) -> bool:
         return self.count is not None or self.conditional
@@ -119,16 +121,17 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     The number of steps may be known at run time only; the number in the text is then the largest:
 
     - `count`: a scalar, i64, with the number of steps, from 0; any other is an error. `masked`: steps behind them would
-      change no carried value and stack 0; so they may as well run, as where the loop is unrolled.
+      change no carried value and stack 0; so they may as well run, as where the loop is unrolled. `masked in 4`: the
+      count is of groups of 4 steps, all of which run.
     - `while`: the body yields a scalar, i1, last; a step whose value is false is the last one. `while ends`: it is an
       error if the value of the last of the most steps is true.
 
     Rows of stacked results that belong to no step are 0, and such rows of scanned values are not read. `backwards` is
-    from the last row that belongs to a step, and not possible with `while`. Where a loop is executed by several cores, count and condition may be one for each core, all of
-    them equal.
+    from the last row that belongs to a step, and not possible with `while`. Where a loop is executed by several cores,
+    count and condition may be one for each core, all of them equal.
 
     ```syntax
-    dataflow.loop $steps `steps` (`count` `(` %count `:` type `)` `masked`?)? (`while` `ends`?)?
+    dataflow.loop $steps `steps` (`count` `(` %count `:` type `)` (`masked` (`in` $group)?)?)? (`while` `ends`?)?
       (`carry` `(` (%inside `=` %initial `:` type),* `)`)?
       (`scan` `(` (%inside `=` %scanned `axis` integer `backwards`? `:` type),* `)`)?
       (`stack` `(` (`axis` integer `backwards`? `:` type),* `)`)? attr-dict-with-keyword $body
@@ -160,6 +163,7 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     conditional = opt_prop_def(UnitAttr)
     must_end = opt_prop_def(UnitAttr)
     masked = opt_prop_def(UnitAttr)
+    group = opt_prop_def(IntegerAttr[I64])
     initial = var_operand_def(TensorType)
     scanned = var_operand_def(TensorType)
     count = opt_operand_def(TensorType)
@@ -195,6 +199,7 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
                 "conditional": UnitAttr() if ending.conditional else None,
                 "must_end": UnitAttr() if ending.must_end else None,
                 "masked": UnitAttr() if ending.masked else None,
+                "group": int_attr(ending.group) if ending.group > 1 else None,
             },
             regions=[body],
         )
@@ -229,8 +234,9 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     @property
     def ending(self) -> Ending:
         """What may end it before the largest number of steps."""
+        group = 1 if self.group is None else self.group.value.data
         return Ending(
-            self.count, self.conditional is not None, self.must_end is not None, self.masked is not None
+            self.count, self.conditional is not None, self.must_end is not None, self.masked is not None, group
         )
 
     @property
@@ -284,6 +290,9 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
             raise VerifyException("it must end by a condition, which it does not have: expected 'while ends'")
         if self.masked is not None and (self.count is None or self.conditional is not None):
             raise VerifyException("it is masked behind a count, which it does not have alone: expected 'count'")
+        group = self.ending.group
+        if self.group is not None and (self.masked is None or group < 2 or self.step_count % group):
+            raise VerifyException(f"groups of {group} steps do not divide {self.step_count} masked steps")
         if not self.ending:
             return
         if self.count is not None:
@@ -377,6 +386,8 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
                 parser.parse_punctuation(":")
                 counts = [parser.resolve_operand(operand, _parse_tensor(parser))]
         masked = bool(counts) and parser.parse_optional_keyword("masked") is not None
+        grouped = masked and parser.parse_optional_keyword("in") is not None
+        group = int_attr(parser.parse_integer(allow_boolean=False)) if grouped else None
         conditional = parser.parse_optional_keyword("while") is not None
         must_end = conditional and parser.parse_optional_keyword("ends") is not None
         if parser.parse_optional_keyword("carry") is not None:
@@ -400,6 +411,7 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
                 **({"conditional": UnitAttr()} if conditional else {}),
                 **({"must_end": UnitAttr()} if must_end else {}),
                 **({"masked": UnitAttr()} if masked else {}),
+                **({} if group is None else {"group": group}),
             },
             attributes={} if attributes is None else attributes.data,
             regions=[body],
@@ -413,6 +425,8 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
             printer.print_string(" : ")
             printer.print_attribute(self.count.type)
             printer.print_string(")" if self.masked is None else ") masked")
+            if self.group is not None:
+                printer.print_string(f" in {self.group.value.data}")
         if self.conditional is not None:
             printer.print_string(" while" if self.must_end is None else " while ends")
 

@@ -41,11 +41,11 @@ class WholeCount(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: LoopOp, rewriter: PatternRewriter) -> None:
         known = None if op.count is None else constant_array(op.count)
-        if known is not None and (known == op.step_count).all():
+        if known is not None and (known * op.ending.group == op.step_count).all():
             op.operands = [*op.initial, *op.scanned]
             sizes = [len(op.initial), len(op.scanned), 0]
             op.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, sizes)
-            op.masked = None
+            op.masked = op.group = None
             rewriter.notify_op_modified(op)
 
 

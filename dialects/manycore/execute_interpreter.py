@@ -162,7 +162,7 @@ class _Launch:
             self._clear(op)
         steps, going = op.step_count, True
         if op.count is not None:
-            steps = int(self.memories.collect(op.count, i64)[0])
+            steps = int(self.memories.collect(op.count, i64)[0]) * op.group_size
             if not 0 <= steps <= op.step_count:
                 raise InputError(f"a loop is to run {steps} times: expected 0 to {op.step_count}")
         for step in range(steps):
@@ -176,11 +176,18 @@ class _Launch:
             raise InputError(f"a loop does not end within {steps} steps")
 
     def _clear(self, op: RepeatOp) -> None:
-        """Set the buffers in DRAM to 0 of which steps write parts."""
+        """Set the buffers to 0 of which steps write parts."""
         for inner in op.body.block.ops:
-            whole = part_whole(inner.target) if isinstance(inner, ExecuteOp) else None
-            if whole is not None and buffer_of(whole).space is not Space.SRAM:
+            if not isinstance(inner, ExecuteOp) or (whole := part_whole(inner.target)) is inner.target:
+                continue
+            if (row := tile_row(inner.target)) is None:
                 cast(Array, self.interpreter.get_values((whole,))[0])[...] = 0
+                continue
+            task = _Task(inner, self)
+            element = element_of(task.ops[-1].results[0])
+            for core, box in task.results.items():
+                self.memories.view(core, whole, element, (row.rows, *box.sizes))[...] = 0
+            self.memories.stacked[whole] = (task.results, (row.rows, *task.result_shape))
 
     def _step(self, op: RepeatOp, step: int, left_out: int) -> None:
         """A step of a loop, on its parts of values. `left_out`: how many steps are not run, of those that could be."""

@@ -35,6 +35,8 @@ class RepeatEnding:
     count: SSAValue | None = None
     going: SSAValue | None = None
     must_end: bool = False
+    group: int = 1
+    """How many steps run together, of which the count is."""
 
 
 ALL_STEPS = RepeatEnding()
@@ -53,13 +55,14 @@ class RepeatOp(IRDLOperation):
     write it.
 
     The number of steps may be known at run time only, and is then the largest: `count` is a buffer that holds an i64 on
-    each core, how many steps there are (of them, the last sees the part at the lowest address where `by` is negative);
-    `while` one that holds an i1, which the body writes: whether there is another
-    step. All cores have the same values. `ends`: it is an error if there is another one after the last of the most
-    steps. Parts of buffers in DRAM that tasks of the loop write are 0 where no step writes them.
+    each core, how many steps there are (of them, the last sees the part at the lowest address where `by` is negative),
+    or groups of them: `count(%n : ...) in 4`; `while` one that holds an i1, which the body writes: whether there is
+    another step. All cores have the same values. `ends`: it is an error if there is another one after the last of the
+    most steps. Parts of buffers that tasks of the loop write are 0 where no step writes them.
 
     ```syntax
-    manycore.repeat $steps `times` (`count` `(` %count `:` type `)`)? (`while` `(` %going `:` type `)` `ends`?)?
+    manycore.repeat $steps `times` (`count` `(` %count `:` type `)` (`in` $group)?)?
+      (`while` `(` %going `:` type `)` `ends`?)?
       (`(` (%part `=` %whole `from` $start `by` $advance `:` type `as` type),* `)`)?
       attr-dict-with-keyword $body
     ```
@@ -94,6 +97,7 @@ class RepeatOp(IRDLOperation):
     starts = prop_def(DenseArrayBase[I64])
     advances = prop_def(DenseArrayBase[I64])
     must_end = opt_prop_def(UnitAttr)
+    group = opt_prop_def(IntegerAttr[I64])
     wholes = var_operand_def(BufferType)
     count = opt_operand_def(BufferType)
     going = opt_operand_def(BufferType)
@@ -118,6 +122,7 @@ class RepeatOp(IRDLOperation):
                 "starts": DenseArrayBase.from_list(i64, list(starts)),
                 "advances": DenseArrayBase.from_list(i64, list(advances)),
                 "must_end": UnitAttr() if ending.must_end else None,
+                "group": IntegerAttr(ending.group, i64) if ending.group > 1 else None,
             },
             regions=[body],
         )
@@ -126,6 +131,11 @@ class RepeatOp(IRDLOperation):
     def step_count(self) -> int:
         """How often the body runs."""
         return self.steps.value.data
+
+    @property
+    def group_size(self) -> int:
+        """How many steps run together, of which the count is."""
+        return 1 if self.group is None else self.group.value.data
 
     @property
     def ends_by_values(self) -> bool:
@@ -144,6 +154,8 @@ class RepeatOp(IRDLOperation):
             raise VerifyException(f"it has {self.step_count} steps: expected 1 or more")
         if self.going is not None and any(advance < 0 for advance in self.advances.get_values()):
             raise VerifyException("it goes backwards, although nobody knows before how many steps it has")
+        if self.group is not None and (self.count is None or self.step_count % max(self.group_size, 1)):
+            raise VerifyException(f"groups of {self.group_size} steps do not divide {self.step_count} counted steps")
         if self.must_end is not None and self.going is None:
             raise VerifyException("it must end by a condition, which it does not have: expected 'while'")
         for what, buffer, element in (("count", self.count, i64), ("while", self.going, i1)):
@@ -178,7 +190,7 @@ class RepeatOp(IRDLOperation):
                 printer.print_ssa_value(buffer)
                 printer.print_string(" : ")
                 printer.print_attribute(buffer.type)
-                printer.print_string(")")
+                printer.print_string(f") in {self.group_size}" if what == "count" and self.group is not None else ")")
         if self.must_end is not None:
             printer.print_string(" ends")
         if self.wholes:
@@ -230,14 +242,17 @@ class RepeatOp(IRDLOperation):
                 parser.parse_punctuation(":")
                 return parser.resolve_operand(operand, parser.parse_type())
 
-        count, going = number("count"), number("while")
+        count = number("count")
+        grouped = count is not None and parser.parse_optional_keyword("in") is not None
+        group = parser.parse_integer(allow_boolean=False, allow_negative=False) if grouped else 1
+        going = number("while")
         must_end = parser.parse_optional_keyword("ends") is not None
         wholes = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, binding) or []
         attributes = parser.parse_optional_attr_dict_with_keyword()
         body = parser.parse_region(arguments)
         if not body.blocks:
             body.add_block(Block(arg_types=[argument.type for argument in arguments]))
-        op = cls(steps, wholes, starts, advances, body, RepeatEnding(count, going, must_end))
+        op = cls(steps, wholes, starts, advances, body, RepeatEnding(count, going, must_end, group))
         if attributes is not None:
             op.attributes.update(attributes.data)
         return op

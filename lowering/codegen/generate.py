@@ -104,16 +104,19 @@ class _Generator:
         loaded = loads_of(repeat.body)
         begin = {core: len(stream) for core, stream in self._machine.streams.items()}
         self._clear(repeat)
-        self._machine.begin_loop(repeat.steps)
+        groups = repeat.steps // repeat.group
+        self._machine.begin_loop(groups)
         self._begin_by_values(repeat)
-        numbers = list(range(repeat.steps))[:2] if repeat.ends_by_values else _emitted_steps(repeat.steps, self._front)
-        for step in numbers:
-            self._views.step = step
-            self._machine.begin_step(step)
-            for task in tasks:
-                self._tasks[task] = self._code(task, loaded)
-            for one in repeat.body:
-                self._issue(one, in_loop=True)
+        numbers = list(range(groups))[:2] if repeat.ends_by_values else _emitted_steps(repeat.steps, self._front)
+        for number in numbers:
+            self._machine.begin_step(number)
+            for step in range(number * repeat.group, (number + 1) * repeat.group):
+                self._views.step = step
+                self._machine.take_again()
+                for task in tasks:
+                    self._tasks[task] = self._code(task, loaded)
+                for one in repeat.body:
+                    self._issue(one, in_loop=True)
             self._end_step(repeat)
         self._views.step = 0
         ending = EmittedEnding(repeat.count is not None, repeat.must_end) if repeat.ends_by_values else None
@@ -157,12 +160,10 @@ class _Generator:
         return buffer.address
 
     def _clear(self, repeat: Repeat) -> None:
-        """Store zeros where steps of a loop by values store their parts, each core where it does."""
+        """Write zeros where steps of a loop by values write parts of a value, each core where it does."""
         for task in (one.task for one in repeat.body if isinstance(one, Execute) and repeat.ends_by_values):
-            buffer = self._schedule.result_buffer(task)
-            if isinstance(buffer, DramBuffer) and buffer.whole is not None:
-                self._machine.set_source(task)
-                self._tasks[task].clear(repeat.steps, buffer.advance)
+            self._machine.set_source(task)
+            self._tasks[task].clear(repeat.steps)
 
     def _rows_as_one(self, number: int, begin: Mapping[int, int]) -> None:
         """Let whoever touches a row of a value in the cores, since these instructions, count as touching all rows."""
@@ -310,17 +311,20 @@ class _TaskCode:
             target = self.views.result_in_dram(self.number).box(result.offsets, result.sizes)
             self.machine.emitters[core].store(target, self._buffer(len(self.info.body) - 1, core, step))
 
-    def clear(self, steps: int, advance: int) -> None:
-        """Store zeros in so many parts of the result, which are so many bytes apart, on all cores."""
+    def clear(self, steps: int) -> None:
+        """Write zeros to all of so many parts of a value, of which the result is one in each step, on all cores."""
+        buffer = self.buffer
         for core, box in self.held.items():
-            emitter, part = (
-                self.machine.emitters[core],
-                self.views.result_in_dram(self.number).box(box.offsets, box.sizes),
-            )
-            zero = View.dense("sram", self.task.staging[0], part.dtype, (1,))
-            emitter.fill(zero, 0)
-            parts = part.walk((steps, *part.shape), (advance, *part.strides))
-            emitter.store(parts.reverse(0) if advance < 0 else parts, zero)
+            emitter = self.machine.emitters[core]
+            if isinstance(buffer, TileBuffer):
+                if buffer.rows is not None:
+                    emitter.fill(View.dense("sram", buffer.address, self._dtypes[-1], (steps * box.volume,)), 0)
+            elif buffer.whole is not None:
+                part = self.views.result_in_dram(self.number).box(box.offsets, box.sizes)
+                zero = View.dense("sram", self.task.staging[0], part.dtype, (1,))
+                emitter.fill(zero, 0)
+                parts = part.walk((steps, *part.shape), (buffer.advance, *part.strides))
+                emitter.store(parts.reverse(0) if buffer.advance < 0 else parts, zero)
 
     def _begin(self, core: int, step: int) -> None:
         """Emit the sum of the addends, to which the root adds its products."""

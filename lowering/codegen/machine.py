@@ -116,11 +116,15 @@ class Machine:
         self._loop = _Loop(steps)
 
     def begin_step(self, number: int) -> None:
-        """Begin this step of the loop."""
+        """Begin this step of the loop, or these steps that run together."""
         assert self._loop is not None
-        self._loop.taken = 0
         for stream in self.streams.values():
             stream.begin_step(number, self._loop.steps)
+
+    def take_again(self) -> None:
+        """Let what follows, in the loop, take the same semaphores as the step before: it is the next one."""
+        assert self._loop is not None
+        self._loop.taken = 0
 
     def end_loop(self, ending: EmittedEnding | None = None) -> None:
         """End the loop: all its steps that are emitted have been. `ending`: see `EmittedLoop`."""

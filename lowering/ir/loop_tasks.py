@@ -13,12 +13,19 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue, Use
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.tasks.task_info import TaskInfo
-from ...dialects.dataflow import BroadcastOp, CastOp, ElementwiseOp, LoopOp, ReshapeOp
+from ...dialects.dataflow import AddOp, BroadcastOp, CastOp, ConstantOp, DivOp, ElementwiseOp, LoopOp, ReshapeOp
+from ...dialects.dataflow.base import int_attr
 from ...dialects.dataflow.loop import YieldOp
 from ...dialects.dataflow.tiling import TilingInterface
-from ...dialects.dataflow.types import element_of, shape_of
+from ...dialects.dataflow.types import element_of, shape_of, tensor_of
 from ...dialects.locations import at
 from ...dialects.manycore import TaskOp
+
+LARGEST_GROUP = 8
+"""
+Largest number of steps that a loop runs together whose count is known at run time only: they are in its code one after
+the other, and on average half of them are run in vain.
+"""
 
 Outline = Callable[[tuple[TilingInterface, ...], str], TaskOp]
 """Outlines operations as a task with this name."""
@@ -50,11 +57,31 @@ def spread_numbers(loop: LoopOp, cores: int) -> None:
     there is another one.
     """
     with at(loop):
+        if loop.count is not None and loop.masked is not None and loop.group is None:
+            _group_steps(loop, loop.count)
         if loop.count is not None:
             loop.operands[len(loop.operands) - 1] = _spread(loop.count, cores, InsertPoint.before(loop), "count")
         last = loop.body.block.last_op
         if loop.going is not None and last is not None:
             last.operands[len(last.operands) - 1] = _spread(loop.going, cores, InsertPoint.before(last), "going")
+
+
+def _group_steps(loop: LoopOp, count: SSAValue) -> None:
+    """
+    Let a loop that may as well run more steps run groups of up to `LARGEST_GROUP`: only these end with idle units.
+    """
+    group = max(size for size in range(1, LARGEST_GROUP + 1) if loop.step_count % size == 0)
+    if group == 1:
+        return
+    type = tensor_of(count)
+    rest, size = (ConstantOp.splat(number, type) for number in (group - 1, group))
+    more = AddOp(count, rest.results[0])
+    groups = DivOp(more.results[0], size.results[0])
+    more.results[0].name_hint = groups.results[0].name_hint = "groups"
+    for op in (rest, size, more, groups):
+        Rewriter.insert_op(op, InsertPoint.before(loop))
+    loop.operands[len(loop.operands) - 1] = groups.results[0]
+    loop.group = int_attr(group)
 
 
 def _spread(value: SSAValue, cores: int, where: InsertPoint, name: str) -> SSAValue:

@@ -212,6 +212,8 @@ class Repeat:
     """Number of the buffer in which each core has whether there is another step."""
     must_end: bool = False
     """Whether it is an error if there is another one after the last of `steps`."""
+    group: int = 1
+    """How many steps run together, of which the count is."""
 
     @property
     def ends_by_values(self) -> bool:

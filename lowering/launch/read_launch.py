@@ -190,7 +190,7 @@ class _Reader:
         if isinstance(op, RepeatOp):
             body = tuple(one for inner in op.body.block.ops for one in self._top(inner))
             count, going = (self._number(op, buffer) for buffer in (op.count, op.going))
-            return [Repeat(op.step_count, body, count, going, op.must_end is not None)]
+            return [Repeat(op.step_count, body, count, going, op.must_end is not None, op.group_size)]
         return [*self._top(op)]
 
     def _number(self, op: RepeatOp, buffer: SSAValue | None) -> int | None:

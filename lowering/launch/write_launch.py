@@ -158,7 +158,7 @@ class _Writer:
             [part.first_row * row if row else part.start for _, part, row in parts],
             [part.next_row * row if row else part.advance for _, part, row in parts],
             Region(body),
-            RepeatEnding(count, going, loop.ending.must_end),
+            RepeatEnding(count, going, loop.ending.must_end, loop.ending.group),
         )
 
     @cached_property

@@ -145,3 +145,18 @@ dataflow.loop 4 steps while scan(%row = %x axis 0 backwards : tensor<4xf32>) {
   dataflow.yield
 }) : () -> ()
 
+// -----
+
+%n = "test.op"() : () -> tensor<i64>
+// expected-error@+1 {{groups of 3 steps do not divide 4 masked steps}}
+dataflow.loop 4 steps count(%n : tensor<i64>) masked in 3 {
+  dataflow.yield
+}
+
+// -----
+
+%n, %go = "test.op"() : () -> (tensor<i64>, tensor<i1>)
+// expected-error@+1 {{it is masked behind a count, which it does not have alone: expected 'count'}}
+dataflow.loop 4 steps count(%n : tensor<i64>) masked while {
+  dataflow.yield %go : tensor<i1>
+}

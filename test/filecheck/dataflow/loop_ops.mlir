@@ -63,5 +63,14 @@ func.func @by_values(%n: tensor<i64>, %x: tensor<8x4xf32>, %go: tensor<i1>, %all
   dataflow.loop 8 steps count(%all : tensor<16xi64>) while {
     dataflow.yield %each : tensor<16xi1>
   }
+  // Steps behind the count would change nothing; the count of the second is of groups of them.
+  // CHECK: dataflow.loop 8 steps count(%n : tensor<i64>) masked scan(%row_1 = %x axis 0 backwards : tensor<8x4xf32>) {
+  dataflow.loop 8 steps count(%n : tensor<i64>) masked scan(%row = %x axis 0 backwards : tensor<8x4xf32>) {
+    dataflow.yield
+  }
+  // CHECK: dataflow.loop 8 steps count(%n : tensor<i64>) masked in 4 {
+  dataflow.loop 8 steps count(%n : tensor<i64>) masked in 4 {
+    dataflow.yield
+  }
   func.return %0 : tensor<4xf32>
 }

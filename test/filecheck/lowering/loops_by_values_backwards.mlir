@@ -6,7 +6,7 @@
 
 // MEMORY: manycore.repeat 12 times count(%count : !memory.buffer<1xi64, sram, {{[0-9]+}}>) (%{{.+}} = %{{.+}} from 352 by -32 : {{.*}}, %{{.+}} = %{{.+}} from 0 by 32 : {{.*}}, %stacked = %{{.+}} from 352 by -32 :
 
-// CODE:      lr i64 [0x0, d{{[0-9]+}}] r1
+// CODE:      lr i64 [0x{{[0-9a-f]+}}, d{{[0-9]+}}] r1
 // CODE-NEXT: li value = -384 r15
 // CODE-NEXT: loop.r most = 12 r1 from
 // CODE-NEXT:   addi increment = 32 r15

@@ -117,3 +117,16 @@ func.func @main() {
   memory.wait %t
   func.return
 }
+
+// -----
+
+func.func @main() {
+  %t = manycore.launch @all {
+    %n = memory.alloc : !memory.buffer<1xi64, sram, 0>
+    // expected-error@+1 {{groups of 3 steps do not divide 8 counted steps}}
+    manycore.repeat 8 times count(%n : !memory.buffer<1xi64, sram, 0>) in 3 {
+    }
+  }
+  memory.wait %t
+  func.return
+}
