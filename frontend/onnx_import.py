@@ -23,11 +23,14 @@ from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ..dialects.locations import at, named
-from ..dialects.step_notes import StepNotes, note_steps
+from ..dialects.module_notes import notes_of
+from ..dialects.step_notes import StepNotes, note_steps, noted_steps
 from ..dialects.tensor_names import note_tensors, value_name_of
 from ..support.errors import InputError
+from ..support.sizes import UpTo
 from ..support.warn import warn
 from . import registry
+from .bounded_axes import LENGTH, bound_axes, check_alike
 from .builder import Builder
 from .builder_strings import StringBuilder
 from .builder_values import SMALL
@@ -54,11 +57,15 @@ def import_onnx(
     `shapes` gives the shapes of inputs with symbolic dimensions; `values` fixes inputs to constants, which then are no
     inputs of the result. A free dimension that looks like a batch is taken as 1, unless `shapes` says otherwise:
     `on_note` is told of it, a line an input (by default it warns). `most_steps`: how often a loop runs at most whose
-    number of iterations is known at run time only.
+    number of iterations is known at run time only. A size in `shapes` may be an `UpTo`: the module then takes inputs
+    of any length up to that, and one more, the length.
 
     Raises InputError for files that are not ONNX, and one InputError that lists all operators that cannot be imported
     (a ValuesNeededError naming inputs, where known values for these would help).
     """
+    sizes = shapes or {}
+    if any(isinstance(size, UpTo) for shape in sizes.values() for size in shape):
+        return _import_bounded(model, sizes, values, on_note, most_steps)
     importer = _importer(model)
     importer.most_steps = most_steps
     with _damage_reported(importer.name):
@@ -68,6 +75,45 @@ def import_onnx(
     check_outputs(importer.name, outputs)
     for line in assumed:
         on_note(line)
+    return module
+
+
+def _import_bounded(
+    model: ModelLike,
+    shapes: Mapping[str, tuple[int, ...]],
+    values: Mapping[str, Any] | None,
+    on_note: Callable[[str], None],
+    most_steps: int | None,
+) -> ModuleOp:
+    """`import_onnx` for inputs of which some have one axis of any length up to a bound, the same for all of them."""
+    axes = {name: [axis for axis, size in enumerate(shape) if isinstance(size, UpTo)] for name, shape in shapes.items()}
+    sizes = {size for shape in shapes.values() for size in shape if isinstance(size, UpTo)}
+    bounds = {(int(size), size.least) for size in sizes}
+    if len(bounds) > 1 or any(len(one) > 1 for one in axes.values()):
+        raise InputError(
+            "several lengths are known at run time only: expected one axis of an input, alike in all inputs"
+        )
+    ((bound, least),) = bounds
+
+    def imported(length: int, note: Callable[[str], None]) -> ModuleOp:
+        fixed = {
+            name: tuple(length if isinstance(size, UpTo) else size for size in shape) for name, shape in shapes.items()
+        }
+        return import_onnx(model, fixed, values, note, most_steps)
+
+    whole = imported(bound, on_note)
+    inputs = {name: found[0] for name, found in axes.items() if found}
+    outputs = bound_axes(module := whole.clone(), inputs, bound)
+    check_alike(whole, imported(bound - 1, lambda text: None), "the network")
+    steps = noted_steps(notes_of(module))
+    length = LENGTH.format(next(iter(inputs)))
+    steps.lengths = {name: [axis, least, length] for name, axis in inputs.items()}
+    if times := [name for name, rows in outputs.items() if rows.times != 1]:
+        raise InputError(
+            f"output {times[0]!r} has several rows for each of an input whose length is known at run time only"
+        )
+    steps.rows |= {name: [rows.axis, length] for name, rows in outputs.items()}
+    note_steps(module, steps)
     return module
 
 
@@ -266,7 +312,8 @@ class _ModelImporter:
             raise NodeError("two outputs would be called like this: names must be unique")
         outputs[name] = build.value(build.bytes_of(tensor) if is_string(tensor.dtype) else tensor)
         if tensor.rows is not None:
-            self.steps.rows[name] = rows = f"{name}.rows"
+            rows = f"{name}.rows"
+            self.steps.rows[name] = [0, rows]
             outputs[rows] = build.value(tensor.rows)
         return TensorSignature(tensor.shape, tensor.dtype)
 

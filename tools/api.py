@@ -16,6 +16,7 @@ from ..dialects.coreasm.encoding import TYPES
 from ..support.arguments import check_argument, check_names
 from ..support.errors import InputError
 from ..support.plugins import load_plugins
+from ..support.sizes import UpTo
 from .describe import described
 from .inputs import network_inputs
 
@@ -207,7 +208,7 @@ class CompiledNetwork:
         interface = HostInterface.of(self.executable)
         arrays = interface.in_memory(network_inputs(interface, inputs))
         functional = run_functional(self.executable, arrays, check=check)
-        outputs, encoded = interface.read(functional.outputs)
+        outputs, encoded = interface.read(functional.outputs, arrays)
         if not depends_on_values(self.executable):
             return RunResult(outputs, self.timing, deepcopy(self._stats), encoded, self.executable, inputs=arrays)
         timing = run_timing(self.executable, mapped=functional.mapped)
@@ -229,7 +230,7 @@ Model: TypeAlias = "str | Path | bytes | ModelProto | ModuleOp"
 def compile(
     model: Model,
     chip: str | Chip = "edge",
-    shapes: Mapping[str, Sequence[int]] | None = None,
+    shapes: Mapping[str, Sequence[int | str]] | None = None,
     progress: Callable[[str], None] | None = None,
     subgraphs: SubgraphOptions | None = None,
     budget: float | Budget | None = None,
@@ -252,7 +253,7 @@ def compile(
 def compile(
     model: Model,
     chip: str | Chip = "edge",
-    shapes: Mapping[str, Sequence[int]] | None = None,
+    shapes: Mapping[str, Sequence[int | str]] | None = None,
     progress: Callable[[str], None] | None = None,
     subgraphs: SubgraphOptions | None = None,
     budget: float | Budget | None = None,
@@ -275,7 +276,7 @@ def compile(
 def compile(
     model: Model,
     chip: str | Chip = "edge",
-    shapes: Mapping[str, Sequence[int]] | None = None,
+    shapes: Mapping[str, Sequence[int | str]] | None = None,
     progress: Callable[[str], None] | None = None,
     subgraphs: SubgraphOptions | None = None,
     budget: float | Budget | None = None,
@@ -301,7 +302,8 @@ def compile(
 
     - `model`: an ONNX model (path, bytes or protobuf), or a module at any level, which is compiled from there on.
     - `chip`: a name, the path of a `.toml`, or a `Chip`.
-    - `shapes`: of inputs with symbolic dimensions; a batch without a size is 1 otherwise, with a MeshloomWarning.
+    - `shapes`: of inputs with symbolic dimensions; a batch without a size is 1 otherwise, with a MeshloomWarning. The
+      size `"1..64"` of one axis of an input stands for any length in a run.
     - `values`: inputs that are fixed to constants, and are no inputs then.
     - `max_steps`: how often a loop runs at most whose number of iterations is known at run time only.
 
@@ -430,14 +432,20 @@ def _shapes(shapes: object) -> dict[str, tuple[int, ...]]:
     found: dict[str, tuple[int, ...]] = {}
     for name, shape in check_names("shapes", {} if shapes is None else shapes, "a mapping to shapes").items():
         try:
-            found[name] = tuple(index(size) for size in shape)
-        except TypeError as error:
+            found[name] = tuple(_size(size) for size in shape)
+        except (TypeError, ValueError) as error:
             raise InputError(
-                f"the shape of {name!r} is {shape!r}, expected integers such as (1, 3, 224, 224)"
+                f"the shape of {name!r} is {shape!r}, expected integers such as (1, 3, 224, 224), or '1..64' for a "
+                "length"
             ) from error
         if any(size < 0 for size in found[name]):
             raise InputError(f"the shape of {name!r} is {shape!r}: a size is negative")
     return found
+
+
+def _size(size: object) -> int:
+    """A size, or the sizes that a text says. Raises TypeError or ValueError."""
+    return size if isinstance(size, UpTo) else UpTo.parse(size) if isinstance(size, str) else index(cast("Any", size))
 
 
 def _limit(budget: float | Budget | None) -> Budget | None:

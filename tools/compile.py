@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME=1x3x224x224",
-        help="shape of an input with symbolic dimensions (may be repeated)",
+        help="shape of an input with symbolic dimensions, 1..64x1x32 for any length up to 64 (may be repeated)",
     )
     add_value_option(parser)
     add_steps_option(parser)

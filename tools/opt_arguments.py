@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=1x3x224x224",
-        help="shape of an ONNX input with symbolic dimensions (repeatable)",
+        help="shape of an ONNX input with symbolic dimensions, 1..64x1x32 for any length up to 64 (repeatable)",
     )
     add_value_option(inputs)
     add_steps_option(inputs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, UnitAttr, i1, i32, i64
@@ -69,6 +69,10 @@ class Ending:
     """Whether steps behind the count would change no carried value and stack 0: they may as well run."""
     group: int = 1
     """The count is of groups of so many steps: those of a group all run."""
+
+    def counted(self, count: SSAValue) -> Ending:
+        """The same with this count."""
+        return replace(self, count=count)
 
     def __bool__(self) -> bool:
         return self.count is not None or self.conditional
