@@ -34,7 +34,8 @@ Outline = Callable[[tuple[TilingInterface, ...], str], TaskOp]
 def separate_values(block: Block) -> None:
     """
     Insert copies, as operators, of the initial values and the results of the loops of a block; of what they stack,
-    where the block gives it back: what only tasks read may stay in the cores.
+    where the block gives it back: what only tasks read may stay in the cores; and of what they scan that lies in DRAM,
+    where steps would wait for each row.
     """
     for loop in [op for op in block.ops if isinstance(op, LoopOp)]:
         with at(loop):
@@ -42,6 +43,8 @@ def separate_values(block: Block) -> None:
                 copy = _copy(value)
                 Rewriter.insert_op(copy, InsertPoint.before(loop))
                 loop.operands[position] = copy.results[0]
+            if loop.ending:
+                _bring_what_is_scanned(loop)
             for value in loop.final:
                 if value.first_use is not None:
                     copy = _copy(value)
@@ -49,6 +52,18 @@ def separate_values(block: Block) -> None:
                     value.replace_uses_with_if(copy.results[0], lambda use, copy=copy: use.operation is not copy)
     if block.last_op is not None:
         _copy_what_is_given_back(block.last_op)
+
+
+def _bring_what_is_scanned(loop: LoopOp) -> None:
+    """Insert copies of arguments of the block that a loop scans."""
+    copies: dict[SSAValue, SSAValue] = {}
+    for position, value in enumerate(list(loop.scanned), len(loop.initial)):
+        if isinstance(_seen(value), BlockArgument):
+            if value not in copies:
+                copy = _copy(value)
+                Rewriter.insert_op(copy, InsertPoint.before(loop))
+                copies[value] = copy.results[0]
+            loop.operands[position] = copies[value]
 
 
 def spread_numbers(loop: LoopOp, cores: int) -> None:

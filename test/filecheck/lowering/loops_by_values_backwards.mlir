@@ -4,17 +4,17 @@
 // What goes backwards begins at the last row that belongs to a step: the register of its addresses begins as far before
 // that of all 12 rows as there are steps fewer.
 
-// MEMORY: manycore.repeat 12 times count(%count : !memory.buffer<1xi64, sram, {{[0-9]+}}>) (%{{.+}} = %{{.+}} from 352 by -32 : {{.*}}, %{{.+}} = %{{.+}} from 0 by 32 : {{.*}}, %stacked = %{{.+}} from 352 by -32 :
+// MEMORY: manycore.repeat 12 times count(%count : !memory.buffer<1xi64, sram, {{[0-9]+}}>) (%{{.+}} = %{{.+}} from 88 by -8 : {{.*}}, %{{.+}} = %{{.+}} from 0 by 8 : {{.*}}, %stacked = %{{.+}} from 88 by -8 :
 
 // CODE:      lr i64 [0x{{[0-9a-f]+}}, d{{[0-9]+}}] r1
-// CODE-NEXT: li value = -384 r15
+// CODE-NEXT: li value = -96 r15
 // CODE-NEXT: loop.r most = 12 r1 from
-// CODE-NEXT:   addi increment = 32 r15
+// CODE-NEXT:   addi increment = 8 r15
 // CODE-NEXT: }
 // CODE-NEXT: li value = 0 r14
 // CODE-NEXT: loop.r most = 12 r1 from
-// CODE:        addi increment = -32 r15
-// CODE-NEXT:   addi increment = 32 r14
+// CODE:        addi increment = -8 r15
+// CODE-NEXT:   addi increment = 8 r14
 // CODE-NEXT: }
 
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
