@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from meshloom.dialects.coreasm.encoding import IS_FLOAT, MAX_DIMS, NO_DESC, TYPES
 from meshloom.dialects.coreasm.instruction import Instruction, Operand, Space, TypeOf
-from meshloom.dialects.coreasm.isa import BY_CODE, Unit
+from meshloom.dialects.coreasm.isa import BY_CODE, INSTRUCTIONS, Unit
 from meshloom.emulator.executable.executable import Executable, Launch, Program
 from meshloom.emulator.executable.load import patched_words
 from numpy.typing import NDArray
 
-CONTROL = ("halt", "nop", "loop", "addi", "li")
+CONTROL = tuple(one.mnemonic for one in INSTRUCTIONS if one.unit is Unit.SEQ)
 TRIES = 10_000
 
 
@@ -167,7 +167,7 @@ def element_bytes(word: np.void, operand: Operand) -> int:
 def next_in_queue(program: Program, word: int) -> int | None:
     """The next word of the same queue; None where a loop begins or ends or a register changes before it."""
     ops: list[int] = program.words["op"].tolist()
-    ends = {at + 1 + int(program.words["addr"][at, 1]) for at, op in enumerate(ops) if BY_CODE[op].mnemonic == "loop"}
+    ends = {at + 1 + int(program.words["addr"][at, 1]) for at, op in enumerate(ops) if BY_CODE[op].has_body}
     for at in range(word + 1, len(ops)):
         if at in ends or BY_CODE[ops[at]].unit == Unit.SEQ:
             return None

@@ -37,9 +37,9 @@ BEGINS = {"ctl.wait": {"ctl.h2d", "ctl.d2h"}, "ctl.join": {"ctl.launch"}}
 
 
 def neighbours(op: InstructionOp, forward: bool) -> Iterator[InstructionOp]:
-    """The instructions of the block after `op`, or before it, up to the next loop; the nearest one first."""
+    """The instructions of the block after `op`, or before it, up to a loop or a way out of one; the nearest first."""
     other: Operation | None = op.next_op if forward else op.prev_op
-    while isinstance(other, InstructionOp) and not isinstance(other, LoopOp):
+    while isinstance(other, InstructionOp) and not isinstance(other, LoopOp) and other.instruction.mnemonic != "leave":
         yield other
         other = other.next_op if forward else other.prev_op
 

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from xdsl.ir import Block, Region
 
-from ..dialects.dataflow import Along, LoopOp, YieldOp
+from ..dialects.dataflow import Along, Ending, LoopOp, YieldOp
 from .builder import Builder
 from .tensors import NodeError, Tensor, TensorSequence, tensor_type
+
+
+@dataclass
+class EndsByValues:
+    """What ends a loop before its largest number of steps."""
+
+    count: Tensor | None = None
+    """How many steps there are, an int64."""
+    going: Tensor | None = None
+    """Whether there is another step, a bool: the body sets it when it is built."""
+    must_end: bool = False
+    """Whether it is an error if there is another one after the last."""
+    masked: bool = False
+    """Whether steps behind the count would change no carried value and give 0."""
+
 
 Body = Callable[[list[Tensor], list[Tensor]], tuple[Sequence[Tensor], Sequence[Tensor]]]
 """(carried values, slices of a step) -> (carried values of the next step, stacked values of this step)."""
@@ -21,14 +37,15 @@ def run_loop(
     scanned: Sequence[tuple[Tensor, Along]],
     stacks: Sequence[Along],
     body: Body,
+    ends: EndsByValues | None = None,
 ) -> tuple[list[Tensor], list[Tensor]]:
     """
     The carried values after the last step, and the stacked ones: of a loop, or of the unrolled steps if there are fewer
-    than two or all inputs are known. Raises as `build_loop`.
+    than two or all inputs are known. `ends`: what may end the loop early, if it is `masked`. Raises as `build_loop`.
     """
     entering = [*carried, *(value for value, _ in scanned)]
     if steps > 1 and any(one.array is None for one in entering):
-        results = build_loop(b, steps, carried, scanned, stacks, body)
+        results = build_loop(b, steps, carried, scanned, stacks, body, ends)
         return results[: len(carried)], results[len(carried) :]
     return unroll(b, steps, carried, scanned, stacks, body)
 
@@ -75,10 +92,12 @@ def build_loop(
     scanned: Sequence[tuple[Tensor, Along]],
     stacks: Sequence[Along],
     body: Body,
+    ends: EndsByValues | None = None,
 ) -> list[Tensor]:
     """
-    The carried values after the last step, then the stacked ones. All operands of the body are unknown values. Raises
-    NodeError if carried values change their shape or type, and the exceptions of the body; no operation is made then.
+    The carried values after the last step, then the stacked ones. All operands of the body are unknown values. `ends`:
+    what ends the loop earlier than after so many steps. Raises NodeError if carried values change their shape or type,
+    and the exceptions of the body; no operation is made then.
     """
     for one in (*carried, *(value for value, _ in scanned)):
         if isinstance(one, TensorSequence):
@@ -96,13 +115,18 @@ def build_loop(
             for old, new in zip(carried, after, strict=True):
                 if (old.shape, old.dtype) != (new.shape, new.dtype):
                     raise NodeError(f"a carried value begins as {old.dtype}{list(old.shape)} and becomes another")
-            b.ops.insert(YieldOp([b.value(one) for one in (*after, *rows)]))
+            going = () if ends is None or ends.going is None else (ends.going,)
+            b.ops.insert(YieldOp([b.value(one) for one in (*after, *rows, *going)]))
     except BaseException:
         for op in list(block.ops)[::-1]:
             op.detach()
             op.erase(safe_erase=False)
         raise
-    loop = b.ops.insert(LoopOp(steps, starts, whole, stacks, Region(block)))
+    ending = Ending()
+    if ends is not None:
+        count = None if ends.count is None else b.value(ends.count)
+        ending = Ending(count, ends.going is not None, ends.must_end, ends.masked)
+    loop = b.ops.insert(LoopOp(steps, starts, whole, stacks, Region(block), ending))
     results = [Tensor(one.shape, one.dtype) for one in carried]
     results += [Tensor(along.of_all(one.shape, steps), one.dtype) for one, along in zip(rows, stacks, strict=True)]
     for result, value in zip(results, loop.outputs, strict=True):

@@ -23,10 +23,14 @@ from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ..dialects.locations import at, named
+from ..dialects.module_notes import notes_of
+from ..dialects.step_notes import StepNotes, note_steps, noted_steps
 from ..dialects.tensor_names import note_tensors, value_name_of
 from ..support.errors import InputError
+from ..support.sizes import UpTo
 from ..support.warn import warn
 from . import registry
+from .bounded_axes import LENGTH, bound_axes, check_alike
 from .builder import Builder
 from .builder_strings import StringBuilder
 from .builder_values import SMALL
@@ -45,18 +49,25 @@ def import_onnx(
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     values: Mapping[str, Any] | None = None,
     on_note: Callable[[str], None] = warn,
+    most_steps: int | None = None,
 ) -> ModuleOp:
     """
     Import a model (a file, its bytes, or a parsed model) as a module with one function `main`.
 
     `shapes` gives the shapes of inputs with symbolic dimensions; `values` fixes inputs to constants, which then are no
     inputs of the result. A symbolic dimension that looks like a batch is assumed to be 1, unless `shapes` gives it:
-    `on_note` is called with a line for each such input (by default, it warns).
+    `on_note` is called with a line for each such input (by default, it warns). `most_steps`: the largest number of
+    iterations of loops whose number is known at run time only. A size in `shapes` may be an `UpTo`: the module then
+    takes inputs of any length up to that, and one more, the length.
 
     Raises InputError for files that are not ONNX, and one InputError that lists all operators that cannot be imported
     (a ValuesNeededError naming inputs, where known values for these would help).
     """
+    sizes = shapes or {}
+    if any(isinstance(size, UpTo) for shape in sizes.values() for size in shape):
+        return _import_bounded(model, sizes, values, on_note, most_steps)
     importer = _importer(model)
+    importer.most_steps = most_steps
     with _damage_reported(importer.name):
         fixed = fixed_inputs(importer.name, importer.model.graph, values or {})
         signatures, assumed = declared_inputs(importer.name, importer.model.graph, shapes or {}, fixed)
@@ -64,6 +75,45 @@ def import_onnx(
     check_outputs(importer.name, outputs)
     for line in assumed:
         on_note(line)
+    return module
+
+
+def _import_bounded(
+    model: ModelLike,
+    shapes: Mapping[str, tuple[int, ...]],
+    values: Mapping[str, Any] | None,
+    on_note: Callable[[str], None],
+    most_steps: int | None,
+) -> ModuleOp:
+    """`import_onnx` for inputs of which some have one axis of any length up to a bound, the same for all of them."""
+    axes = {name: [axis for axis, size in enumerate(shape) if isinstance(size, UpTo)] for name, shape in shapes.items()}
+    sizes = {size for shape in shapes.values() for size in shape if isinstance(size, UpTo)}
+    bounds = {(int(size), size.least) for size in sizes}
+    if len(bounds) > 1 or any(len(one) > 1 for one in axes.values()):
+        raise InputError(
+            "several lengths are known at run time only: expected one axis of an input, alike in all inputs"
+        )
+    ((bound, least),) = bounds
+
+    def imported(length: int, note: Callable[[str], None]) -> ModuleOp:
+        fixed = {
+            name: tuple(length if isinstance(size, UpTo) else size for size in shape) for name, shape in shapes.items()
+        }
+        return import_onnx(model, fixed, values, note, most_steps)
+
+    whole = imported(bound, on_note)
+    inputs = {name: found[0] for name, found in axes.items() if found}
+    outputs = bound_axes(module := whole.clone(), inputs, bound)
+    check_alike(whole, imported(bound - 1, lambda text: None), "the network")
+    steps = noted_steps(notes_of(module))
+    length = LENGTH.format(next(iter(inputs)))
+    steps.lengths = {name: [axis, least, length] for name, axis in inputs.items()}
+    if times := [name for name, rows in outputs.items() if rows.times != 1]:
+        raise InputError(
+            f"output {times[0]!r} has several rows for each of an input whose length is known at run time only"
+        )
+    steps.rows |= {name: [rows.axis, length] for name, rows in outputs.items()}
+    note_steps(module, steps)
     return module
 
 
@@ -169,6 +219,15 @@ class Scope:
             raise AlreadyReported
         return [result for result in results if result is not None]
 
+    @property
+    def most_steps(self) -> int | None:
+        """How often a loop runs at most whose number of iterations is known at run time only; None: nobody says."""
+        return self.importer.most_steps
+
+    def note_most(self, count: Tensor, most: int) -> None:
+        """Note how many steps a tensor may say at most, if it is an input."""
+        self.importer.note_most(count, most)
+
     def expand(self, node: Node) -> list[Tensor | None]:
         """The outputs of the function body that ONNX gives for a node's operator."""
         return self.importer.expand(node)
@@ -187,6 +246,8 @@ class _ModelImporter:
         self.sources = sources
         self.refusals = Refusals()
         self.functions = {(f.domain, f.name): f for f in model.functions}
+        self.most_steps: int | None = None
+        self.steps = StepNotes()
         self._needed_values: set[SSAValue] = set()
         self._value_names: dict[str, SSAValue] = {}
         self._inside: dict[str, list[Tensor]] = {}
@@ -243,6 +304,7 @@ class _ModelImporter:
             )
             module = ModuleOp([function])
             note_tensors(module, self._values_in(block))
+            note_steps(module, self.steps)
             return module, results
 
     def _output(
@@ -257,6 +319,10 @@ class _ModelImporter:
         if name in outputs:
             raise NodeError("another output has this name: names must be unique")
         outputs[name] = build.value(build.bytes_of(tensor) if is_string(tensor.dtype) else tensor)
+        if tensor.rows is not None:
+            rows = f"{name}.rows"
+            self.steps.rows[name] = [0, rows]
+            outputs[rows] = build.value(tensor.rows)
         return TensorSignature(tensor.shape, tensor.dtype)
 
     def _check_names(self, graph: onnx.GraphProto) -> None:
@@ -365,6 +431,10 @@ class _ModelImporter:
         finally:
             self.refusals = before
 
+    def note_most(self, count: Tensor, most: int) -> None:
+        """Note how many steps a tensor may say at most, if it is an input."""
+        self.steps.most.update((name, most) for name, value in self.inputs.items() if value is count.value)
+
     def is_poisoned(self, tensors: Iterable[Tensor | None]) -> bool:
         """Whether one of the tensors could not be imported."""
         return any(tensor is _POISON for tensor in tensors)
@@ -395,6 +465,8 @@ class _ModelImporter:
             raise NodeError(advice(proto.op_type, domain, opset))
         if self.is_poisoned(inputs):
             raise AlreadyReported
+        if any(one is not None and one.rows is not None for one in inputs):
+            raise NodeError("an operand has as many rows as a loop has steps, which is known only at run time")
         node = Node(proto, inputs, opset, scope)
         scope.build.hint = next((name for name in proto.output if name), "")
         if local is not None:

@@ -145,6 +145,8 @@ class Tensor:
     """If it is the int8 result of a quantisation: operand, scale and zero point of that."""
     signed: Tensor | None = None
     """For uint8: the same values minus 128 as int8, if these exist."""
+    rows: Tensor | None = None
+    """The number of rows along its first axis, if that is known at run time only: the others are 0."""
 
     def __post_init__(self) -> None:
         check_size(self.shape, self.dtype)

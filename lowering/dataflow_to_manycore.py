@@ -17,10 +17,11 @@ from ..analysis.semantic_effect import SemanticEffect, reassociating
 from ..analysis.tasks.grouping import group_operations
 from ..dialects.dataflow.tiling import TilingInterface
 from ..dialects.dataflow.unroll_loops import unroll_loops
-from ..dialects.locations import keeps_location
-from ..dialects.manycore import SubgraphOp, TaskOp, TilingAttr, YieldOp
+from ..dialects.locations import keeps_location, located
+from ..dialects.manycore import CHIP, SubgraphOp, TaskOp, TilingAttr, YieldOp, chip_of
+from ..support.errors import InputError
 from ..transforms.shared.kept_loops import stays_loop
-from .ir.loop_tasks import separate_results, separate_values
+from .ir.loop_tasks import separate_results, separate_values, spread_numbers
 
 
 @dataclass(frozen=True)
@@ -38,18 +39,36 @@ class DataflowToManycorePass(ModulePass):
     """A task computes on slices, which lie differently in memory: a contraction may add in another order."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        unroll_loops(op, stays_loop)
-        for holder in list(op.walk()):
-            if isinstance(holder, FuncOp | SubgraphOp) and holder.body.blocks:
-                lower_block(holder.body.block)
+        chip = chip_of(op)
+        outline_tasks(op, None if chip is None else len(chip.usable_cores))
 
 
-def lower_block(block: Block) -> None:
-    """Replace the operations of a block, and those in the bodies of its loops, by tasks."""
+def outline_tasks(module: ModuleOp, cores: int | None) -> None:
+    """
+    As the pass; `cores`: how many a chip has. Raises InputError, located, for a loop whose number of steps is known at
+    run time only if that is not known, and as `unroll_loops`.
+    """
+    unroll_loops(module, stays_loop)
+    for holder in list(module.walk()):
+        if isinstance(holder, FuncOp | SubgraphOp) and holder.body.blocks:
+            lower_block(holder.body.block, cores)
+
+
+def lower_block(block: Block, cores: int | None = None) -> None:
+    """Replace the operations of a block, and those in the bodies of its loops, by tasks; `cores`: as above."""
     names: set[str] = set()
     loops = [op for op in loops_in(block) if not any(isinstance(one, TaskOp) for one in op.body.block.ops)]
     if loops:
         separate_values(block)
+    for loop in loops:
+        if loop.ending:
+            if cores is None:
+                error = InputError(
+                    "the number of steps of a loop is known at run time only, and every core needs it: say which chip "
+                    f"in module attribute {CHIP}"
+                )
+                raise located(error, loop)
+            spread_numbers(loop, cores)
     for members in group_operations(block):
         _outline(members, _unique(members, names))
     for loop in loops:

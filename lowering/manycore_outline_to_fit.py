@@ -100,7 +100,13 @@ def outline_to_fit(
     kept = _fused_loops(module, chip, options, cache, progress) if loops else None
     if loops and kept is None:
         kept = _with_loops(module.clone(), chip, options, cache, progress)
-    if kept is not None and sum(map(_operations, loops)) > MOST_COMPARED:
+    bound = all(loop.may_run_all for loop in loops)  # others cannot be unrolled
+    if not bound and kept is None:
+        driver = _loop_driver(module, chip, options, cache, progress)
+        best = Attempt(module, driver, driver.run())  # raises here, as it did before
+    elif kept is not None and not bound:
+        best = kept
+    elif kept is not None and sum(map(_operations, loops)) > MOST_COMPARED:
         best = kept
     else:
         if loops:
@@ -110,9 +116,22 @@ def outline_to_fit(
             best = kept
     if best.module is not module:
         replace_module(module, best.module)
+    return _outlined(module, best)
+
+
+def _outlined(module: ModuleOp, best: Attempt) -> Subgraphs:
+    """Put the operators of `@main` into the subgraphs that were found."""
     function = find_main(module)
     Rewriter.replace_op(function, outline_function(function, best.found.parts))
     return best.found
+
+
+def _loop_driver(
+    module: ModuleOp, chip: Chip, options: SubgraphOptions, cache: CompileCache, progress: Progress
+) -> Driver:
+    """What compiles a network with loops, which no operator of it is split for."""
+    options = replace(options, split_failures=False)
+    return Driver(find_main(module), chip, options, CompilationLog(), progress, cache)
 
 
 def _operations(loop: LoopOp) -> int:
@@ -147,10 +166,9 @@ def _with_loops(
     """
     Compile a network with loops as one launch, or in the subgraphs that a rule asks for; None if it does not compile.
     """
-    function = find_main(module)
-    if any(isinstance(op, SubgraphOp) for op in function.body.block.ops):
+    if any(isinstance(op, SubgraphOp) for op in find_main(module).body.block.ops):
         return None
-    driver = Driver(function, chip, replace(options, split_failures=False), CompilationLog(), progress, cache)
+    driver = _loop_driver(module, chip, options, cache, progress)
     try:
         return Attempt(module, driver, driver.run())
     except MeshloomError:

@@ -17,6 +17,7 @@ from ..support.arguments import check_argument, check_names
 from ..support.errors import InputError
 from ..support.garbage import rare_collections
 from ..support.plugins import load_plugins
+from ..support.sizes import UpTo
 from .describe import described
 from .inputs import network_inputs
 
@@ -206,7 +207,7 @@ class CompiledNetwork:
         interface = HostInterface.of(self.executable)
         arrays = interface.in_memory(network_inputs(interface, inputs))
         functional = run_functional(self.executable, arrays, check=check)
-        outputs, encoded = interface.read(functional.outputs)
+        outputs, encoded = interface.read(functional.outputs, arrays)
         if not depends_on_values(self.executable):
             return RunResult(outputs, self.timing, deepcopy(self._stats), encoded, self.executable, inputs=arrays)
         timing = run_timing(self.executable, mapped=functional.mapped)
@@ -228,12 +229,13 @@ Model: TypeAlias = "str | Path | bytes | ModelProto | ModuleOp"
 def compile(
     model: Model,
     chip: str | Chip = "edge",
-    shapes: Mapping[str, Sequence[int]] | None = None,
+    shapes: Mapping[str, Sequence[int | str]] | None = None,
     progress: Callable[[str], None] | None = None,
     subgraphs: SubgraphOptions | None = None,
     budget: float | Budget | None = None,
     *,
     values: Mapping[str, Any] | None = None,
+    max_steps: int | None = None,
     sparse: bool = False,
     calibration: Mapping[str, NDArray[Any]] | None = None,
     effort: str = "default",
@@ -250,13 +252,14 @@ def compile(
 def compile(
     model: Model,
     chip: str | Chip = "edge",
-    shapes: Mapping[str, Sequence[int]] | None = None,
+    shapes: Mapping[str, Sequence[int | str]] | None = None,
     progress: Callable[[str], None] | None = None,
     subgraphs: SubgraphOptions | None = None,
     budget: float | Budget | None = None,
     *,
     chips: int,
     values: Mapping[str, Any] | None = None,
+    max_steps: int | None = None,
     sparse: bool = False,
     calibration: Mapping[str, NDArray[Any]] | None = None,
     effort: str = "default",
@@ -273,12 +276,13 @@ def compile(
 def compile(
     model: Model,
     chip: str | Chip = "edge",
-    shapes: Mapping[str, Sequence[int]] | None = None,
+    shapes: Mapping[str, Sequence[int | str]] | None = None,
     progress: Callable[[str], None] | None = None,
     subgraphs: SubgraphOptions | None = None,
     budget: float | Budget | None = None,
     chips: int | None = None,
     values: Mapping[str, Any] | None = None,
+    max_steps: int | None = None,
     sparse: bool = False,
     calibration: Mapping[str, NDArray[Any]] | None = None,
     effort: str = "default",
@@ -298,8 +302,10 @@ def compile(
 
     - `model`: an ONNX model (path, bytes or protobuf), or a module at any level, which is compiled from there on.
     - `chip`: a name, the path of a `.toml`, or a `Chip`.
-    - `shapes`: of inputs with symbolic dimensions; a batch without a size is 1 otherwise, with a MeshloomWarning.
+    - `shapes`: of inputs with symbolic dimensions; a batch without a size is 1 otherwise, with a MeshloomWarning. The
+      size `"1..64"` of one axis of an input stands for any length in a run.
     - `values`: inputs that are fixed to constants, and are no inputs then.
+    - `max_steps`: how often a loop runs at most whose number of iterations is known at run time only.
 
     How:
 
@@ -337,7 +343,9 @@ def compile(
     target = _chip(chip)
     _check_arguments(progress, subgraphs, budget, chips)
     given = _pipeline(passes)
-    module = _module(model, _shapes(shapes), check_names("values", values or {}, "a mapping to numbers"), progress)
+    check_argument("max_steps", max_steps, (int, type(None)), "a number of steps")
+    fixed = check_names("values", values or {}, "a mapping to numbers")
+    module = _module(model, _shapes(shapes), fixed, progress, max_steps)
     from ..lowering.driver.calibration import calibration_values
     from ..lowering.driver.compile_function import Compilation
     from ..lowering.driver.compile_network import CompileOptions, compile_network
@@ -437,14 +445,20 @@ def _shapes(shapes: object) -> dict[str, tuple[int, ...]]:
     found: dict[str, tuple[int, ...]] = {}
     for name, shape in check_names("shapes", {} if shapes is None else shapes, "a mapping to shapes").items():
         try:
-            found[name] = tuple(index(size) for size in shape)
-        except TypeError as error:
+            found[name] = tuple(_size(size) for size in shape)
+        except (TypeError, ValueError) as error:
             raise InputError(
-                f"the shape of {name!r} is {shape!r}, expected integers such as (1, 3, 224, 224)"
+                f"the shape of {name!r} is {shape!r}, expected integers such as (1, 3, 224, 224), or '1..64' for a "
+                "length"
             ) from error
         if any(size < 0 for size in found[name]):
             raise InputError(f"the shape of {name!r} is {shape!r}: a size is negative")
     return found
+
+
+def _size(size: object) -> int:
+    """A size, or the sizes that a text says. Raises TypeError or ValueError."""
+    return size if isinstance(size, UpTo) else UpTo.parse(size) if isinstance(size, str) else index(cast("Any", size))
 
 
 def _limit(budget: float | Budget | None) -> Budget | None:
@@ -521,7 +535,11 @@ def _name_of(chip: str | Chip) -> str | None:
 
 
 def _module(
-    model: object, shapes: Mapping[str, tuple[int, ...]], values: Mapping[str, Any], progress: Callable[[str], None]
+    model: object,
+    shapes: Mapping[str, tuple[int, ...]],
+    values: Mapping[str, Any],
+    progress: Callable[[str], None],
+    most_steps: int | None,
 ) -> ModuleOp:
     """The network as a new module. Raises InputError for an object that is not a network."""
     from onnx import ModelProto
@@ -530,13 +548,13 @@ def _module(
     expected = "the path of an .onnx file, its bytes, an onnx.ModelProto or a module"
     check_argument("model", model, (str, PathLike, bytes, ModelProto, ModuleOp), expected)
     if isinstance(model, ModuleOp):
-        if shapes or values:
-            raise InputError("shapes and values are for ONNX models: a module declares its inputs")
+        if shapes or values or most_steps is not None:
+            raise InputError("shapes, values and max_steps are for ONNX models: a module declares its inputs")
         return model.clone()
     from ..frontend.onnx_import import import_onnx
 
     progress("import")
-    return import_onnx(cast("Any", model), shapes, values)
+    return import_onnx(cast("Any", model), shapes, values, most_steps=most_steps)
 
 
 def _on_chips(compilation: ChipsCompilation) -> CompiledPipeline:

@@ -115,7 +115,7 @@ class CompiledPipeline:
         depends = any(one is not None for one in values.mapped)
         timings = time_chip_pipeline(self.pipeline, values.mapped) if depends else self.timings
         when = pipeline_schedule(self.pipeline, timings)
-        outputs, encoded = interface.read(values.outputs)
+        outputs, encoded = interface.read(values.outputs, arrays)
         return PipelineResult(outputs, when, collect_chips(self.pipeline, timings, values.mapped), encoded)
 
     def run_stream(self, inputs: Sequence[Mapping[str, NDArray[Any]]], check: bool = False) -> StreamResult:

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from ..support.errors import InputError, MeshloomError, printable
 from ..support.garbage import rare_collections
 from ..support.interrupts import EXIT_INTERRUPTED, end_on_interrupt, raise_on_interrupt
+from ..support.sizes import UpTo
 from ..support.warn import MeshloomWarning
 from .help_format import HelpFormatter
 from .plugin_option import add_plugin_option, load_named_plugins
@@ -200,13 +201,26 @@ def check_is_file(path: Path) -> None:
         raise InputError(f"{path}: no such file")
 
 
+def _size(text: str) -> int:
+    """A size, or an `UpTo`. Raises ValueError."""
+    if ".." in text:
+        return UpTo.parse(text)
+    if not text.isascii() or not text.isdecimal() or len(text) > 15:
+        raise ValueError
+    return int(text)
+
+
 def parse_shapes(options: Sequence[str]) -> dict[str, tuple[int, ...]]:
     """Parse `NAME=1x3x224x224` options (`NAME=` is a scalar). Raises InputError on anything else."""
     shapes: dict[str, tuple[int, ...]] = {}
     for option in options:
         name, separator, text = option.rpartition("=")
-        dims = [d for d in text.split("x") if text]
-        if not separator or not name or not all(d.isascii() and d.isdecimal() and len(d) < 16 for d in dims):
-            raise InputError(f"--shape {option!r}: expected NAME=SHAPE such as input=1x3x224x224")
-        shapes[name] = tuple(int(d) for d in dims)
+        try:
+            if not separator or not name:
+                raise ValueError
+            shapes[name] = tuple(_size(size) for size in text.split("x") if text)
+        except ValueError:
+            raise InputError(
+                f"--shape {option!r}: expected NAME=SHAPE such as input=1x3x224x224, or 1..64x1x32 for any length"
+            ) from None
     return shapes

@@ -17,7 +17,7 @@ from .cli import check_folders, make_parser, parse_shapes, run_tool
 from .pass_plugins import add_pass_plugin_option, load_passes
 from .progress import Progress
 from .subgraphs import LogLines, add_subgraph_options, launch_sequence_table, read_subgraph_options
-from .values import add_value_option, parse_values
+from .values import add_steps_option, add_value_option, parse_values
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -70,9 +70,10 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME=1x3x224x224",
-        help="shape of an input with symbolic dimensions (may be repeated)",
+        help="shape of an input with symbolic dimensions, 1..64x1x32 for any length up to 64 (may be repeated)",
     )
     add_value_option(parser)
+    add_steps_option(parser)
     parser.add_argument(
         "-p",
         "--passes",
@@ -139,7 +140,7 @@ def _compile(options: argparse.Namespace) -> None:
         stages = Stages(progress, "import")
         log = LogLines(options.log, progress, options.quiet)
         asked = CompileOptions(subgraphs, budget, options.chips, options.sparse)
-        module = read_module(options.model, shapes, progress.note, values)
+        module = read_module(options.model, shapes, progress.note, values, options.max_steps)
         encoded: list[SparseNetwork[Compilation | ChipsCompilation]] = []
         if options.print_ir_after_all is not None:
             stages.dump_to(options.print_ir_after_all, module)
@@ -235,7 +236,9 @@ def _try(
     shapes = None if options.passes or options.calibrate else larger_batch(options.model, parse_shapes(options.shape))
 
     def batch() -> ModuleOp:
-        return read_module(options.model, shapes or {}, lambda text: None, parse_values(options.value))
+        return read_module(
+            options.model, shapes or {}, lambda text: None, parse_values(options.value), options.max_steps
+        )
 
     return tried_text(emulated_cycles(compiled), try_options(module, chip, asked, None if shapes is None else batch))
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..support.arguments import check_names
 from ..support.errors import InputError
+from ..support.sizes import shape_fits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,7 +68,7 @@ def _checked(name: str, array: NDArray[Any], shape: tuple[int, ...], dtype: int)
     except ValueError as error:
         raise InputError(f"input '{name}' is no array: {error}") from error
     expected = TYPES[dtype]
-    if tuple(array.shape) != shape:
+    if not shape_fits(array.shape, shape):
         raise InputError(f"input '{name}' has shape {list(array.shape)}, expected {list(shape)}")
     if expected.name == "bf16" and array.dtype.name == "bfloat16":
         array = array.view(np.uint16)

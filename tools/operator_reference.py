@@ -28,7 +28,8 @@ Models that ONNX Runtime has optimised (`SessionOptions.optimized_model_filepath
 `ORT_ENABLE_EXTENDED`. What it writes at higher levels is laid out for one processor.
 
 Shapes are static. An operand that decides a shape (of `Reshape`, `Range`, `TopK`, ...) must be known at import: a
-constant, or computed from constants and shapes. Recurrent layers and counted loops become loops; of an `If` whose
+constant, or computed from constants and shapes. Recurrent layers and loops become loops, also a `Loop` whose number of
+iterations is known only at run time, if it is known how many there are at most (`--max-steps`); of an `If` whose
 condition is known only at run time both branches are computed. Sequences and optionals exist during import only, and
 positions in them must be known there. Strings are moved (by `Identity`, `Reshape`, `Transpose`, `Slice`, `Split`,
 `Concat`, `Gather`, `Expand`, `Tile`, `Where`, ...) and compared by `Equal`; operators that change strings

@@ -205,7 +205,7 @@ class MeshloomOpt(xDSLOptMain):
         on_note = Progress("meshloom-opt").note
         if self.args.parameters:
             return import_with_parameters(self.args.input_file, shapes, values, on_note)[0]
-        return import_onnx(self.args.input_file, shapes, values, on_note)
+        return import_onnx(self.args.input_file, shapes, values, on_note, self.args.max_steps)
 
     def setup_pipeline(self) -> None:
         """Build the pipeline of `-p`. Raises InputError on unknown passes and options."""

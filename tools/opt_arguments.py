@@ -7,7 +7,7 @@ import argparse
 from .ir_dumps import add_dump_options
 from .pass_plugins import add_pass_plugin_option
 from .plugin_option import add_plugin_option
-from .values import add_value_option
+from .values import add_steps_option, add_value_option
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,9 +26,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=1x3x224x224",
-        help="shape of an ONNX input with symbolic dimensions (repeatable)",
+        help="shape of an ONNX input with symbolic dimensions, 1..64x1x32 for any length up to 64 (repeatable)",
     )
     add_value_option(inputs)
+    add_steps_option(inputs)
     inputs.add_argument(
         "--parameters",
         action="store_true",

@@ -27,10 +27,11 @@ def read_module(
     shapes: Mapping[str, tuple[int, ...]],
     on_note: Callable[[str], None] = warn,
     values: Mapping[str, Any] | None = None,
+    most_steps: int | None = None,
 ) -> ModuleOp:
     """
     The module in `path` (`.onnx` or `.mlir`); `shapes` of the inputs with symbolic dimensions, and `values` of
-    those that are constants, concern ONNX only.
+    those that are constants, and how many steps loops have at most that end by values, concern ONNX only.
 
     `on_note` is told what the import assumes. Raises InputError (or xDSL's ParseError, which names the place) if the
     file cannot be read or is not valid.
@@ -39,10 +40,12 @@ def read_module(
         case ".onnx":
             from ..frontend.onnx_import import import_onnx
 
-            return import_onnx(path, dict(shapes), values, on_note)
+            return import_onnx(path, dict(shapes), values, on_note, most_steps)
         case ".mlir":
             if shapes or values:
                 raise InputError(NOT_FOR_TEXT.format("--shape" if shapes else "--value"))
+            if most_steps is not None:
+                raise InputError(NOT_FOR_TEXT.format("--max-steps"))
             return _parse(path)
         case suffix:
             raise InputError(f"{path}: unknown kind of file '{suffix}', expected .onnx or .mlir")

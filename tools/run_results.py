@@ -104,8 +104,9 @@ def run_one(
     interface = HostInterface.of(exe)
     recorders = recorders_of([exe], options)
     observer = recorders[0] if recorders else None
-    functional = run_functional(exe, interface.in_memory(inputs), check=options.validate, observer=observer)
-    outputs, encoded = interface.read(functional.outputs)
+    arrays = interface.in_memory(inputs)
+    functional = run_functional(exe, arrays, check=options.validate, observer=observer)
+    outputs, encoded = interface.read(functional.outputs, arrays)
     progress("time")
     timing = _timed(exe, options, functional.mapped)
     stats = collect(exe, timing, functional.mapped)
@@ -128,8 +129,9 @@ def run_chips(
     progress("compute")
     interface = HostInterface.of(pipeline)
     recorders = recorders_of(pipeline.chips, options)
-    values = run_chip_pipeline(pipeline, interface.in_memory(inputs), options.validate, recorders)
-    outputs, encoded = interface.read(values.outputs)
+    arrays = interface.in_memory(inputs)
+    values = run_chip_pipeline(pipeline, arrays, options.validate, recorders)
+    outputs, encoded = interface.read(values.outputs, arrays)
     progress("time")
     timings = [_timed(exe, options, mapped) for exe, mapped in zip(pipeline.chips, values.mapped, strict=True)]
     stats = collect_chips(pipeline, timings, values.mapped)

@@ -25,6 +25,16 @@ def add_value_option(parser: argparse.ArgumentParser | argparse._ArgumentGroup) 
     )
 
 
+def add_steps_option(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]
+    """The option of the tools that import models, for loops whose number of steps is known at run time only."""
+    parser.add_argument(
+        "--max-steps",
+        type=int,
+        metavar="N",
+        help="how often a loop of ONNX runs at most, where that is known at run time only",
+    )
+
+
 def parse_values(options: Sequence[str]) -> dict[str, NDArray[Any]]:
     """
     The values of `NAME=16000`, `NAME=1,2,3`, `NAME=true` and `NAME=FILE.npy` options; one number is a scalar.

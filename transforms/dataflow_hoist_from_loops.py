@@ -85,8 +85,8 @@ class HoistFromLoop(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: LoopOp, rewriter: PatternRewriter) -> None:
-        if op.step_count < 2:
-            return
+        if op.step_count < 2 or (op.ending and len({along.backwards for along in op.scans}) > 1):
+            return  # nobody knows which rows of values that are scanned in opposite directions meet
         for inner in list(op.body.block.ops):
             if isinstance(inner, MatmulOp):
                 _split_product(op, inner, self.names)
@@ -256,7 +256,9 @@ class _Hoisted:
         for number in unread[::-1]:
             block.erase_arg(block.args[first + number])
             del scanned[number]
-        new = LoopOp(loop.step_count, list(loop.initial), scanned, loop.stacks, loop.detach_region(loop.body))
+        new = LoopOp(
+            loop.step_count, list(loop.initial), scanned, loop.stacks, loop.detach_region(loop.body), loop.ending
+        )
         new.attributes.update(loop.attributes)
         for old, result in zip(loop.outputs, new.outputs, strict=True):
             result.name_hint = old.name_hint

@@ -19,7 +19,7 @@ from ...chips import Chip
 from ...dialects.dataflow.tiling import DimKind
 from ...dialects.manycore import Grid, Tiling
 from ..tasks.task_info import TaskInfo
-from .loops import LoopSpan, memory_root, part_of
+from .loops import LoopSpan, memory_root, part_of, spans_of
 from .plan_task import PlaceTiles
 from .tiling_search import grid_candidates
 
@@ -74,7 +74,7 @@ def loop_grids(tasks: Sequence[TaskInfo], spans: Sequence[LoopSpan], chip: Chip,
             rank = len(grid)
             tilings[begin] = Tiling(grid, place(tasks[begin], grid), (1,) * rank, tuple(range(rank)))
             grids[again] = _with_reductions(tasks[again], grid)
-            if grid[-1] > 1:
+            if grid and grid[-1] > 1:
                 states.add((tasks[begin].sizes[-1], grid[-1]))
         for everywhere in (True, False):
             rest = {} if not everywhere else _alike(tasks, spans, count, states, chip)
@@ -130,13 +130,24 @@ def _computed_before(
     return {numbers[root] for root in roots if numbers.get(root, span.first) < span.first}
 
 
+def spread_tilings(tasks: Sequence[TaskInfo], place: PlaceTiles) -> dict[int, Tiling]:
+    """Tilings, by number, of tasks that give every core its own copy of the number of steps of a loop: a core each."""
+    numbers = {info.result: number for number, info in enumerate(tasks)}
+    found: dict[int, Tiling] = {}
+    for value in (value for span in spans_of(tasks) for value in span.numbers):
+        if (number := numbers.get(value)) is not None and len(tasks[number].sizes) == 1:
+            grid = tuple(tasks[number].sizes)
+            found[number] = Tiling(grid, place(tasks[number], grid), (1,), (0,))
+    return found
+
+
 def _with_innermost(info: TaskInfo, chip: Chip) -> list[tuple[int, ...]]:
     """
     Candidates for a carried value, and grids along the innermost dimension: on each number of cores of the candidates,
     or the fewest that have no larger part of it, and on the most cores that have equally much of it.
     """
     found = list(grid_candidates(info, chip))
-    if info.reductions:
+    if info.reductions or not info.sizes:
         return found
     size, cores = info.sizes[-1], len(chip.usable_cores)
     counts = {_fewest_alike(size, min(count, size)) for count in {cores, *map(prod, found)}}
@@ -197,7 +208,7 @@ def _alike(
             grid = _as_states(tasks[number], states) or _even_grid(tasks[number], count)
             if grid is None:
                 cut = [one for one in grid_candidates(tasks[number], chip) if prod(one) == count]
-                grid = Grid(max(cut, key=lambda one: (max(one), one[::-1]))) if cut else None
+                grid = Grid(max(cut, key=lambda one: (max(one, default=1), one[::-1]))) if cut else None
             if grid is not None:
                 found[number] = grid
     return found

@@ -33,8 +33,14 @@ class LoopSpan:
 
     @property
     def steps(self) -> int:
-        """Number of steps."""
+        """Number of steps, the largest if it is known at run time only."""
         return self.op.step_count
+
+    @property
+    def numbers(self) -> tuple[SSAValue, ...]:
+        """What every core needs to know when it ends: the count, and of each step whether there is another one."""
+        values = (self.op.count, self.op.going)
+        return tuple(memory_root(value) for value in values if value is not None)
 
     def __contains__(self, task: int) -> bool:
         return self.first <= task <= self.last

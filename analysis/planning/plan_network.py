@@ -34,7 +34,7 @@ from .kept_constants import (
     kept_bytes,
     with_loads,
 )
-from .loop_grids import LoopGrids, first_of, loop_grids
+from .loop_grids import LoopGrids, first_of, loop_grids, spread_tilings
 from .loops import (
     LoopSpan,
     held_as,
@@ -203,6 +203,7 @@ def _plan_all(
     """As `plan_network`, with the tilings, grids and cores that are given of some tasks."""
     grids = dict(given.grids)
     tasks = tuple(map(memo.info, tasks_in(function)))
+    fixed = {**given.tilings, **spread_tilings(tasks, place)}
     last_use = last_uses(tasks)
     in_dram = _must_be_in_dram(function, tasks)
     shapes = shapes_read(tasks)
@@ -222,9 +223,9 @@ def _plan_all(
         sources = [source_of(value, resident) for value in info.operands]
         number, value = len(begun.plans), held_as(info.result)
         read_as = shapes.get(memory_root(value), set())
-        if not is_specified(info) and number in given.tilings:
+        if not is_specified(info) and number in fixed:
             plan = plan_tiled(
-                info, chip, sources, given.tilings[number], SramBudget(available), chip.sram_bytes - held, resident=True
+                info, chip, sources, fixed[number], SramBudget(available), chip.sram_bytes - held, resident=True
             )
         elif is_specified(info):
             must_leave = _must_leave(info, value in in_dram, read_as)
@@ -334,7 +335,7 @@ class _Begun:
     def bound(self) -> set[SSAValue]:
         """Results that must stay in the cores: of tasks in loops, and carried values."""
         spans = spans_of(self.tasks)
-        carried = {memory_root(value) for span in spans for value in span.op.initial}
+        carried = {memory_root(value) for span in spans for value in (*span.op.initial, *span.numbers)}
         return carried | {info.result for span in spans for info in self.tasks[span.first : span.last + 1]}
 
     @cached_property
@@ -418,8 +419,8 @@ def last_uses(tasks: Sequence[TaskInfo]) -> dict[SSAValue, int]:
         if span is not None and is_carry(info):
             found[info.result] = span.last
     for span in spans:
-        for value in span.op.initial:
-            found[memory_root(value)] = max(found.get(memory_root(value), -1), span.last)
+        for root in (*map(memory_root, span.op.initial), *span.numbers):
+            found[root] = max(found.get(root, -1), span.last)
     return found
 
 
@@ -434,6 +435,11 @@ def check_loops(network: NetworkPlan) -> None:
             info, plan = network.tasks[number], network.plans[number]
             if not plan.resident and part_of(info.result) is None:
                 raise _no_loop(span, f"the result of task '{info.name}' does not stay in the cores")
+        cores = {core for info in network.tasks for core in network.plans[numbers[info.result]].tiling.cores}
+        for value in span.numbers:
+            plan = None if value not in numbers else network.plans[numbers[value]]
+            if plan is None or not plan.resident or not cores <= set(plan.tiling.cores):
+                raise _no_loop(span, "not every core has the number of its steps")
         for first, value in zip(span.op.initial, span.op.yielded, strict=False):
             begin, again = numbers.get(memory_root(first)), numbers.get(value)
             if begin is None or again is None or begin >= span.first:
@@ -497,7 +503,7 @@ def shapes_read(tasks: tuple[TaskInfo, ...]) -> dict[SSAValue, set[tuple[int, ..
         for value in info.operands:
             found.setdefault(memory_root(value), set()).add(shape_of(value))
     for span in spans_of(tasks):
-        for value in span.op.scanned:
+        for value in (*span.op.scanned, *span.numbers):
             found.setdefault(memory_root(value), set()).add(shape_of(value))
     return found
 

@@ -28,6 +28,8 @@ REGISTERS_USED = np.zeros(256, np.uint16)
 """[opcode] mask of the bits of `regs` that operands have."""
 _DESC_KIND = np.full((256, 4), _UNUSED, np.uint8)
 _IMM_KIND = np.zeros(256, np.uint8)
+HAS_BODY = np.zeros(256, np.bool_)
+"""[opcode] whether it is a loop over the words that follow it."""
 PATCHABLE = np.zeros((256, 10), np.bool_)
 """[opcode, field code] whether a parameter may set the field."""
 
@@ -48,6 +50,7 @@ def _enter(i: Instruction) -> None:
     if i.byte_count:
         _DESC_KIND[code] = _COUNT
     _IMM_KIND[code] = _IMMS.index(i.imm)
+    HAS_BODY[code] = i.has_body
     if i.unit < Unit.SEQ:
         PATCHABLE[code, 0:4] = ADDRESS_USED[code]
         PATCHABLE[code, 4:8] = _DESC_KIND[code] != _UNUSED
@@ -182,17 +185,22 @@ def structure_problem(words: NDArray[Any], controller: bool = False) -> tuple[in
     if halts[0] != last:
         return int(halts[0]), f"'{MNEMONICS[end]}' stands before the last word"
     ends: list[int] = []
-    loops = np.flatnonzero(words["op"] == OPCODE["loop"])
+    loops = np.flatnonzero(HAS_BODY[words["op"]] | (words["op"] == OPCODE["leave"]))
     fields = words["addr"][loops, :2]
     for index, count, body in zip(loops.tolist(), fields[:, 0].tolist(), fields[:, 1].tolist(), strict=True):
         while ends and ends[-1] <= index:
             ends.pop()
+        name = MNEMONICS[int(words["op"][index])]
+        if name == "leave":
+            if not ends:
+                return index, "'leave' stands in no loop"
+            continue
         stop = index + 1 + body
-        if count < 1 or body < 1:
-            return index, f"'loop' of {body} words, {count} times: both must be at least 1"
+        if body < 1 or (name == "loop" and count < 1):
+            return index, f"'{name}' of {body} words, {count} times: both must be at least 1"
         if stop > (ends[-1] if ends else last):
-            return index, f"'loop' of {body} words does not end within the enclosing {'loop' if ends else 'program'}"
+            return index, f"'{name}' of {body} words does not end within the enclosing {'loop' if ends else 'program'}"
         ends.append(stop)
         if len(ends) > MAX_LOOPS:
-            return index, f"'loop' nested more than {MAX_LOOPS} deep"
+            return index, f"'{name}' nested more than {MAX_LOOPS} deep"
     return None

@@ -26,7 +26,7 @@ from xdsl.ir import Dialect, Operation
 from .executable_ops import BytesOp, DataOp, LaunchOp, MemoryOp, NoteOp, SetsOp, SourcesOp, TensorOp
 from .instruction import Instruction
 from .isa import for_each_instruction
-from .ops import INSTRUCTION_OPS, AccessAttr, LoopOp, UnpackedControllerOp, UnpackedProgramOp
+from .ops import INSTRUCTION_OPS, AccessAttr, UnpackedControllerOp, UnpackedProgramOp
 from .packed import ControllerOp, ProgramOp
 
 _OPERATIONS: list[type[Operation]] = [
@@ -42,7 +42,6 @@ _OPERATIONS: list[type[Operation]] = [
     UnpackedControllerOp,
     DataOp,
     BytesOp,
-    LoopOp,
 ]
 Coreasm = Dialect("coreasm", _OPERATIONS, [AccessAttr])
 

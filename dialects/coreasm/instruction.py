@@ -176,6 +176,11 @@ class Instruction:
     doc: str = ""
 
     @property
+    def has_body(self) -> bool:
+        """Whether it is a loop over the words that follow it."""
+        return self.function in ("loop", "loop.r")
+
+    @property
     def destination(self) -> Operand | None:
         """The operand written, if any."""
         return next((o for o in self.operands if o.writes), None)
@@ -202,6 +207,8 @@ ALL_TYPES = (*NUMBERS, _T.BOOL)
 NARROW = (_T.F24, _T.F8E4M3, _T.F8E5M2)
 """Types that values are only stored in."""
 INDEX_TYPES = (_T.I32, _T.I64)
+COUNT_TYPES = (_T.I32, _T.I64, _T.BOOL)
+"""Of counts and conditions that the sequencer reads."""
 
 TypePairs = frozenset[tuple[TypeCode, TypeCode]]
 

@@ -216,7 +216,7 @@ class InstructionOp(IRDLOperation, abc.ABC):
         while isinstance(program, LoopOp):
             program = program.parent_op()
         if not isinstance(program, UnpackedOp):
-            raise VerifyException("an instruction must stand in an unpacked program or in a 'coreasm.loop' of one")
+            raise VerifyException("an instruction must stand in an unpacked program or in a loop of one")
         # counts that depend on the executable are checked when it is linked; here only the field's own range
         limits = Limits(
             0 if program.descs is None else len(program.descs), NO_DESC, 1 << 16, 1 << 16, program.CONTROLLER
@@ -276,18 +276,16 @@ def fields_to_words(instructions: Sequence[tuple[Instruction, Fields]]) -> NDArr
     return np.array(rows, WORD)
 
 
-@irdl_op_definition
-class LoopOp(InstructionOp):
-    """The instructions of its body run `count` times; the word's body length follows from the region."""
+class LoopOp(InstructionOp, abc.ABC):
+    """A loop over the instructions of its body; the word's body length follows from the region."""
 
-    name = "coreasm.loop"
     body = region_def("single_block")
     traits = traits_def(NoTerminator())
 
     @classmethod
-    def parse(cls, parser: Parser) -> LoopOp:
+    def parse(cls, parser: Parser) -> InstructionOp:
         properties = _parse(parser, _entry(cls.name))
-        return LoopOp.create(properties=properties, regions=[parser.parse_region()])
+        return cls.create(properties=properties, regions=[parser.parse_region()])
 
     def print(self, printer: Printer) -> None:
         _print(self, printer)
@@ -411,16 +409,17 @@ def _class_of(ins: Instruction) -> type[InstructionOp]:
         "__module__": __name__,
         "name": f"coreasm.{ins.mnemonic}",
     }
+    if ins.has_body:
+        return irdl_op_definition(type(class_name, (LoopOp,), members))
     return irdl_op_definition(type(class_name, (InstructionOp,), members))
 
 
 INSTRUCTION_OPS: dict[str, type[InstructionOp]] = {}
-"""Op class by mnemonic, all but `loop`."""
+"""Op class by mnemonic."""
 
 
 def _enter(ins: Instruction) -> None:
-    if ins.mnemonic != "loop":
-        INSTRUCTION_OPS[ins.mnemonic] = _class_of(ins)
+    INSTRUCTION_OPS[ins.mnemonic] = _class_of(ins)
 
 
 for_each_instruction(_enter)

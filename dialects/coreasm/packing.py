@@ -8,7 +8,7 @@ from .check import canonical_words
 from .code import Code, accesses
 from .encoding import NO_SOURCE
 from .isa import BY_CODE
-from .ops import INSTRUCTION_OPS, AccessAttr, LoopOp, UnpackedControllerOp, UnpackedOp, UnpackedProgramOp
+from .ops import INSTRUCTION_OPS, AccessAttr, UnpackedControllerOp, UnpackedOp, UnpackedProgramOp
 from .packed import ControllerOp, PackedOp, ProgramOp
 from .program_text import params_of_words, word_fields
 from .text import Source
@@ -27,15 +27,14 @@ def instruction_ops(code: Code) -> list[Operation]:
             opcode, fields = words[at]
             source: Source = None if sources[at] == NO_SOURCE else code.names[sources[at]]
             own = params.get(at, ())
-            mnemonic = BY_CODE[opcode].mnemonic
+            instruction = BY_CODE[opcode]
+            body: list[Operation] | None = None
             at += 1
-            if mnemonic == "loop":
-                length = fields.addr[1]
-                fields.addr[1] = 0
-                ops.append(LoopOp(fields, own, source, build(at, at + length)))
+            if instruction.has_body:
+                length, fields.addr[1] = fields.addr[1], 0
+                body = build(at, at + length)
                 at += length
-            else:
-                ops.append(INSTRUCTION_OPS[mnemonic](fields, own, source))
+            ops.append(INSTRUCTION_OPS[instruction.mnemonic](fields, own, source, body))
         return ops
 
     return build(0, len(words))

@@ -66,7 +66,7 @@ def code_lines(code: Code, table: Sequence[str] = (), comment: str = ";", indent
         if sources and sources[number] != NO_SOURCE:
             source = code.names[sources[number]]
         line += format_tail(params.get(number, ()), source, quote)
-        if ins.mnemonic == "loop":
+        if ins.has_body:
             line += " {"
             ends.append(number + 1 + fields.addr[1])
         known = f" {quote(table[source])}" if isinstance(source, int) and source < len(table) else ""
@@ -125,7 +125,7 @@ class CodeReader:
         params, source = parse_tail(tokens)
         self._params += [(number, len(self._rows), field) for field, number in params]
         self._names.add(source)
-        if ins.mnemonic == "loop":
+        if ins.has_body:
             tokens.expect("{")
             self._loops.append(len(self._rows))
         self._rows.append((ins.code, f.dtype, f.wait, f.signal, f.regs, f.imm, tuple(f.addr), tuple(f.desc)))

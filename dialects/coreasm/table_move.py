@@ -5,6 +5,7 @@ from __future__ import annotations
 from .encoding import Unit
 from .instruction import (
     ALL_TYPES,
+    COUNT_TYPES,
     INDEX_TYPES,
     NUMBERS,
     Cost,
@@ -54,6 +55,29 @@ _SEQUENCER = (
         "li", 0x04, Unit.SEQ, Family.SEQUENCER, Cost.SEQUENCER, (), "R[imm] = value",
         scalars=(Scalar(0, "value", signed=True),), imm=Imm.REGISTER, function="li",
         doc="The value is sign-extended from 32 bits. Register 1 to 15.",
+    ),
+    Instruction(
+        "drain", 0x05, Unit.SEQ, Family.SEQUENCER, Cost.SEQUENCER, (), "waits until the core's units are idle",
+        function="drain",
+        doc="Everything that the program has asked of the units of its core is then complete: what comes after needs no"
+        " tokens for it.",
+    ),
+    Instruction(
+        "lr", 0x06, Unit.SEQ, Family.SEQUENCER, Cost.SEQUENCER, (_S,), "waits as `drain`, then R[imm] = S",
+        imm=Imm.REGISTER, types=same(COUNT_TYPES), function="lr",
+        doc="S is one element. Register 1 to 15.",
+    ),
+    Instruction(
+        "loop.r", 0x07, Unit.SEQ, Family.SEQUENCER, Cost.SEQUENCER, (), "the following `body` words run R[imm] times",
+        scalars=(Scalar(0, "most"), Scalar(1, "body")), imm=Imm.REGISTER, function="loop.r",
+        doc="As `loop`, but the count is read from a register: from 0, which leaves out the body, to `most`; any other"
+        " ends the run with an error. Timing without values takes `most`.",
+    ),
+    Instruction(
+        "leave", 0x08, Unit.SEQ, Family.SEQUENCER, Cost.SEQUENCER, (), "ends the innermost loop if R[imm] is 0",
+        imm=Imm.REGISTER, function="leave",
+        doc="The word after the body of that loop is then the next one. Timing without values takes it that no loop"
+        " ends so.",
     ),
 )  # fmt: skip
 

@@ -124,7 +124,7 @@ def _format_types(dtype: int) -> str:
 
 
 def _is_body(ins: Instruction, scalar: Scalar) -> bool:
-    return ins.mnemonic == "loop" and scalar.name == "body"
+    return ins.has_body and scalar.name == "body"
 
 
 def _format_scalar(scalar: Scalar, addr: Sequence[int]) -> str:

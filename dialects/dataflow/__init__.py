@@ -64,6 +64,7 @@ from .elementwise import (
 )
 from .loop import (
     Along,
+    Ending,
     LoopOp,
     YieldOp,
 )
@@ -137,6 +138,7 @@ __all__ = [
     "DimKind",
     "DivOp",
     "ElementwiseOp",
+    "Ending",
     "ErfOp",
     "ExpOp",
     "FloatPredicateOp",

@@ -58,19 +58,28 @@ class DataflowFunctions(InterpreterFunctions):
     @impl(LoopOp)
     def run_loop(self, interpreter: Interpreter, op: LoopOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The body for each step, in order."""
-        count = len(op.initial)
-        carried, scanned = args[:count], args[count:]
+        count, steps, going = len(op.initial), op.step_count, False
+        carried, scanned = args[:count], args[count : count + len(op.scanned)]
+        if op.count is not None:
+            steps = int(args[-1].reshape(-1)[0]) * op.ending.group
+            if not 0 <= steps <= op.step_count:
+                raise InputError(f"a loop is to run {steps} times: expected 0 to {op.step_count}")
         rows: list[list[Array]] = [[] for _ in op.stacked]
-        for step in range(op.step_count):
-            positions = (along.position(step, op.step_count) for along in op.scans)
+        for step in range(steps):
+            positions = (along.position(step, steps) for along in op.scans)
             slices = [
                 whole.take(position, along.axis)
                 for whole, along, position in zip(scanned, op.scans, positions, strict=True)
             ]
             yielded = interpreter.run_ssacfg_region(op.body, (*carried, *slices), op.name)
             carried = yielded[:count]
-            for row, value in zip(rows, yielded[count:], strict=True):
+            for row, value in zip(rows, yielded[count : len(op.outputs)], strict=True):
                 row.append(value)
+            going = op.conditional is not None and bool(yielded[-1].reshape(-1)[0])
+            if op.conditional is not None and not going:
+                break
+        if going and op.must_end is not None and steps == op.step_count:
+            raise InputError(f"a loop does not end within {steps} steps")
         return (*carried, *(_stacked(*each) for each in zip(rows, op.stacks, op.stacked, strict=True)))
 
     @impl_terminator(YieldOp)
@@ -82,11 +91,13 @@ class DataflowFunctions(InterpreterFunctions):
 
 
 def _stacked(row: list[Array], along: Along, result: SSAValue) -> Array:
-    """The values of all steps as the result of a loop holds them."""
-    if row:
-        return np.stack(row[::-1] if along.backwards else row, along.axis)
+    """The values of all steps as the result of a loop holds them; 0 where no step was."""
     type = tensor_of(result)
-    return np.zeros(tuple(type.get_shape()), numpy_type(type.element_type))
+    whole = np.zeros(tuple(type.get_shape()), numpy_type(type.element_type))
+    if row:
+        rows = np.moveaxis(whole, along.axis, 0)
+        rows[: len(row)] = np.stack(row[::-1] if along.backwards else row)
+    return whole
 
 
 def check_input(name: str, array: Array, type: Attribute) -> Array:

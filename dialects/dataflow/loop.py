@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, i32
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, UnitAttr, i1, i32, i64
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
@@ -14,6 +14,8 @@ from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     lazy_traits_def,
+    opt_operand_def,
+    opt_prop_def,
     prop_def,
     region_def,
     traits_def,
@@ -53,10 +55,38 @@ class Along:
         return steps - 1 - step if self.backwards else step
 
 
+@dataclass(frozen=True)
+class Ending:
+    """What may end a loop before the largest number of its steps."""
+
+    count: SSAValue | None = None
+    """How many steps there are, at most as many: an i64."""
+    conditional: bool = False
+    """Whether the body yields last whether there is another step: an i1."""
+    must_end: bool = False
+    """Whether it is an error if that still says so after the largest number of steps."""
+    masked: bool = False
+    """Whether steps behind the count would change no carried value and stack 0: they may as well run."""
+    group: int = 1
+    """The count is of groups of so many steps: those of a group all run."""
+
+    def counted(self, count: SSAValue) -> Ending:
+        """The same with this count."""
+        return replace(self, count=count)
+
+    def __bool__(self) -> bool:
+        return self.count is not None or self.conditional
+
+
+STATIC = Ending()
+"""All steps run."""
+
+
 @irdl_op_definition
 class YieldOp(IRDLOperation):
     """
-    Ends the body of a loop: the carried values for the next step, and then the values of this step that are stacked.
+    Ends the body of a loop: the carried values for the next step, then the values of this step that are stacked, and
+    last, of a loop with `while`, whether there is another step.
 
     ```mlir
     %last, %all = dataflow.loop 48 steps carry(%h = %h0 : tensor<1x64xf32>) scan(%row = %x axis 0 : tensor<48x1x64xf32>)
@@ -92,8 +122,21 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     The body may also read values that are defined before the loop. It does not know the number of its step: scan an
     `iota` for that. If there are no steps, the results are the initial values, and tensors without elements.
 
+    The number of steps may be known at run time only; the number in the text is then the largest:
+
+    - `count`: a scalar, i64, with the number of steps, from 0; any other is an error. `masked`: steps behind them would
+      change no carried value and stack 0; so they may as well run, as where the loop is unrolled. `masked in 4`: the
+      count is of groups of 4 steps, all of which run.
+    - `while`: the body yields a scalar, i1, last; a step whose value is false is the last one. `while ends`: it is an
+      error if the value of the last of the most steps is true.
+
+    Rows of stacked results that belong to no step are 0, and such rows of scanned values are not read. `backwards` is
+    from the last row that belongs to a step, and not possible with `while`. Where a loop is executed by several cores,
+    count and condition may be one for each core, all of them equal.
+
     ```syntax
-    dataflow.loop $steps `steps` (`carry` `(` (%inside `=` %initial `:` type),* `)`)?
+    dataflow.loop $steps `steps` (`count` `(` %count `:` type `)` (`masked` (`in` $group)?)?)? (`while` `ends`?)?
+      (`carry` `(` (%inside `=` %initial `:` type),* `)`)?
       (`scan` `(` (%inside `=` %scanned `axis` integer `backwards`? `:` type),* `)`)?
       (`stack` `(` (`axis` integer `backwards`? `:` type),* `)`)? attr-dict-with-keyword $body
     ```
@@ -105,6 +148,13 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
       %next = dataflow.tanh %sum : (tensor<1x64xf32>) -> tensor<1x64xf32>
       dataflow.yield %next, %next : tensor<1x64xf32>, tensor<1x64xf32>
     }
+    %half = dataflow.loop 64 steps count(%n : tensor<i64>) while carry(%a = %h0 : tensor<1x64xf32>) {
+      %b = dataflow.mul %a, %w : (tensor<1x64xf32>, tensor<1x64xf32>) -> tensor<1x64xf32>
+      %most = dataflow.reduce max %b axes [0, 1] : (tensor<1x64xf32>) -> tensor<1x1xf32>
+      %more = dataflow.compare gt %most, %one : (tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<1x1xi1>
+      %go = dataflow.reshape %more : (tensor<1x1xi1>) -> tensor<i1>
+      dataflow.yield %b, %go : tensor<1x64xf32>, tensor<i1>
+    }
     ```
     """
 
@@ -114,8 +164,13 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     scan_backwards = prop_def(Flags)
     stack_axes = prop_def(Ints)
     stack_backwards = prop_def(Flags)
+    conditional = opt_prop_def(UnitAttr)
+    must_end = opt_prop_def(UnitAttr)
+    masked = opt_prop_def(UnitAttr)
+    group = opt_prop_def(IntegerAttr[I64])
     initial = var_operand_def(TensorType)
     scanned = var_operand_def(TensorType)
+    count = opt_operand_def(TensorType)
     outputs = var_result_def(TensorType)
     body = region_def("single_block")
     traits = traits_def(Pure())
@@ -128,15 +183,16 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         scanned: Sequence[tuple[SSAValue, Along]],
         stacked: Sequence[Along],
         body: Region,
+        ending: Ending = STATIC,
     ) -> None:
         """`body` ends with a `YieldOp`, from which the types of the results follow."""
-        yielded = yielded_by(body)[len(initial) :]
+        yielded = yielded_by(body)[len(initial) : len(initial) + len(stacked)]
         types = [
             TensorType(tensor_of(value).element_type, along.of_all(shape_of(value), steps))
             for value, along in zip(yielded, stacked, strict=True)
         ]
         super().__init__(
-            operands=[list(initial), [value for value, _ in scanned]],
+            operands=[list(initial), [value for value, _ in scanned], ending.count],
             result_types=[[*(value.type for value in initial), *types]],
             properties={
                 "steps": int_attr(steps),
@@ -144,6 +200,10 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
                 "scan_backwards": int_list([along.backwards for _, along in scanned]),
                 "stack_axes": int_list([along.axis for along in stacked]),
                 "stack_backwards": int_list([along.backwards for along in stacked]),
+                "conditional": UnitAttr() if ending.conditional else None,
+                "must_end": UnitAttr() if ending.must_end else None,
+                "masked": UnitAttr() if ending.masked else None,
+                "group": int_attr(ending.group) if ending.group > 1 else None,
             },
             regions=[body],
         )
@@ -176,9 +236,28 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         return self.body.block.args[len(self.initial) :]
 
     @property
+    def ending(self) -> Ending:
+        """What may end it before the largest number of steps."""
+        group = 1 if self.group is None else self.group.value.data
+        return Ending(
+            self.count, self.conditional is not None, self.must_end is not None, self.masked is not None, group
+        )
+
+    @property
+    def may_run_all(self) -> bool:
+        """Whether the largest number of steps may run, whatever ends it before."""
+        return not self.ending or self.masked is not None
+
+    @property
     def yielded(self) -> Sequence[SSAValue]:
         """What the body gives: the carried values, then those that are stacked."""
-        return yielded_by(self.body)
+        values = yielded_by(self.body)
+        return values if self.conditional is None else values[:-1]
+
+    @property
+    def going(self) -> SSAValue | None:
+        """What the body gives to say whether there is another step; None: there always is, up to the number of them."""
+        return None if self.conditional is None else yielded_by(self.body)[-1]
 
     @property
     def final(self) -> Sequence[SSAValue]:
@@ -208,6 +287,24 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
             if op is not last and not is_side_effect_free(op):
                 raise VerifyException(f"the body holds {op.name}, which has effects: expected operations without")
         self._verify_results(last)
+        self._verify_ending(last)
+
+    def _verify_ending(self, last: YieldOp) -> None:
+        if self.must_end is not None and self.conditional is None:
+            raise VerifyException("it must end by a condition, which it does not have: expected 'while ends'")
+        if self.masked is not None and (self.count is None or self.conditional is not None):
+            raise VerifyException("it is masked behind a count, which it does not have alone: expected 'count'")
+        group = self.ending.group
+        if self.group is not None and (self.masked is None or group < 2 or self.step_count % group):
+            raise VerifyException(f"groups of {group} steps do not divide {self.step_count} masked steps")
+        if not self.ending:
+            return
+        if self.count is not None:
+            _verify_number("the count of steps", self.count.type, i64)
+        if self.conditional is not None:
+            _verify_number("the last value that the body yields", last.values[-1].type, i1)
+        if self.conditional is not None and any(along.backwards for along in (*self.scans, *self.stacks)):
+            raise VerifyException("it goes backwards, although nobody knows before how many steps it has")
 
     def _verify_scanned(self) -> None:
         for position, value in enumerate(self.operands):
@@ -232,13 +329,14 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     def _verify_results(self, last: YieldOp) -> None:
         for name, values in (("stack_axes", self.stack_axes), ("stack_backwards", self.stack_backwards)):
             verify_list(name, ints(values), max(0, len(self.outputs) - len(self.initial)), "stacked result", 0)
-        if len(last.values) != len(self.outputs):
-            raise VerifyException(f"the body yields {len(last.values)} values: expected {len(self.outputs)}")
+        count = len(self.outputs) + (self.conditional is not None)
+        if len(last.values) != count:
+            raise VerifyException(f"the body yields {len(last.values)} values: expected {count}")
         for number, (value, before) in enumerate(zip(last.values, self.initial, strict=False)):
             if value.type != before.type:
                 raise VerifyException(f"carried value {number} begins as {before.type}, the body yields {value.type}")
         expected = [value.type for value in self.initial]
-        for value, along in zip(last.values[len(self.initial) :], self.stacks, strict=True):
+        for value, along in zip(self.yielded[len(self.initial) :], self.stacks, strict=True):
             shape = shape_of(value)
             if along.axis > len(shape):
                 raise VerifyException(
@@ -285,7 +383,17 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
             return along, _parse_tensor(parser)
 
         paren = parser.Delimiter.PAREN
-        initial, scans, stacks = [], [], []
+        initial, scans, stacks, counts = [], [], [], []
+        if parser.parse_optional_keyword("count") is not None:
+            with parser.in_parens():
+                operand = parser.parse_unresolved_operand()
+                parser.parse_punctuation(":")
+                counts = [parser.resolve_operand(operand, _parse_tensor(parser))]
+        masked = bool(counts) and parser.parse_optional_keyword("masked") is not None
+        grouped = masked and parser.parse_optional_keyword("in") is not None
+        group = int_attr(parser.parse_integer(allow_boolean=False)) if grouped else None
+        conditional = parser.parse_optional_keyword("while") is not None
+        must_end = conditional and parser.parse_optional_keyword("ends") is not None
         if parser.parse_optional_keyword("carry") is not None:
             initial = parser.parse_comma_separated_list(paren, carried)
         if parser.parse_optional_keyword("scan") is not None:
@@ -295,7 +403,7 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         attributes = parser.parse_optional_attr_dict_with_keyword()
         body = parser.parse_region(arguments)
         return cls.create(
-            operands=[*initial, *(value for value, _ in scans)],
+            operands=[*initial, *(value for value, _ in scans), *counts],
             result_types=[*(value.type for value in initial), *(type for _, type in stacks)],
             properties={
                 "steps": int_attr(steps),
@@ -303,7 +411,11 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
                 "scan_backwards": int_list([along.backwards for _, along in scans]),
                 "stack_axes": int_list([along.axis for along, _ in stacks]),
                 "stack_backwards": int_list([along.backwards for along, _ in stacks]),
-                "operandSegmentSizes": DenseArrayBase.from_list(i32, [len(initial), len(scans)]),
+                "operandSegmentSizes": DenseArrayBase.from_list(i32, [len(initial), len(scans), len(counts)]),
+                **({"conditional": UnitAttr()} if conditional else {}),
+                **({"must_end": UnitAttr()} if must_end else {}),
+                **({"masked": UnitAttr()} if masked else {}),
+                **({} if group is None else {"group": group}),
             },
             attributes={} if attributes is None else attributes.data,
             regions=[body],
@@ -311,6 +423,16 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(f" {self.step_count} steps")
+        if self.count is not None:
+            printer.print_string(" count(")
+            printer.print_ssa_value(self.count)
+            printer.print_string(" : ")
+            printer.print_attribute(self.count.type)
+            printer.print_string(")" if self.masked is None else ") masked")
+            if self.group is not None:
+                printer.print_string(f" in {self.group.value.data}")
+        if self.conditional is not None:
+            printer.print_string(" while" if self.must_end is None else " while ends")
 
         def carried(pair: tuple[BlockArgument, SSAValue]) -> None:
             _print_binding(printer, *pair)
@@ -338,6 +460,12 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)
+
+
+def _verify_number(what: str, type: Attribute, element: Attribute) -> None:
+    shape = type.get_shape() if isinstance(type, TensorType) else None
+    if shape is None or len(shape) > 1 or cast(Tensor, type).element_type != element:
+        raise VerifyException(f"{what} has type {type}: expected tensor<{element}>, or one for each core")
 
 
 def yielded_by(body: Region) -> Sequence[SSAValue]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
+from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import IsTerminator, is_side_effect_free
 
+from .constants import constant_array
 from .loop import Along, LoopOp, YieldOp
 from .loop_steps import LoopSteps
 from .movement import BroadcastOp
@@ -24,13 +26,27 @@ class FewSteps(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: LoopOp, rewriter: PatternRewriter) -> None:
-        if op.step_count > 1:
+        if op.step_count > 1 or not op.may_run_all:
             return
         steps = LoopSteps(op)
         if op.step_count:
             steps.step()
         results = steps.results()
         rewriter.replace(op, steps.ops, results)
+
+
+class WholeCount(RewritePattern):
+    """A count that is known to be the largest number of steps is none."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: LoopOp, rewriter: PatternRewriter) -> None:
+        known = None if op.count is None else constant_array(op.count)
+        if known is not None and (known * op.ending.group == op.step_count).all():
+            op.operands = [*op.initial, *op.scanned]
+            sizes = [len(op.initial), len(op.scanned), 0]
+            op.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, sizes)
+            op.masked = op.group = None
+            rewriter.notify_op_modified(op)
 
 
 class InvariantOperations(RewritePattern):
@@ -72,11 +88,14 @@ def _stands_for(new: SSAValue, old: SSAValue, op: LoopOp, rewriter: PatternRewri
 
 
 class InvariantResults(RewritePattern):
-    """What every step yields alike is known without the loop: a carried value after it, and the values of all steps."""
+    """
+    What every step yields alike is known without the loop, if all steps run: a carried value after it, and the values
+    of all steps.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: LoopOp, rewriter: PatternRewriter) -> None:
-        if not op.step_count:
+        if not op.step_count or op.ending:
             return
         for value, result in zip(op.yielded, op.final, strict=False):
             if op.is_outside(value):
@@ -91,10 +110,12 @@ class InvariantResults(RewritePattern):
 
 
 class ScannedAndStacked(RewritePattern):
-    """What is scanned and stacked again unchanged is the value that was scanned."""
+    """What is scanned and stacked again unchanged is the value that was scanned, if all steps run."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: LoopOp, rewriter: PatternRewriter) -> None:
+        if op.ending:
+            return
         whole = {
             argument: (value, along)
             for argument, value, along in zip(op.scanned_arguments, op.scanned, op.scans, strict=True)
@@ -147,8 +168,8 @@ class UnreadValues(RewritePattern):
             return
         last = op.body.block.last_op
         assert last is not None
-        yielded = [value for value, keep in zip(last.operands, kept, strict=True) if keep]
-        last.operands = yielded
+        yielded = [value for value, keep in zip(op.yielded, kept, strict=True) if keep]
+        last.operands = [*yielded, *(() if op.going is None else (op.going,))]
         _erase_unread(op, rewriter)
         for argument, keep in list(zip(op.body.block.args, [*carried, *scanned], strict=True))[::-1]:
             if not keep:
@@ -159,6 +180,7 @@ class UnreadValues(RewritePattern):
             _kept(list(zip(op.scanned, op.scans, strict=True)), scanned),
             _kept(op.stacks, stacked),
             op.detach_region(op.body),
+            op.ending,
         )
         loop.attributes.update(op.attributes)
         rest = iter(loop.outputs)
@@ -170,6 +192,7 @@ def _needed(op: LoopOp) -> set[SSAValue]:
     yielded, count = op.yielded, len(op.initial)
     needed: set[SSAValue] = set()
     waiting = [value for value, result in zip(yielded, op.outputs, strict=True) if result.first_use is not None]
+    waiting += [] if op.going is None else [op.going]
     next_step = dict(zip(op.carried_arguments, yielded[:count], strict=True))
     while waiting:
         value = waiting.pop()
@@ -197,6 +220,7 @@ def _kept(values: Sequence[T], keep: Sequence[bool]) -> list[T]:
 
 PATTERNS: tuple[RewritePattern, ...] = (
     FewSteps(),
+    WholeCount(),
     UnchangedCarried(),
     InvariantOperations(),
     InvariantResults(),

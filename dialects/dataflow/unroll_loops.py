@@ -27,7 +27,8 @@ def unroll_loops(root: Operation, stays: Callable[[LoopOp], bool] = no_loop) -> 
     """
     Unroll all loops inside of an operation, in their canonical form, but for those that `stays` says do.
 
-    Raises InputError, located, for a body that would stand there more than `MOST_UNROLLED` times.
+    Raises InputError, located, for a body that would stand there more than `MOST_UNROLLED` times, and for a loop whose
+    number of steps is known at run time only.
     """
     loops = [op for op in root.walk() if isinstance(op, LoopOp)]
     if not loops:
@@ -36,6 +37,12 @@ def unroll_loops(root: Operation, stays: Callable[[LoopOp], bool] = no_loop) -> 
     loops = [op for op in root.walk() if isinstance(op, LoopOp) and not stays(op)]
     for loop in loops:
         _check_runs(loop)
+        if not loop.may_run_all:
+            error = InputError(
+                "the number of steps of a loop is known at run time only, so it cannot be unrolled: compile it for one "
+                "chip, without options that save memory, cut the network or encode weights"
+            )
+            raise located(error, loop)
     for loop in loops[::-1]:  # inner ones first
         steps = LoopSteps(loop)
         for _ in range(loop.step_count):

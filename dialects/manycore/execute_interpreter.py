@@ -15,11 +15,11 @@ from typing import Any, NoReturn, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import TensorType, i1, i64
 from xdsl.interpreter import Interpreter, InterpreterFunctions, impl, register_impls
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
-from ...support.errors import MeshloomError
+from ...support.errors import InputError, MeshloomError
 from ..dataflow.base import DataflowOp
 from ..dataflow.constants import Array, numpy_type, scalar_array
 from ..dataflow.evaluate import evaluate
@@ -152,24 +152,55 @@ class _Launch:
             elif isinstance(op, ExecuteOp):
                 self.tasks[op.sym_name.data].run()
             elif isinstance(op, RepeatOp):
-                for step in range(op.step_count):
-                    self.is_last_step = step == op.step_count - 1
-                    self._step(op, step)
-                self.is_last_step = True
+                self._repeat(op)
             else:
                 results = self.interpreter.run_op(op, self.interpreter.get_values(op.operands))
                 self.interpreter.set_values(zip(op.results, results, strict=True))
 
-    def _step(self, op: RepeatOp, step: int) -> None:
-        """A step of a loop, on its parts of values."""
+    def _repeat(self, op: RepeatOp) -> None:
+        """The steps of a loop."""
+        if op.ends_by_values:
+            self._clear(op)
+        steps, going = op.step_count, True
+        if op.count is not None:
+            steps = int(self.memories.collect(op.count, i64)[0]) * op.group_size
+            if not 0 <= steps <= op.step_count:
+                raise InputError(f"a loop is to run {steps} times: expected 0 to {op.step_count}")
+        for step in range(steps):
+            self.is_last_step = step == steps - 1
+            self._step(op, step, op.step_count - steps)
+            going = op.going is None or bool(self.memories.collect(op.going, i1)[0])
+            if not going:
+                break
+        self.is_last_step = True
+        if op.must_end is not None and going and steps == op.step_count:
+            raise InputError(f"a loop does not end within {steps} steps")
+
+    def _clear(self, op: RepeatOp) -> None:
+        """Set the buffers to 0 of which steps write parts."""
+        for inner in op.body.block.ops:
+            if not isinstance(inner, ExecuteOp) or (whole := part_whole(inner.target)) is inner.target:
+                continue
+            if (row := tile_row(inner.target)) is None:
+                cast(Array, self.interpreter.get_values((whole,))[0])[...] = 0
+                continue
+            task = _Task(inner, self)
+            element = element_of(task.ops[-1].results[0])
+            for core, box in task.results.items():
+                self.memories.view(core, whole, element, (row.rows, *box.sizes))[...] = 0
+            self.memories.stacked[whole] = (task.results, (row.rows, *task.result_shape))
+
+    def _step(self, op: RepeatOp, step: int, left_out: int) -> None:
+        """A step of a loop, on its parts of values. `left_out`: how many steps are not run, of those that could be."""
         for argument in op.body.block.args:
             whole, start, advance = op.part(argument)
+            step_of = step + left_out if advance < 0 else step
             if (row := tile_row(argument)) is not None:
-                self.memories.rows[argument] = row.whole, row.rows, row.first + step * row.advance
+                self.memories.rows[argument] = row.whole, row.rows, row.first + step_of * row.advance
                 continue
             memory = cast(Array, self.interpreter.get_values((whole,))[0])
             type = buffer_of(argument)
-            low = (start + step * advance) // memory.itemsize
+            low = (start + step_of * advance) // memory.itemsize
             part = memory.reshape(-1)[low : low + prod(type.shape)].reshape(type.shape)
             self.interpreter.set_values(((argument, part),))
         for inner in op.body.block.ops:

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, i64
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, region_def, traits_def, var_operand_def
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, UnitAttr, i1, i64
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+)
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, NoTerminator
@@ -15,6 +26,20 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..memory.attributes import BufferType, Space
 from ..memory.ops import buffer_of
+
+
+@dataclass(frozen=True)
+class RepeatEnding:
+    """What may end a loop before the largest number of its steps, as buffers in SRAM."""
+
+    count: SSAValue | None = None
+    going: SSAValue | None = None
+    must_end: bool = False
+    group: int = 1
+    """How many steps run together, of which the count is."""
+
+
+ALL_STEPS = RepeatEnding()
 
 
 @irdl_op_definition
@@ -29,8 +54,16 @@ class RepeatOp(IRDLOperation):
     as many rows as there are parts of that size in the buffer. Tasks of the loop read such a row where it lies, or
     write it.
 
+    The number of steps may be known at run time only, and is then the largest: `count` is a buffer that holds an i64 on
+    each core, how many steps there are (of them, the last sees the part at the lowest address where `by` is negative),
+    or groups of them: `count(%n : ...) in 4`; `while` one that holds an i1, which the body writes: whether there is
+    another step. All cores have the same values. `ends`: it is an error if there is another one after the last of the
+    most steps. Parts of buffers that tasks of the loop write are 0 where no step writes them.
+
     ```syntax
-    manycore.repeat $steps `times` (`(` (%part `=` %whole `from` $start `by` $advance `:` type `as` type),* `)`)?
+    manycore.repeat $steps `times` (`count` `(` %count `:` type `)` (`in` $group)?)?
+      (`while` `(` %going `:` type `)` `ends`?)?
+      (`(` (%part `=` %whole `from` $start `by` $advance `:` type `as` type),* `)`)?
       attr-dict-with-keyword $body
     ```
 
@@ -63,20 +96,33 @@ class RepeatOp(IRDLOperation):
     steps = prop_def(IntegerAttr[I64])
     starts = prop_def(DenseArrayBase[I64])
     advances = prop_def(DenseArrayBase[I64])
+    must_end = opt_prop_def(UnitAttr)
+    group = opt_prop_def(IntegerAttr[I64])
     wholes = var_operand_def(BufferType)
+    count = opt_operand_def(BufferType)
+    going = opt_operand_def(BufferType)
     body = region_def("single_block")
     traits = traits_def(NoTerminator(), MemoryReadEffect(), MemoryWriteEffect())
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def __init__(
-        self, steps: int, wholes: Sequence[SSAValue], starts: Sequence[int], advances: Sequence[int], body: Region
+        self,
+        steps: int,
+        wholes: Sequence[SSAValue],
+        starts: Sequence[int],
+        advances: Sequence[int],
+        body: Region,
+        ending: RepeatEnding = ALL_STEPS,
     ) -> None:
         """The body has an argument for each of `wholes`."""
         super().__init__(
-            operands=[list(wholes)],
+            operands=[list(wholes), ending.count, ending.going],
             properties={
                 "steps": IntegerAttr(steps, i64),
                 "starts": DenseArrayBase.from_list(i64, list(starts)),
                 "advances": DenseArrayBase.from_list(i64, list(advances)),
+                "must_end": UnitAttr() if ending.must_end else None,
+                "group": IntegerAttr(ending.group, i64) if ending.group > 1 else None,
             },
             regions=[body],
         )
@@ -85,6 +131,16 @@ class RepeatOp(IRDLOperation):
     def step_count(self) -> int:
         """How often the body runs."""
         return self.steps.value.data
+
+    @property
+    def group_size(self) -> int:
+        """How many steps run together, of which the count is."""
+        return 1 if self.group is None else self.group.value.data
+
+    @property
+    def ends_by_values(self) -> bool:
+        """Whether the number of steps is known at run time only."""
+        return self.count is not None or self.going is not None
 
     def part(self, argument: BlockArgument) -> tuple[SSAValue, int, int]:
         """What an argument of the body is a part of, where it begins in the first step, and by how much it moves."""
@@ -96,6 +152,15 @@ class RepeatOp(IRDLOperation):
         arguments = self.body.block.args
         if self.step_count < 1:
             raise VerifyException(f"it has {self.step_count} steps: expected 1 or more")
+        if self.going is not None and any(advance < 0 for advance in self.advances.get_values()):
+            raise VerifyException("it goes backwards, although nobody knows before how many steps it has")
+        if self.group is not None and (self.count is None or self.step_count % max(self.group_size, 1)):
+            raise VerifyException(f"groups of {self.group_size} steps do not divide {self.step_count} counted steps")
+        if self.must_end is not None and self.going is None:
+            raise VerifyException("it must end by a condition, which it does not have: expected 'while'")
+        for what, buffer, element in (("count", self.count, i64), ("while", self.going, i1)):
+            if buffer is not None and (buffer_of(buffer).space is not Space.SRAM or _element(buffer) != element):
+                raise VerifyException(f"'{what}' is {buffer.type}: expected one {element} in sram")
         if not count == len(self.starts.get_values()) == len(self.advances.get_values()) == len(arguments):
             raise VerifyException(f"the body takes {len(arguments)} buffers of {count}: expected a part of each")
         for argument in arguments:
@@ -119,6 +184,15 @@ class RepeatOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(f" {self.step_count} times")
+        for what, buffer in (("count", self.count), ("while", self.going)):
+            if buffer is not None:
+                printer.print_string(f" {what}(")
+                printer.print_ssa_value(buffer)
+                printer.print_string(" : ")
+                printer.print_attribute(buffer.type)
+                printer.print_string(f") in {self.group_size}" if what == "count" and self.group is not None else ")")
+        if self.must_end is not None:
+            printer.print_string(" ends")
         if self.wholes:
 
             def binding(argument: BlockArgument) -> None:
@@ -160,15 +234,34 @@ class RepeatOp(IRDLOperation):
             arguments.append(argument.resolve(parser.parse_type()))
             return whole
 
+        def number(keyword: str) -> SSAValue | None:
+            if parser.parse_optional_keyword(keyword) is None:
+                return None
+            with parser.in_parens():
+                operand = parser.parse_unresolved_operand()
+                parser.parse_punctuation(":")
+                return parser.resolve_operand(operand, parser.parse_type())
+
+        count = number("count")
+        grouped = count is not None and parser.parse_optional_keyword("in") is not None
+        group = parser.parse_integer(allow_boolean=False, allow_negative=False) if grouped else 1
+        going = number("while")
+        must_end = parser.parse_optional_keyword("ends") is not None
         wholes = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, binding) or []
         attributes = parser.parse_optional_attr_dict_with_keyword()
         body = parser.parse_region(arguments)
         if not body.blocks:
             body.add_block(Block(arg_types=[argument.type for argument in arguments]))
-        op = cls(steps, wholes, starts, advances, body)
+        op = cls(steps, wholes, starts, advances, body, RepeatEnding(count, going, must_end, group))
         if attributes is not None:
             op.attributes.update(attributes.data)
         return op
+
+
+def _element(buffer: SSAValue) -> Attribute | None:
+    """The type of a buffer's one element; None where it has more."""
+    type = buffer_of(buffer)
+    return type.element_type if prod(type.shape) == 1 else None
 
 
 @dataclass(frozen=True)

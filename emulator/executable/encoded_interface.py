@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
+from ...dialects.step_notes import StepNotes, noted_steps
 from ...formats.sparse.encode import Encoded, decode
 from ...formats.sparse.encoded_interface import ENCODED, EncodedInterface, EncodedTensor, read_interface
 from ...support.errors import InputError
+from ...support.sizes import UpTo, shape_fits
 from ..machine.memory import BF16, U8, Array, widen_bf16
 from .chip_pipeline import NETWORK, ChipPipeline
 from .executable import Executable, TensorInfo
@@ -24,6 +28,8 @@ class HostInterface:
     outputs: tuple[TensorInfo, ...]
     _shapes: Mapping[str, tuple[int, ...]]
     """Shapes of the inputs in memory."""
+    steps: StepNotes = field(default_factory=StepNotes)
+    """What they have to do with loops whose number of steps is known at run time only."""
 
     @staticmethod
     def of(target: Executable | ChipPipeline) -> HostInterface:
@@ -34,24 +40,78 @@ class HostInterface:
         else:
             inputs, outputs = target.input_tensors(), target.output_tensors()
             encoded = _of_chips(target)
+        steps = noted_steps(target.notes) if isinstance(target, Executable) else StepNotes()
         return HostInterface(
             encoded,
-            tuple(_logical(info, encoded.inputs) for info in inputs),
-            tuple(_logical(info, encoded.outputs) for info in outputs),
+            tuple(
+                _of_any_length(_logical(info, encoded.inputs), steps)
+                for info in inputs
+                if info.name not in steps.hidden
+            ),
+            tuple(
+                _of_any_length(_logical(info, encoded.outputs), steps)
+                for info in outputs
+                if info.name not in steps.hidden
+            ),
             {info.name: tuple(info.shape) for info in inputs},
+            steps,
         )
 
     def in_memory(self, inputs: Mapping[str, Any]) -> dict[str, Array]:
-        """Inputs in the form of the chip, encoded ones as bytes. Raises InputError, naming the input."""
-        return self.encoded.pack(inputs, self._shapes)
+        """
+        Inputs in the form of the chip, encoded ones as bytes. Raises InputError, naming the input, also for a number of
+        steps that is too large.
+        """
+        for name, most in self.steps.most.items():
+            given = np.asarray(inputs.get(name, 0))
+            if given.size == 1 and given.dtype.kind in "iu" and int(given.reshape(-1)[0]) > most:
+                number = int(given.reshape(-1)[0])
+                raise InputError(
+                    f"input '{name}' is {number}: the network was compiled for at most {most} steps; compile it with "
+                    f"--max-steps {number} (in Python: max_steps={number})"
+                )
+        return self.encoded.pack(self._in_full(inputs), self._shapes)
 
-    def read(self, outputs: Mapping[str, Array]) -> tuple[dict[str, Array], dict[str, Encoded]]:
-        """Dense values of all outputs (bf16 as f32), and the encoded ones in their encoded form."""
+    def _in_full(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Inputs that may be shorter in the largest size, with zeros behind, and their length."""
+        found = dict(inputs)
+        for name, (axis, least, who) in self.steps.lengths.items():
+            if name not in inputs:
+                continue
+            value, whole = np.asarray(inputs[name]), self._shapes[name]
+            sizes = tuple(UpTo(size, least) if dim == axis else size for dim, size in enumerate(whole))
+            if not shape_fits(value.shape, sizes):
+                raise InputError(
+                    f"input '{name}' has shape {list(value.shape)}: the network was compiled for {list(sizes)}; "
+                    "compile it with --shape for others"
+                )
+            length = np.array(value.shape[axis], np.int64)
+            if who in found and found[who] != length:
+                raise InputError(f"input '{name}' has {length} rows along axis {axis}, another one {found[who]}")
+            found[who] = length
+            found[name] = np.zeros(whole, value.dtype)
+            found[name][(slice(None),) * axis + (slice(int(length)),)] = value
+        return found
+
+    def read(
+        self, outputs: Mapping[str, Array], given: Mapping[str, Any]
+    ) -> tuple[dict[str, Array], dict[str, Encoded]]:
+        """
+        Dense values of all outputs (bf16 as f32), with as many rows as there are, and the encoded ones in their encoded
+        form. `given`: the inputs in memory.
+        """
         found = self.encoded.unpack(outputs)
         dense = dict(outputs)
         for name, value in found.items():
             array = decode(value)
             dense[name] = widen_bf16(array) if self.encoded.outputs[name].code == BF16 else array
+        for name, (axis, who) in self.steps.rows.items():
+            count = dense.get(who, given.get(who))
+            if name in dense and count is not None and np.size(count) == 1:
+                rows = slice(int(np.reshape(count, -1)[0]))
+                dense[name] = dense[name][(slice(None),) * axis + (rows,)]
+        for who in self.steps.hidden:
+            dense.pop(who, None)
         return dense, found
 
 
@@ -81,6 +141,18 @@ def _of_chips(pipeline: ChipPipeline) -> EncodedInterface:
         if name in own[chip].outputs:
             outputs[name] = own[chip].outputs[name]
     return EncodedInterface(inputs, outputs)
+
+
+def _of_any_length(info: TensorInfo, steps: StepNotes) -> TensorInfo:
+    """An input or output with a size of an axis that may be smaller, where the executable notes that."""
+    least: dict[str, int] = {who: least for _, least, who in steps.lengths.values()}
+    said = steps.lengths.get(info.name) or steps.rows.get(info.name)
+    if said is None:
+        return info
+    axis, at_least = int(said[0]), least.get(str(said[-1]), 0)
+    if not 0 <= axis < len(info.shape) or not 0 <= at_least < info.shape[axis]:
+        return info
+    return replace(info, shape=(*info.shape[:axis], UpTo(info.shape[axis], at_least), *info.shape[axis + 1 :]))
 
 
 def _logical(info: TensorInfo, encoded: Mapping[str, EncodedTensor]) -> TensorInfo:

@@ -9,11 +9,26 @@ from numpy.typing import NDArray
 
 from ...dialects.coreasm.isa import MNEMONICS, UNIT_OF_OPCODE, Unit, by_opcode
 from ..machine.errors import EmulationError
-from ..machine.expand import ADDI, DATA, HALT, LI, LOOP, NOP, POST, WAIT, Code
+from ..machine.expand import (
+    ADDI,
+    DATA,
+    DRAIN,
+    HALT,
+    LEAVE,
+    LI,
+    LOOP,
+    LOOP_BY,
+    NOP,
+    POST,
+    READ,
+    WAIT,
+    Code,
+)
 from .executable import Executable, Launch, Program
 
 _CONTROL = {
-    "halt": HALT, "nop": NOP, "loop": LOOP, "addi": ADDI, "li": LI,
+    "halt": HALT, "nop": NOP, "loop": LOOP, "addi": ADDI, "li": LI, "drain": DRAIN, "lr": READ, "loop.r": LOOP_BY,
+    "leave": LEAVE,
     "put": POST, "put.z": POST, "signal": POST, "ready": POST, "send.wait": WAIT, "wait": WAIT,
 }  # fmt: skip
 _UNKNOWN = 255
@@ -22,6 +37,11 @@ _KIND: NDArray[np.uint8] = by_opcode(
 )
 _FAR_SOURCE = np.array([name in ("load", "load.gather") for name in MNEMONICS])
 _FAR_TARGET = np.array([name == "store" for name in MNEMONICS])
+
+
+def decides_by_values(exe: Executable) -> bool:
+    """Whether some program has loops that run as often as values say."""
+    return any(bool(np.isin(_KIND[program.words["op"]], [LOOP_BY, LEAVE]).any()) for program in exe.programs)
 
 
 def patched_words(program: Program, values: NDArray[np.uint32]) -> NDArray[Any]:
@@ -78,7 +98,7 @@ def launch_code(exe: Executable, launch: Launch) -> tuple[list[NDArray[Any]], Co
         base=np.concatenate([[0], np.cumsum(length)[:-1]]).astype(np.int64),
         length=length,
         kind=kind,
-        unit=UNIT_OF_OPCODE[flat["op"]],
+        unit=np.where((kind == READ) | (kind == DRAIN), np.uint8(Unit.DAU), UNIT_OF_OPCODE[flat["op"]]),
         wait=np.ascontiguousarray(flat["wait"]),
         signal=np.ascontiguousarray(flat["signal"]),
         regs=flat["regs"].astype(np.uint16),

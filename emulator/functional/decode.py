@@ -18,7 +18,7 @@ from ..machine.expand import Code
 from ..machine.memory import MAX_POINTS, Bytes, Geometry
 from .semantics.base import Decoded, Instruction, Step
 from .semantics.connections import combine_blocks, compact_block, connect
-from .semantics.move import put, put_without_zeros
+from .semantics.move import put, put_without_zeros, read_number
 from .semantics.sparse import decode_block, encode, sparse_matmul
 from .semantics.table import check_pair, decode
 
@@ -60,6 +60,8 @@ class Decoder:
         self.chip = exe.chip
         self.pending: list[MappedCost] = []
         """Costs of the instructions executed so far that depend on values (see `Recorder`)."""
+        self.numbers: list[int] = []
+        """Numbers that sequencers have read, and not been given yet."""
         self._srams: Sequence[Bytes] = ()
         self._destinations: dict[int, list[Bytes]] = {}
         """Core set -> the memories of its cores."""
@@ -81,6 +83,7 @@ class Decoder:
         for core_set, memories in self._destinations.items():
             memories[:] = self._memories(core_set)
         self.pending.clear()
+        self.numbers.clear()
 
     def end(self) -> None:
         """End the run: its memories are held no longer."""
@@ -194,6 +197,9 @@ class Decoder:
                 raise Fault(f"an operand's sizes {geometry.shape} are not possible")
         if BY_MNEMONIC[ins.mnemonic].family is Family.PUT:
             return self._put(ins, core_set)
+        if ins.mnemonic == "lr":
+            check_pair(ins)
+            return read_number(ins, self.numbers.append)
         mapped = _MAPPED.get(BY_MNEMONIC[ins.mnemonic].family)
         if mapped is None:
             return decode(ins)

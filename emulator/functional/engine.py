@@ -18,7 +18,7 @@ from ...dialects.coreasm.isa import MNEMONICS
 from ..executable.executable import Executable, TensorInfo, source_name
 from ..executable.host import controller_steps, host_memory, read_outputs, tensor_values
 from ..machine.errors import EmulationError, Fault
-from ..machine.expand import DEADLOCK, FAULT, FAULTS, Code, Sequencer, Stream
+from ..machine.expand import COUNT, DEADLOCK, DRAIN, FAULT, FAULTS, NO_MORE, READ, Code, Sequencer, Stream
 from ..machine.mapped_work import MappedWork, Recorder
 from ..machine.memory import Array, new_memory
 from .deadlock import explain_deadlock
@@ -133,7 +133,9 @@ class _Engine:
         view = None if self.observer is None else LaunchView(number, code, steps, self.machine)
         watch = None if self.observer is None or view is None else self.observer.launch(view)
         for stream in sequencer.chunks():
-            self.executed += np.bincount(stream.core, minlength=len(self.executed))
+            kinds = code.kind[code.base[stream.core] + stream.word]
+            of_units = (kinds != READ) & (kinds != DRAIN)
+            self.executed += np.bincount(stream.core[of_units], minlength=len(self.executed))
             if check is not None:
                 check(stream)
             if watch is None:
@@ -142,12 +144,19 @@ class _Engine:
                 watch(stream, lambda part: self._run(part, steps, code))
             if decoded.depends is not None:
                 self._note(stream, decoded.depends, code)
+            if numbers := self.decoder.numbers:
+                reads = kinds == READ
+                sequencer.give(stream.core[reads], stream.word[reads], np.array(numbers, np.int64))
+                numbers.clear()
+        self.recorder.decided(self.runs, sequencer.decisions)
         self.runs += 1
         if sequencer.status == DEADLOCK:
             raise EmulationError(explain_deadlock(exe, exe.launches[number], sequencer))
         if sequencer.status == FAULT:
-            kind, core, word = (int(v) for v in sequencer.fault)
-            raise self._located(FAULTS[kind], steps[core], core, word, code)
+            kind, core, word, value = (int(v) for v in sequencer.fault)
+            most = int(code.address[code.base[core] + word, 0])
+            what = NO_MORE if kind == COUNT and not most else FAULTS[kind].format(value=value, most=most)
+            raise self._located(what, steps[core], core, word, code)
 
     def _run(self, stream: Stream, steps: list[Steps], code: Code) -> None:
         srams, dram = self.machine.srams, self.machine.dram

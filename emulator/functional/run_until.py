@@ -8,7 +8,8 @@ import numpy as np
 
 from ...support.errors import InputError
 from ..executable.executable import Executable
-from ..machine.expand import Sequencer, Stream
+from ..executable.load import decides_by_values
+from ..machine.expand import REPLAY, Decisions, Sequencer, Stream
 from ..machine.memory import Array
 from .engine import run_functional
 from .observer import Execute, LaunchView, Machine, Watch
@@ -21,17 +22,22 @@ class _Stopped(Exception):
 class _Breakpoint:
     """Stops after the last instruction of a task in the order in which the engine executes them."""
 
-    def __init__(self, exe: Executable, task: str) -> None:
-        self.exe, self.task = exe, task
+    def __init__(self, exe: Executable, task: str, decisions: Mapping[int, Decisions]) -> None:
+        """`decisions`: those of a whole run, by start of a launch."""
+        self.exe, self.task, self.decisions = exe, task, decisions
+        self.runs = 0
         self.machine: Machine | None = None
 
     def launch(self, view: LaunchView) -> Watch | None:
+        known = self.decisions.get(self.runs)
+        self.runs += 1
         mine = view.words_of(self.exe, self.task)
         if not mine.any():
             return None
         code = view.code
         last = seen = 0
-        for stream in Sequencer(code, self.exe.chip.queue_depth, self.exe.chip.semaphores, 1 << 40).chunks():
+        chip = self.exe.chip
+        for stream in Sequencer(code, chip.queue_depth, chip.semaphores, 1 << 40, REPLAY, known).chunks():
             at = np.flatnonzero(mine[code.base[stream.core] + stream.word])
             if len(at):
                 last = seen + int(at[-1]) + 1
@@ -62,7 +68,10 @@ def run_until(exe: Executable, inputs: Mapping[str, Array], task: str, check: bo
     """
     if task not in exe.source_names:
         raise InputError(f"no task '{task}': the executable's tasks are {', '.join(exe.source_names) or 'none'}")
-    stop = _Breakpoint(exe, task)
+    decisions: Mapping[int, Decisions] = {}
+    if decides_by_values(exe):
+        decisions = run_functional(exe, inputs).mapped.decisions
+    stop = _Breakpoint(exe, task, decisions)
     try:
         run_functional(exe, inputs, check, observer=stop)
     except _Stopped:

@@ -1,10 +1,12 @@
 """
 The dynamic instruction stream of a launch: every executed instruction of every core in an order the machine allows.
 
-Control never depends on data: loops have constant counts, and registers, tokens and semaphores only count. So a
-compiled kernel runs sequencers, unit queues, tokens and semaphores without touching any memory, and hands out flat
-arrays: core, word and the effective addresses of each instruction as it executes. The functional engine computes in
-that order, the checks reason about it.
+Control depends on data only by the numbers that `lr` reads. So a compiled kernel runs sequencers, unit queues, tokens
+and semaphores without touching any memory, and hands out flat arrays: core, word and the effective addresses of each
+instruction as it executes. The functional engine computes in that order, the checks reason about it. `drain` and `lr`
+are in the stream as well; after an `lr` the core goes on when the number is given (`Sequencer.give`). What follows from
+it, the counts of loops and whether they end, is noted: with these *decisions* the same stream can be had again without
+numbers.
 """
 
 from __future__ import annotations
@@ -18,11 +20,20 @@ from numpy.typing import NDArray
 
 from ...support.jit import jit
 
-DATA, HALT, NOP, LOOP, ADDI, LI, POST, WAIT = range(8)
-"""Kinds of words for the sequencer: a unit's instruction; its own; one that raises or waits for a semaphore."""
+DATA, HALT, NOP, LOOP, ADDI, LI, POST, WAIT, DRAIN, READ, LOOP_BY, LEAVE = range(12)
+"""
+Kinds of words for the sequencer: a unit's instruction; its own; one that raises or waits for a semaphore; its own that
+wait for idle units or depend on numbers.
+"""
 
-DONE, FULL, DEADLOCK, FAULT = range(4)
-"""Reasons why the kernel returned: all cores finished; the output is full (call again); deadlock; an invalid word."""
+DONE, FULL, DEADLOCK, FAULT, READS = range(5)
+"""
+Reasons why the kernel returned: all cores finished; the output is full (call again); deadlock; an invalid word; no core
+goes on before it is given the number that it reads (then call again).
+"""
+
+LIVE, REPLAY, DECLARED = range(3)
+"""Where decisions come from: from numbers; from an earlier run; counts are the largest, and no loop ends early."""
 
 FAULTS = (
     "",
@@ -32,11 +43,19 @@ FAULTS = (
     "the chip has no such semaphore",
     "there is no such core set",
     "more instructions than the limit of this run: is the loop count meant?",
+    "the loop is to run {value} times: expected 0 to {most}; allow more (of a compiled network, --max-steps)",
+    "there is no loop to leave",
 )
 """Descriptions of faults by number."""
+COUNT = 7
+"""The fault of a count."""
+NO_MORE = "a loop may run no more often, and its condition still holds after the most steps: allow more (--max-steps)"
+"""What it means where no count but 0 is possible, as behind a loop that has to end by its condition."""
 
 CHUNK = 1 << 16
 """Number of instructions per chunk of the stream."""
+DECISIONS = 1 << 10
+"""Decisions of a chunk at most."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +68,7 @@ class Code:
     """[cores] words of a core."""
     kind: NDArray[np.uint8]
     unit: NDArray[np.uint8]
+    """Of `drain` and `lr`, DAU: as they execute when all units are idle, that is the same."""
     wait: NDArray[np.uint8]
     signal: NDArray[np.uint8]
     regs: NDArray[np.uint16]
@@ -72,6 +92,26 @@ class Stream:
     """[n, 4] effective addresses."""
 
 
+@dataclass(frozen=True)
+class Decisions:
+    """By core, in the order of its program: the counts of `loop.r`, and for `leave` 0 where the loop ends, else 1."""
+
+    first: NDArray[np.int64]
+    """[cores + 1] where those of each core begin in `values`."""
+    values: NDArray[np.int64]
+
+    def of_core(self, core: int) -> list[int]:
+        """Those of one core."""
+        return self.values[self.first[core] : self.first[core + 1]].tolist()
+
+    @staticmethod
+    def of(cores: int, core: NDArray[np.int64], values: NDArray[np.int64]) -> Decisions:
+        """From the core of each, those of one core in order."""
+        order = np.argsort(core, kind="stable")
+        first = np.concatenate([[0], np.cumsum(np.bincount(core, minlength=cores))]).astype(np.int64)
+        return Decisions(first, np.ascontiguousarray(values[order]))
+
+
 @dataclass
 class Sequencer:
     """State of all cores between two chunks of a stream; `pieces` runs them to the end."""
@@ -81,6 +121,9 @@ class Sequencer:
     semaphores: int
     limit: int = 1 << 40
     """Most instructions to sequence, loops and nops included."""
+    mode: int = LIVE
+    known: Decisions | None = None
+    """The decisions where the mode is REPLAY."""
     pc: NDArray[np.int64] = field(init=False)
     registers: NDArray[np.int64] = field(init=False)
     loops: NDArray[np.int64] = field(init=False)
@@ -98,8 +141,12 @@ class Sequencer:
     """[cores, semaphores]"""
     steps: NDArray[np.int64] = field(init=False)
     fault: NDArray[np.int64] = field(init=False)
-    """Fault number, core, word."""
+    """Fault number, core, word, count."""
+    reading: NDArray[np.int64] = field(init=False)
+    """[cores] 1: it waits for the number that it reads; 2: it has been given that."""
     status: int = DONE
+    made: list[NDArray[np.int64]] = field(default_factory=list[NDArray[np.int64]])
+    """[n, 2] decisions: core and value."""
 
     def __post_init__(self) -> None:
         cores = len(self.code.base)
@@ -114,7 +161,23 @@ class Sequencer:
         self.tokens = np.zeros((cores, 8, 8), np.int64)
         self.counters = np.zeros((cores, self.semaphores), np.int64)
         self.steps = np.zeros(1, np.int64)
-        self.fault = np.zeros(3, np.int64)
+        self.fault = np.zeros(4, np.int64)
+        self.reading = np.zeros(cores, np.int64)
+        if self.known is None:
+            self.known = Decisions(np.zeros(cores + 1, np.int64), np.zeros(0, np.int64))
+        self.next_known = self.known.first[:-1].copy()
+
+    def give(self, cores: NDArray[np.int32], words: NDArray[np.int32], numbers: NDArray[np.int64]) -> None:
+        """Give cores the numbers that they read by these words."""
+        registers = self.code.imm[self.code.base[cores] + words]
+        self.registers[cores, registers] = numbers
+        self.reading[cores] = 2
+
+    @property
+    def decisions(self) -> Decisions:
+        """The decisions that were made so far."""
+        made = np.concatenate([np.zeros((0, 2), np.int64), *self.made])
+        return Decisions.of(len(self.code.base), made[:, 0], made[:, 1])
 
     def chunks(self) -> Iterator[Stream]:
         """Run to the end, in chunks of at most `CHUNK` instructions; afterwards `status` is the reason for the end."""
@@ -122,15 +185,20 @@ class Sequencer:
         while True:
             core, word = np.empty(CHUNK, np.int32), np.empty(CHUNK, np.int32)
             address = np.empty((CHUNK, 4), np.int64)
+            made, counts = np.empty((DECISIONS, 2), np.int64), np.zeros(1, np.int64)
+            assert self.known is not None
             count, self.status = _sequence(
                 code.base, code.length, code.kind, code.unit, code.wait, code.signal, code.regs, code.imm,
                 code.address, code.core_set, code.core_sets, self.pc, self.registers, self.loops, self.depth,
                 self.halted, self.queue, self.head, self.queued, self.tokens, self.counters, self.steps, self.limit,
-                self.fault, core, word, address,
+                self.fault, core, word, address, self.mode, self.reading, self.known.values, self.known.first,
+                self.next_known, made, counts,
             )  # fmt: skip
+            if counts[0]:
+                self.made.append(made[: counts[0]])
             if count:
                 yield Stream(core[:count], word[:count], address[:count])
-            if self.status != FULL:
+            if self.status not in (FULL, READS):
                 return
 
 
@@ -173,11 +241,27 @@ def _execute(
 
 
 @jit
+def _decision(
+    c: int, live: int, declared: int, mode: int, known: Any, known_first: Any, next_known: Any, made: Any, counts: Any
+) -> int:  # the next decision of a core, which is noted
+    value = declared
+    if mode == 0:
+        value = live
+    elif mode == 1 and next_known[c] < known_first[c + 1]:
+        value = known[next_known[c]]
+        next_known[c] += 1
+    made[counts[0], 0] = c
+    made[counts[0], 1] = value
+    counts[0] += 1
+    return value
+
+
+@jit
 def _sequence(
     base: Any, length: Any, kind: Any, unit: Any, wait: Any, signal: Any, regs: Any, imm: Any, address: Any,
     core_set: Any, core_sets: Any, pc: Any, registers: Any, loops: Any, depth: Any, halted: Any, queue: Any, head: Any,
     queued: Any, tokens: Any, counters: Any, steps: Any, limit: int, fault: Any, out_core: Any, out_word: Any,
-    out_address: Any,
+    out_address: Any, mode: int, reading: Any, known: Any, known_first: Any, next_known: Any, made: Any, counts: Any,
 ) -> tuple[int, int]:  # fmt: skip
     n = 0
     cap = out_core.size
@@ -229,7 +313,7 @@ def _sequence(
                     return n, 3
                 f = base[c] + p
                 what = kind[f]
-                if what == 0 or what >= 6:
+                if what == 0 or what == 6 or what == 7:
                     if what >= 6 and (imm[f] < 0 or imm[f] >= counters.shape[1]):
                         fault[0], fault[1], fault[2] = 4, c, p
                         return n, 3
@@ -261,20 +345,61 @@ def _sequence(
                     halted[c] = True
                 elif what == 2:
                     pc[c] = p + 1
-                elif what == 3:
-                    count, body = address[f, 0], address[f, 1]
+                elif what == 8 or what == 9:
+                    if waiting > 0:
+                        break
+                    if reading[c] == 0:
+                        if n == cap:
+                            return n, 1
+                        out_core[n] = c
+                        out_word[n] = p
+                        r = regs[f]
+                        for k in range(4):
+                            out_address[n, k] = address[f, k] + registers[c, (r >> (4 * k)) & 15]
+                        n += 1
+                        reading[c] = 1 if what == 9 and mode == 0 else 2
+                        progress = True
+                    if reading[c] == 1:
+                        break
+                    reading[c] = 0
+                    pc[c] = p + 1
+                elif what == 11:
+                    if depth[c] == 0:
+                        fault[0], fault[1], fault[2] = 8, c, p
+                        return n, 3
+                    if counts[0] == made.shape[0]:
+                        return n, 1
+                    stays = 1 if registers[c, imm[f] & 15] != 0 else 0
+                    pc[c] = p + 1
+                    if _decision(c, stays, 1, mode, known, known_first, next_known, made, counts) == 0:
+                        loops[c, depth[c] - 1, 2] = 1  # this was the last run
+                        pc[c] = loops[c, depth[c] - 1, 1]
+                elif what == 3 or what == 10:
+                    count, body, least = address[f, 0], address[f, 1], 1
                     end = length[c] if depth[c] == 0 else loops[c, depth[c] - 1, 1]
-                    if count < 1 or body < 1 or p + 1 + body > end:
+                    if what == 10:
+                        if counts[0] == made.shape[0]:
+                            return n, 1
+                        most, least = count, 0
+                        count = registers[c, imm[f] & 15]
+                        count = _decision(c, count, most, mode, known, known_first, next_known, made, counts)
+                        if count < 0 or count > most:
+                            fault[0], fault[1], fault[2], fault[3] = 7, c, p, count
+                            return n, 3
+                    if count < least or body < 1 or p + 1 + body > end:
                         fault[0], fault[1], fault[2] = 2, c, p
                         return n, 3
                     if depth[c] == 4:
                         fault[0], fault[1], fault[2] = 3, c, p
                         return n, 3
-                    loops[c, depth[c], 0] = p + 1
-                    loops[c, depth[c], 1] = p + 1 + body
-                    loops[c, depth[c], 2] = count
-                    depth[c] += 1
-                    pc[c] = p + 1
+                    if count > 0:
+                        loops[c, depth[c], 0] = p + 1
+                        loops[c, depth[c], 1] = p + 1 + body
+                        loops[c, depth[c], 2] = count
+                        depth[c] += 1
+                        pc[c] = p + 1
+                    else:
+                        pc[c] = p + 1 + body
                 else:
                     value = address[f, 0]
                     if value >= 1 << 31:
@@ -297,4 +422,7 @@ def _sequence(
         if not active:
             return n, 0
         if not progress:
+            for c in range(cores):
+                if reading[c] == 1:
+                    return n, 4
             return n, 2

@@ -1,7 +1,8 @@
 """
 Walk through one core's program without data: loops, registers, and the bytes that each operand spans.
 
-Control never depends on data, so what a program addresses is known without running it.
+Loops whose counts depend on data are taken to run as often as they can, so what a program addresses is known without
+running it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ LOOPS = 8
 
 _TYPES = [TypeOf.SOURCE, TypeOf.DESTINATION, TypeOf.BOOL, TypeOf.F32]
 _TYPE: NDArray[np.uint8] = by_operand(lambda o: _TYPES.index(o.type), np.uint8)
-_LOOP, _ADDI, _LI, _HALT = (OPCODE[name] for name in ("loop", "addi", "li", "halt"))
+_LOOP, _LOOP_BY, _ADDI, _LI, _HALT = (OPCODE[name] for name in ("loop", "loop.r", "addi", "li", "halt"))
 
 
 def item_bytes(words: NDArray[Any]) -> Ints:
@@ -58,7 +59,9 @@ def next_access(
             depth -= 1
         if pc >= len(op) or op[pc] == _HALT:
             return len(op), depth
-        if op[pc] == _LOOP:
+        if op[pc] == _LOOP_BY and addr[pc, 0] == 0:
+            pc += addr[pc, 1]
+        elif op[pc] == _LOOP or op[pc] == _LOOP_BY:
             loops[depth, 0], loops[depth, 1], loops[depth, 2] = pc + 1, pc + 1 + addr[pc, 1], addr[pc, 0]
             depth += 1
         elif op[pc] == _ADDI or op[pc] == _LI:

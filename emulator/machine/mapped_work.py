@@ -1,8 +1,11 @@
-"""Work of instructions whose cost depends on values: a flat array from the functional engine to the timing engine."""
+"""
+What the time of a run depends on beside its instructions, as flat arrays from the functional engine to the timing
+engine: the work of instructions whose cost depends on values, and the decisions of sequencers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from typing import Any, cast
 
@@ -11,9 +14,21 @@ from numpy.typing import NDArray
 
 from ...dialects.coreasm.isa import QUEUES
 from .costs_sparse import MappedCost
+from .expand import Decisions
 
 COLUMNS = ("cycles", "pairs", "skipped", "index_elements", "map_cycles", "nbytes", "traffic")
 """Columns of `MappedWork.costs`: the fields of `MappedCost`."""
+
+
+@dataclass(frozen=True)
+class RunWork:
+    """What belongs to one start of a launch."""
+
+    times: NDArray[np.int64]
+    """The times of all executions, lane by lane."""
+    first: NDArray[np.int64]
+    """[lanes + 1] where each lane's begin."""
+    decisions: Decisions | None
 
 
 @dataclass(frozen=True)
@@ -28,18 +43,25 @@ class MappedWork:
     """Index in the core's program."""
     costs: NDArray[np.int64]
     """[executions, 7], columns as in `COLUMNS`."""
+    decisions: Mapping[int, Decisions] = field(default_factory=dict[int, Decisions])
+    """By start of a launch, the decisions of its sequencers, if there were any."""
 
     @property
     def times(self) -> NDArray[np.int64]:
         """The quantity that determines an execution's time: cycles, or for a put the bytes sent."""
         return self.costs[:, COLUMNS.index("cycles")] + self.costs[:, COLUMNS.index("traffic")]
 
-    def of_run(self, run: int, lanes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """`times` of all executions of one start of a launch, lane by lane, and [lanes + 1] where each lane's begin."""
+    def of_run(self, run: int, lanes: int) -> RunWork:
+        """What belongs to one start of a launch."""
         mine = np.flatnonzero(self.run == run)
         order = mine[np.argsort(self.lane[mine], kind="stable")]
         first = np.concatenate([[0], np.cumsum(np.bincount(self.lane[order], minlength=lanes))])
-        return np.ascontiguousarray(self.times[order]), first.astype(np.int64)
+        return RunWork(np.ascontiguousarray(self.times[order]), first.astype(np.int64), self.decisions.get(run))
+
+    @property
+    def every_run(self) -> bool:
+        """Whether the starts of a launch differ from each other."""
+        return len(self.run) > 0 or len(self.decisions) > 0
 
     def total(self, column: str) -> int:
         """The sum of a column over the run; 0 for ""."""
@@ -51,6 +73,7 @@ class Recorder:
     """Records costs as instructions are executed, and their locations chunk by chunk."""
 
     pending: list[MappedCost] = field(default_factory=list[MappedCost])
+    _decisions: dict[int, Decisions] = field(default_factory=dict[int, Decisions])
     _chunks: list[tuple[NDArray[Any], ...]] = field(default_factory=list[tuple[NDArray[Any], ...]])
 
     def position(self, run: int, core: NDArray[np.int32], unit: NDArray[np.uint8], word: NDArray[np.int32]) -> None:
@@ -60,10 +83,15 @@ class Recorder:
         self._chunks.append((np.full(len(lane), run, np.int32), lane, word.astype(np.int32), costs))
         self.pending.clear()
 
+    def decided(self, run: int, decisions: Decisions) -> None:
+        """Record the decisions of a start of a launch."""
+        if len(decisions.values):
+            self._decisions[run] = decisions
+
     def work(self) -> MappedWork:
         """All recorded work."""
         if not self._chunks:
             none = np.zeros(0, np.int32)
-            return MappedWork(none, none, none, np.zeros((0, len(COLUMNS)), np.int64))
+            return MappedWork(none, none, none, np.zeros((0, len(COLUMNS)), np.int64), self._decisions)
         columns = cast("Sequence[Any]", [np.concatenate(parts) for parts in zip(*self._chunks, strict=True)])
-        return MappedWork(columns[0], columns[1], columns[2], columns[3])
+        return MappedWork(columns[0], columns[1], columns[2], columns[3], self._decisions)

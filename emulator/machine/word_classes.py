@@ -29,9 +29,9 @@ def _fields(entry: Instruction) -> int:
     found = _TOKENS
     if entry.core_set or entry.cost in (Cost.MATMUL, Cost.SPARSE_MATMUL, Cost.WAIT):
         found |= _IMM
-    if entry.cost == Cost.WAIT or entry.function == "loop":
+    if entry.cost == Cost.WAIT or entry.has_body:
         found |= _COUNT
-    if entry.function == "loop":
+    if entry.has_body:
         found |= _BODY
     if entry.core_set:
         found |= _SET

@@ -22,6 +22,7 @@ from ...chips.cycles import ceil_div, matmul_cycles
 from ..executable.executable import Executable
 from ..machine.errors import EmulationError
 from .network_layers import NOTE, NetworkLayer, layers_from_json
+from .roofline import noted_work
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def achievable_of(exe: Executable) -> Achievable | None:
 
     Raises EmulationError where the note is none.
     """
-    text = exe.notes.get(NOTE)
+    text = noted_work(exe, NOTE)
     if text is None:
         return None
     try:

@@ -126,10 +126,12 @@ class _Walk:
         for giver in givers:
             if trace.end[giver] == start and not trace.is_transfer(giver):
                 return giver, start, ""
-        ready, blocker = trace.dispatched(entry)
+        ready, blocker, drained = trace.dispatched(entry)
         if ready == start:
             if blocker < 0:
                 return None, 0, SEQUENCER
+            if drained:
+                return blocker, int(trace.end[blocker]), SEQUENCER
             return blocker, int(trace.start[blocker]), FULL_QUEUE
         late = [giver for giver in givers if trace.is_transfer(giver)]
         if late:

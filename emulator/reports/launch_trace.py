@@ -10,9 +10,28 @@ from numpy.typing import NDArray
 
 from ...dialects.coreasm.isa import QUEUES
 from ..executable.executable import Executable
+from ..machine.expand import Decisions
 from ..machine.noc import port_of_core, port_rows
 from ..timing.engine import TimingResult, Trace
-from ..timing.kernel import HALT, KIND, LOAD, LOOP, PUT, PUT_MAPPED, SIGNAL, SIGNALS, STORE, TARGET, UNIT, WAITS, A, B
+from ..timing.kernel import (
+    DRAIN,
+    HALT,
+    KIND,
+    LEAVE,
+    LOAD,
+    LOOP,
+    LOOP_BY,
+    PUT,
+    PUT_MAPPED,
+    SIGNAL,
+    SIGNALS,
+    STORE,
+    TARGET,
+    UNIT,
+    WAITS,
+    A,
+    B,
+)
 from ..timing.tables import Tables, build_tables
 
 MESSAGES = (PUT, PUT_MAPPED, SIGNAL)
@@ -24,8 +43,17 @@ class LaunchTrace:
     + unit), and within a lane as they ran. Times count from the start of the launch.
     """
 
-    def __init__(self, exe: Executable, tables: Tables, trace: Trace, chosen: slice, begin: int) -> None:
+    def __init__(
+        self,
+        exe: Executable,
+        tables: Tables,
+        trace: Trace,
+        chosen: slice,
+        begin: int,
+        decisions: Decisions | None = None,
+    ) -> None:
         """`chosen` are the places of this launch in `trace`, `begin` is when it starts."""
+        self.decisions = decisions
         lane = trace.core[chosen].astype(np.int64) * QUEUES + trace.unit[chosen]
         order = np.argsort(lane, kind="stable")
         self.exe, self.chip, self.tables = exe, exe.chip, tables
@@ -41,7 +69,7 @@ class LaunchTrace:
         self._given: dict[tuple[int, int], NDArray[np.int64]] = {}
         self._taken: dict[tuple[int, int], NDArray[np.int64]] = {}
         self._messages: dict[tuple[int, int], tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
-        self._dispatch: dict[int, dict[int, tuple[int, int]]] = {}
+        self._dispatch: dict[int, dict[int, tuple[int, int, bool]]] = {}
 
     def of(self, entry: int, column: int) -> int:
         """A column of the class of an entry's word."""
@@ -117,28 +145,34 @@ class LaunchTrace:
         hops = self.way(entry, port_rows(self.chip)[port] * self.chip.cols)
         return self.chip.dram_latency + hops + (max(self.chip.hop_cycles, 1) if self.of(entry, KIND) == LOAD else 0)
 
+    def _complete(self, entry: int) -> int:
+        """When an entry is complete, of loads and stores as if nothing else were under way."""
+        return int(self.end[entry]) + (self.to_port(entry) if self.is_transfer(entry) else 0)
+
     def is_transfer(self, entry: int) -> bool:
         """Whether tokens are given later than the unit is free."""
         return self.of(entry, KIND) in (LOAD, STORE)
 
-    def dispatched(self, entry: int) -> tuple[int, int]:
+    def dispatched(self, entry: int) -> tuple[int, int, bool]:
         """
         (the cycle from which an entry could start, as far as the sequencer goes; the entry whose start made room in a
-        full queue and so let the sequencer go on, -1: it never had to wait).
+        full queue and so let the sequencer go on, -1: it never had to wait; whether it went on when that entry was
+        complete, since it waited for idle units).
         """
         core = int(self.lane[entry]) // QUEUES
         if core not in self._dispatch:
             self._dispatch[core] = self._follow_sequencer(core)
         return self._dispatch[core][entry]
 
-    def _follow_sequencer(self, core: int) -> dict[int, tuple[int, int]]:
+    def _follow_sequencer(self, core: int) -> dict[int, tuple[int, int, bool]]:
         """`dispatched` of all entries of a core."""
         classes, depth = self.tables.classes, self.chip.queue_depth
         row = self.tables.word_class
         counts = [0] * QUEUES
-        found: dict[int, tuple[int, int]] = {}
+        found: dict[int, tuple[int, int, bool]] = {}
         loops: list[list[int]] = []
-        word, time, blocker = int(self.tables.base[core]), 0, -1
+        word, time, blocker, drained = int(self.tables.base[core]), 0, -1, False
+        decisions = iter(() if self.decisions is None else self.decisions.of_core(core))
         while True:
             kind, unit, a, b = (int(classes[row[word], column]) for column in (KIND, UNIT, A, B))
             following = word + 1
@@ -148,17 +182,31 @@ class LaunchTrace:
                 if counts[unit] >= depth:
                     freed = entry - depth
                     if self.start[freed] > time:
-                        time, blocker = int(self.start[freed]), freed
+                        time, blocker, drained = int(self.start[freed]), freed, False
                 counts[unit] += 1
                 time += 1
-                found[entry] = (time, blocker)
+                found[entry] = (time, blocker, drained)
             else:
+                if kind == DRAIN:
+                    lanes = range(core * QUEUES, (core + 1) * QUEUES)
+                    last = [
+                        int(self.first[lane]) + counts[lane % QUEUES] - 1 for lane in lanes if counts[lane % QUEUES]
+                    ]
+                    complete = max(((self._complete(one), one) for one in last), default=(0, -1))
+                    if complete[0] > time:
+                        (time, blocker), drained = complete, True
                 time += 1
                 if kind == HALT:
                     return found
-                if kind == LOOP:
+                if kind in (LOOP_BY, LEAVE):
+                    a = next(decisions, 1 if kind == LEAVE else a)
+                if kind == LEAVE and not a:
+                    loops[-1][2], following = 1, loops[-1][1]
+                elif kind == LOOP_BY and not a:
+                    following += b
+                elif kind in (LOOP, LOOP_BY):
                     loops.append([following, following + b, a])
-            while loops and kind != LOOP and loops[-1][1] == following:
+            while loops and loops[-1][1] == following:
                 loops[-1][2] -= 1
                 if loops[-1][2] > 0:
                     following = loops[-1][0]
@@ -171,12 +219,12 @@ def launch_traces(exe: Executable, timing: TimingResult) -> Iterator[tuple[int, 
     """(start, end, trace) of each launch of a traced run, in order; times of the run."""
     if timing.trace is None:
         return
-    known: dict[int, tuple[Tables, int]] = {}
+    known: dict[int, Tables] = {}
     at = 0
-    for number, begin, end in timing.launches:
+    for run, (number, begin, end) in enumerate(timing.launches):
         if number not in known:
-            tables = build_tables(exe, exe.launches[number])
-            known[number] = tables, int(tables.instructions()[:, :QUEUES].sum())
-        tables, count = known[number]
-        yield begin, end, LaunchTrace(exe, tables, timing.trace, slice(at, at + count), begin)
+            known[number] = build_tables(exe, exe.launches[number])
+        decisions = timing.decisions.get(run)
+        count = int(known[number].instructions(decisions)[:, :QUEUES].sum())
+        yield begin, end, LaunchTrace(exe, known[number], timing.trace, slice(at, at + count), begin, decisions)
         at += count

@@ -10,7 +10,7 @@ from ...chips.cycles import STARTUP, ceil_div
 from ..executable.executable import Executable
 from ..machine.errors import EmulationError
 from .recurrent_layers import NOTE, RecurrentLayer, layers_from_json
-from .roofline import Work, roofline
+from .roofline import Work, noted_work, roofline
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def noted_layers(exe: Executable) -> list[RecurrentLayer]:
 
     Raises EmulationError where the note is not such a list.
     """
-    text = exe.notes.get(NOTE)
+    text = noted_work(exe, NOTE)
     if text is None:
         return []
     try:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ...chips.chip import Chip
 from ..executable.executable import Executable
+from ..executable.load import decides_by_values
 from ..machine.errors import EmulationError
 
 
@@ -58,13 +59,21 @@ def roofline(chip: Chip, work: Work) -> Roofline:
     )
 
 
+def noted_work(exe: Executable, key: str) -> str | None:
+    """
+    What an executable notes of the network's work; None where it notes nothing, and where loops run as often as values
+    say: the notes are of the most steps.
+    """
+    return None if decides_by_values(exe) else exe.notes.get(key)
+
+
 def ideal_work(exe: Executable) -> Work | None:
     """
-    The network's own work, from the note `ideal` (JSON: macs, vpu_ops, dram_bytes); None where there is no such note.
+    The network's own work, from the note `ideal` (JSON: macs, vpu_ops, dram_bytes); None where that is not known.
 
     Raises EmulationError where the note is not such a table.
     """
-    text = exe.notes.get("ideal")
+    text = noted_work(exe, "ideal")
     if text is None:
         return None
     try:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
@@ -14,8 +15,9 @@ from ...chips.chip import Chip
 from ...dialects.coreasm.isa import DEPENDS_ON_DATA, DESC, QUEUES, UNIT_OF_OPCODE, WORD, Unit
 from ..executable.executable import Executable
 from ..machine.costs import RATE
+from ..machine.expand import Decisions
 from ..machine.mapped_work import MappedWork
-from ..timing.engine import TimingResult, depends_on_values
+from ..timing.engine import TimingResult, has_sparse_work
 from ..timing.tables import Tables, build_tables
 from .achievable import achievable_of
 from .busiest import busiest
@@ -51,10 +53,11 @@ def count_work(exe: Executable, launches: Sequence[int], mapped: MappedWork | No
     """
     total = np.zeros(2, np.float64)
     exact = [0, 0, 0, 0]
-    for number in sorted(set(launches)):
-        runs = launches.count(number)
+    decisions: Mapping[int, Decisions] = {} if mapped is None else mapped.decisions
+    alike = Counter((number, run if run in decisions else -1) for run, number in enumerate(launches))
+    for (number, run), runs in sorted(alike.items()):
         tables = build_tables(exe, exe.launches[number])
-        values, floats = _work(tables, mapped is not None)
+        values, floats = _work(tables, mapped is not None, decisions.get(run))
         exact = [e + v * runs for e, v in zip(exact, values, strict=True)]
         total += np.array(floats) * runs
     if mapped is not None:
@@ -63,9 +66,9 @@ def count_work(exe: Executable, launches: Sequence[int], mapped: MappedWork | No
     return Totals(exact[0], exact[1], float(total[0]), exact[2], float(total[1]), exact[3])
 
 
-def _work(tables: Tables, without_mapped: bool) -> tuple[list[int], list[float]]:
+def _work(tables: Tables, without_mapped: bool, decisions: Decisions | None) -> tuple[list[int], list[float]]:
     """MACs, those of the MPU, element operations and bytes in SRAM of a launch; the middle two as if all were f32."""
-    words, costs, times = tables.words[tables.first], tables.costs, tables.executed()
+    words, costs, times = tables.words[tables.first], tables.costs, tables.executed(decisions)
     ops = words["op"]
     if without_mapped:
         times = np.where(DEPENDS_ON_DATA[ops], 0, times)
@@ -86,7 +89,7 @@ def collect(exe: Executable, timing: TimingResult, mapped: MappedWork | None = N
     chip = exe.chip
     launches = [number for number, _, _ in timing.launches]
     work = count_work(exe, launches, mapped)
-    sparse = sparse_figures(mapped) if depends_on_values(exe) else None
+    sparse = sparse_figures(mapped) if has_sparse_work(exe) else None
     cycles = max(timing.cycles, 1)
     links = _link_bytes(timing)
     dram = int(timing.port_read.sum() + timing.port_written.sum())

@@ -2,13 +2,13 @@
 The timing engine: the cycles of an executable, and the activity of its units, links and DRAM ports.
 
 `run_timing` follows the controller's program; each launch goes to the compiled kernel (`kernel`), whose rules are
-defined in `reference`. Control never depends on values; the cycles of encoding, decoding and sparse products do. These
-come from a functional run (`mapped_work`), or without one from the declarations of the words.
+defined in `reference`. The cycles of encoding, decoding and sparse products depend on values, and so may the counts of
+loops. These come from a functional run (`mapped_work`), or without one from the declarations of the words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,9 +19,11 @@ from ...dialects.coreasm.isa import DEPENDS_ON_DATA, MAX_LOOPS, QUEUES
 from ...support.phases import phase
 from ..executable.executable import Executable
 from ..executable.host import controller_steps
+from ..executable.load import decides_by_values
 from ..machine.costs import host_cycles
 from ..machine.errors import EmulationError
-from ..machine.mapped_work import MappedWork
+from ..machine.expand import Decisions
+from ..machine.mapped_work import MappedWork, RunWork
 from ..machine.noc import INPUTS, LINKS
 from .describe_deadlock import Blocked, describe
 from .event_wheel import new_wheel
@@ -136,6 +138,8 @@ class TimingResult:
     trace: Trace | None = None
     declared: bool = False
     """Whether cycles that depend on values are those declared in the words, for lack of a functional run."""
+    decisions: Mapping[int, Decisions] = field(default_factory=dict[int, Decisions])
+    """By start of a launch, the decisions of its sequencers."""
 
 
 @phase("emulate")
@@ -159,6 +163,11 @@ def run_timing(exe: Executable, trace: bool = False, mapped: MappedWork | None =
 
 
 def depends_on_values(exe: Executable) -> bool:
+    """Whether the cycles of some instruction, or how often one is executed, depend on values."""
+    return decides_by_values(exe) or has_sparse_work(exe)
+
+
+def has_sparse_work(exe: Executable) -> bool:
     """Whether the cycles of some instruction depend on values."""
     return any(bool(DEPENDS_ON_DATA[program.words["op"]].any()) for program in exe.programs)
 
@@ -181,7 +190,7 @@ def follow_controller(
     runs: list[tuple[int, int, int]] = []
     timed: list[LaunchTiming] = []
     again: dict[int, LaunchTiming] = {}
-    every = mapped is not None and len(mapped.run) > 0
+    every = mapped is not None and mapped.every_run
     for step in controller_steps(exe):
         match step.mnemonic:
             case "ctl.h2d" | "ctl.d2h":
@@ -229,6 +238,7 @@ def follow_controller(
         copies=[copy for _, copy in copies],
         trace=_join([(part.trace, start) for part, (_, start, _) in zip(timed, runs, strict=True)]),
         declared=mapped is None and depends_on_values(exe),
+        decisions={} if mapped is None else mapped.decisions,
     )
 
 
@@ -275,15 +285,17 @@ def time_launch(
     tables: Tables,
     number: int,
     trace: bool = False,
-    mapped: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
+    mapped: RunWork | None = None,
 ) -> LaunchTiming:
     """
-    Run the kernel over one launch; `mapped` (see `MappedWork.of_run`) gives cycles that depend on values.
+    Run the kernel over one launch; `mapped` gives what depends on values.
 
     Raises EmulationError for a deadlock, for runs that do not end, and if `mapped` does not match.
     """
     chip, cores, lanes = exe.chip, exe.chip.cores, exe.chip.cores * QUEUES
     cycles, first_mapped = _mapped(tables, number, cores, mapped)
+    decisions = None if mapped is None else mapped.decisions
+    known = Decisions.of(cores, np.zeros(0, np.int64), np.zeros(0, np.int64)) if decisions is None else decisions
     ring = 1 << (chip.queue_depth - 1).bit_length()
     numbers = np.array(
         [
@@ -291,7 +303,7 @@ def time_launch(
             max(chip.hop_cycles, 1), chip.dram_ports, chip.dram_bytes_per_cycle, chip.dram_latency, ring,
         ], np.int64,
     )  # fmt: skip
-    traced = int(tables.instructions()[:, :QUEUES].sum()) if trace else 0
+    traced = int(tables.instructions(decisions)[:, :QUEUES].sum()) if trace else 0
     if traced > MAX_TRACE:
         raise EmulationError(f"{traced} instructions are too many for a trace (at most {MAX_TRACE}): run without it")
     routes, nodes, base = tables.routes, route_nodes(tables.routes, cores), tables.base
@@ -308,8 +320,9 @@ def time_launch(
         t_start, t_end = np.zeros(traced, np.int64), np.zeros(traced, np.int64)
         tables_and_state: list[NDArray[Any]] = [
             tables.word_class, tables.classes, nodes, routes.child, routes.put_root, routes.load_root,
-            routes.store_root, cycles, first_mapped.copy(), numbers, state.pc, state.halted, state.lanes, state.queued,
-            state.when, state.semaphores, state.seq_time, state.tokens,
+            routes.store_root, cycles, first_mapped.copy(), known.values, known.first[:-1].copy(), known.first[1:],
+            numbers, state.pc, state.halted, state.lanes, state.queued, state.when, state.semaphores, state.seq_time,
+            state.tokens,
         ]  # fmt: skip
         results = [seq_count, entered, finish, t_word, t_lane, t_start, t_end]
         arguments: list[Any] = [*tables_and_state, *_working_room(exe, room), *results]
@@ -345,13 +358,13 @@ def _trace_of(
 
 
 def _mapped(
-    tables: Tables, number: int, cores: int, mapped: tuple[NDArray[np.int64], NDArray[np.int64]] | None
+    tables: Tables, number: int, cores: int, mapped: RunWork | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Cycles that depend on values, and the offset of each lane; empty if the words' declarations are used."""
     if mapped is None:
         return np.zeros(0, np.int64), np.zeros(cores * QUEUES, np.int64)
-    cycles, first = mapped
-    if not np.array_equal(np.diff(first), tables.mapped().reshape(-1)) or np.any(cycles < 1):
+    cycles, first = mapped.times, mapped.first
+    if not np.array_equal(np.diff(first), tables.mapped(mapped.decisions).reshape(-1)) or np.any(cycles < 1):
         raise EmulationError(f"launch {number}: the functional run that gave the cycles was of another executable")
     return cycles, first
 
@@ -367,6 +380,7 @@ def _working_room(exe: Executable, room: int) -> list[NDArray[Any]]:
     links = np.zeros((cores * LINKS + chip.dram_ports, LINK_COLUMNS), np.int64)
     waiting = np.zeros((2, cores * LINKS * INPUTS), np.uint32)
     leaving = [np.zeros(lanes, np.uint8), np.zeros(lanes, np.int64), np.zeros(lanes, np.int64)]
+    leaving += [np.zeros(cores, np.int64), np.zeros(cores, np.int64)]
     queues = [np.zeros(length, np.uint32) for length in (cores * 64, semaphores, semaphores)]
     pool = [np.empty(room, np.int64), np.empty(room, np.uint32), np.array([0, 1, 0], np.int64)]
     return [np.full(lanes, -1, np.int32), *by_core, links, *waiting, *leaving, *queues, *pool, *new_wheel(room)]

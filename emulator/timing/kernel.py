@@ -41,10 +41,10 @@ from .event_wheel import (
 )
 from .time_queues import IN_USE, append, take
 
-LOCAL, MAPPED, WAIT, PUT, PUT_MAPPED, SIGNAL, LOAD, STORE, HALT, SEQ, LOOP = range(11)
+LOCAL, MAPPED, WAIT, PUT, PUT_MAPPED, SIGNAL, LOAD, STORE, HALT, SEQ, LOOP, DRAIN, LOOP_BY, LEAVE = range(14)
 """
-Kinds of words for timing; kinds from HALT on are executed by the sequencer. The time of MAPPED ones, and the bytes of
-PUT_MAPPED ones, depend on values.
+Kinds of words for timing; kinds from HALT on are executed by the sequencer. The time of MAPPED ones, the bytes of
+PUT_MAPPED ones, the count of LOOP_BY and whether LEAVE ends a loop depend on values.
 """
 KIND, UNIT, WAITS, SIGNALS, A, B, LEAD, TARGET = range(8)
 COLUMNS = 8
@@ -136,6 +136,10 @@ def simulate(
     # What depends on values: cycles or bytes lane by lane, where the next of each lane is; empty: as declared in A.
     mapped: Array,
     mapped_next: Array,
+    # The decisions of sequencers in the same way: core by core, where the next is, where those of the next core begin.
+    decided: Array,
+    decided_next: Array,
+    decided_end: Array,
     # Numbers of the chip: queue depth, semaphores, packet bytes, link bytes a cycle, hop, ports, DRAM bytes, latency.
     numbers: Array,
     # State, zero at the start; what remains in it tells who is blocked where. `when` is the cycle from which a queued
@@ -150,7 +154,8 @@ def simulate(
     q_head: Array,
     # Room to work in. By lane and core; links and ports (columns as above), and by link and way in the packets that
     # wait; by lane, how many links its packet at the source has still to take but for one, and when it leaves the
-    # others, and when its loads or stores so far are complete; queues; pools; the events.
+    # others, and when its loads or stores so far are complete; by core, how many of these are under way, and whether
+    # the sequencer waits for idle units; queues; pools; the events.
     blocked_sem: Array,
     loop_depth: Array,
     loop_start: Array,
@@ -162,6 +167,8 @@ def simulate(
     to_leave: Array,
     left_at: Array,
     complete: Array,
+    under_way: Array,
+    draining: Array,
     q_tail: Array,
     s_head: Array,
     s_tail: Array,
@@ -373,6 +380,8 @@ def simulate(
                 if flags & LAST:
                     given = max(given, complete[cu])
                     complete[cu] = given
+                    under_way[c] -= 1
+                    todo |= draining[c]
                     lanes[8 * cu + LAST_END] = max(lanes[8 * cu + LAST_END], given)
                 else:
                     given = -1
@@ -513,6 +522,8 @@ def simulate(
                             flags = FIRST | LAST
                             lanes[8 * cu + BEGIN] = start
                             lanes[8 * cu + FREE] = -1 - word
+                            if kind == LOAD or kind == STORE:
+                                under_way[c] += 1
                         entered[node] += size
                         if size > packet and flags & FIRST:
                             lanes[8 * cu + LEFT] = size - packet
@@ -550,17 +561,40 @@ def simulate(
                 lanes[8 * cu + DISPATCHED] = count + 1
                 todo = 1 << classes[8 * row + UNIT]
             else:
+                if kind == DRAIN:
+                    draining[c] = 0
+                    for u in range(8):
+                        cu = c * 8 + u
+                        if lanes[8 * cu + DISPATCHED] > lanes[8 * cu + STARTED] or lanes[8 * cu + FREE] < 0:
+                            draining[c] = 1
+                        seq_time[c] = max(seq_time[c], lanes[8 * cu + FREE], complete[cu])
+                    if under_way[c] > 0:
+                        draining[c] = 1
+                    if draining[c]:
+                        break
                 seq_time[c] += 1
                 seq_count[c] += 1
                 if kind == HALT:
                     halted[c] = 1
                     end = max(end, seq_time[c])
                     break
-                if kind == LOOP:
+                count = classes[8 * row + A]
+                if (kind == LOOP_BY or kind == LEAVE) and decided_next[c] < decided_end[c]:
+                    count = decided[decided_next[c]]
+                    decided_next[c] += 1
+                elif kind == LEAVE:
+                    count = 1
+                if kind == LEAVE and count == 0:
+                    level = loop_depth[c]
+                    loop_left[MAX_LOOPS * c + level - 1] = 1
+                    following = loop_end[MAX_LOOPS * c + level - 1]
+                elif kind == LOOP_BY and count == 0:
+                    following += classes[8 * row + B]
+                elif kind == LOOP or kind == LOOP_BY:
                     level = loop_depth[c]
                     loop_start[MAX_LOOPS * c + level] = following
                     loop_end[MAX_LOOPS * c + level] = following + classes[8 * row + B]
-                    loop_left[MAX_LOOPS * c + level] = classes[8 * row + A]
+                    loop_left[MAX_LOOPS * c + level] = count
                     loop_depth[c] = level + 1
                     pc[c] = following
                     continue

@@ -17,9 +17,11 @@ from ...formats.sparse.block import block_for
 from ...formats.sparse.index_formats import stride
 from ..executable.build import Assembly, Operand, at
 from ..executable.executable import Executable
+from ..machine.expand import Decisions
 from ..machine.mapped_work import COLUMNS, MappedWork
 from ..machine.memory import BOOL, F32
-from .tables import build_tables
+from .kernel import KIND, LEAVE, LOOP_BY
+from .tables import Tables, build_tables
 
 MPU, VPU, DAU, LOAD, STORE, SEND, RECV, MAP = range(8)
 _BLOCK = block_for(stride(4), 8, 12)
@@ -68,11 +70,12 @@ def local(asm: Assembly, rng: random.Random, core: int, wait: int = 0, signal: i
     return unit
 
 
-def random_program(seed: int, chip: Chip | None = None, rounds: int = 12) -> Executable:
+def random_program(seed: int, chip: Chip | None = None, rounds: int = 12, by_values: bool = False) -> Executable:
     """
     Rounds of local work, linked pairs of units, loops and messages, in an order common to all cores.
 
     No deadlock: a message is received by its targets before anything later; its sender never waits for a later one.
+    `by_values`: with loops whose counts depend on values.
     """
     rng = random.Random(seed)
     chip = chip or load_chip(rng.choice(["tiny", "edge", "grid"]))
@@ -86,7 +89,7 @@ def random_program(seed: int, chip: Chip | None = None, rounds: int = 12) -> Exe
                 case 1:
                     linked(asm, rng, core)
                 case 2:
-                    loop(asm, rng, core, depth=2)
+                    loop(asm, rng, core, 2, by_values)
                 case _:
                     pass
         for _ in range(max(1, chip.cores // 4)):
@@ -100,14 +103,28 @@ def random_work(seed: int, exe: Executable) -> MappedWork:
     run: list[NDArray[np.int32]] = []
     lane: list[NDArray[np.int32]] = []
     cycles: list[NDArray[np.int64]] = []
+    decisions: dict[int, Decisions] = {}
     for number, launch in enumerate(exe.launches):
-        executed = build_tables(exe, launch).mapped().reshape(-1)
+        tables = build_tables(exe, launch)
+        if len(made := _random_decisions(rng, tables)):
+            decisions[number] = Decisions.of(exe.chip.cores, made[:, 0], made[:, 1])
+        executed = tables.mapped(decisions.get(number)).reshape(-1)
         count = int(executed.sum())
         run.append(np.full(count, number, np.int32))
         lane.append(rng.permutation(np.repeat(np.arange(len(executed), dtype=np.int32), executed)))
         cycles.append(rng.integers(1, 100, (count, len(COLUMNS))))
     runs, lanes = np.concatenate(run), np.concatenate(lane)
-    return MappedWork(runs, lanes, np.zeros_like(lanes), np.concatenate(cycles))
+    return MappedWork(runs, lanes, np.zeros_like(lanes), np.concatenate(cycles), decisions)
+
+
+def _random_decisions(rng: np.random.Generator, tables: Tables) -> NDArray[np.int64]:
+    """[n, 2] cores and decisions that their loops may meet, more than enough of them: mostly as if all were counts."""
+    made: list[tuple[int, int]] = []
+    for core, segment in enumerate(tables.segment_of_core.tolist()):
+        rows = tables.word_class[tables.bounds[segment] : tables.bounds[segment + 1]]
+        if np.isin(tables.classes[rows, KIND], [LOOP_BY, LEAVE]).any():
+            made += [(core, int(value)) for value in rng.integers(0, 4, 64)]
+    return np.array(made, np.int64).reshape(-1, 2)
 
 
 def linked(asm: Assembly, rng: random.Random, core: int) -> None:
@@ -118,18 +135,24 @@ def linked(asm: Assembly, rng: random.Random, core: int) -> None:
     local(asm, rng, core, unit=units[2], wait=1 << first | 1 << second)
 
 
-def loop(asm: Assembly, rng: random.Random, core: int, depth: int) -> None:
-    """A hardware loop over local work, perhaps with a loop inside, perhaps right at its end."""
+def loop(asm: Assembly, rng: random.Random, core: int, depth: int, by_values: bool = False) -> None:
+    """
+    A hardware loop over local work, perhaps with a loop inside, perhaps right at its end. `by_values`: perhaps with a
+    count or an end that values decide, perhaps with waits for idle units.
+    """
     body = Assembly(asm.chip, table=asm.table, sets=asm.sets, sources=asm.sources)
     for _ in range(rng.randrange(1, 4)):
         if depth > 1 and rng.random() < 0.4:
-            loop(body, rng, core, depth - 1)
+            loop(body, rng, core, depth - 1, by_values)
         elif rng.random() < 0.4:
             linked(body, rng, core)
         else:
             local(body, rng, core)
+        if by_values and rng.random() < 0.4:
+            body.op(core, rng.choice(["leave", "drain"]), imm=0)
     inner = body.words[core]
-    asm.op(core, "loop", raw=(rng.randrange(1, 6), len(inner)))
+    name = "loop.r" if by_values and rng.random() < 0.5 else "loop"
+    asm.op(core, name, raw=(rng.randrange(1, 6), len(inner)), imm=0)
     for word in inner:
         asm.op(core, "nop")
         asm.words[core][-1] = word

@@ -4,7 +4,8 @@ The reference of timing: a slow, readable engine that advances from event to eve
 Rules
 - The sequencer of a core spends one cycle on each word. An instruction of a unit enters that unit's queue at the end
   of its cycle and can start then; the sequencer waits while the queue holds `queue_depth` instructions that have not
-  started. `loop` takes a cycle when it is met, going back takes none.
+  started. `loop` takes a cycle when it is met, going back takes none. `drain` and `lr` take a cycle from which on all
+  units of the core are idle: their queues are empty, and all that was in them is complete.
 - A unit runs its queue in order, one instruction at a time. An instruction starts when the unit is free, every token
   that it waits for is there (it takes them all at once), and, for a wait, the semaphore has reached n (it takes n).
 - MPU, VPU, DAU and MAP instructions take the cycles that `costs` says, waits and signals one. Tokens are given at the
@@ -45,6 +46,7 @@ from ..executable.executable import Executable
 from ..executable.load import patched_words
 from ..machine.costs import link_cycles, port_cycles, word_costs
 from ..machine.errors import EmulationError
+from ..machine.expand import Decisions
 from ..machine.mapped_work import MappedWork
 from ..machine.noc import (
     EAST,
@@ -126,13 +128,25 @@ class _Unit:
     """When it has left those that it took, and the DRAM port."""
     complete: int = 0
     """When the last load or store is complete whose bytes have all arrived."""
+    incomplete: int = 0
+    """Instructions that were started and are not complete."""
 
 
 class _Machine:
     """One launch on one chip."""
 
-    def __init__(self, exe: Executable, number: int, mapped: dict[int, deque[int]] | None) -> None:
+    def __init__(
+        self,
+        exe: Executable,
+        number: int,
+        mapped: dict[int, deque[int]] | None,
+        decisions: Decisions | None = None,
+    ) -> None:
         self.exe, self.chip, self.mapped = exe, exe.chip, mapped
+        self.decisions = [deque[int]() for _ in range(exe.chip.cores)]
+        if decisions is not None:
+            parts = np.split(decisions.values, decisions.first[1:-1])
+            self.decisions = [deque(part.tolist()) for part in parts]
         self.hop = max(exe.chip.hop_cycles, 1)
         launch, cores = exe.launches[number], exe.chip.cores
         self.words: list[Any] = []
@@ -227,14 +241,23 @@ class _Machine:
             instruction.available = self.now + 1
             unit.queue.append(instruction)
         else:
+            if entry.function in ("drain", "lr") and not all(map(self.is_idle, self.units[core])):
+                return False
             self.count[core, QUEUES] += 1
             if entry.function == "halt":
                 self.halted[core] = True
                 self.note_end(self.now + 1)
                 return True
-            if entry.function == "loop":
-                self.loops[core].append([following, following + int(word["addr"][1]), int(word["addr"][0])])
-                following = -1
+            if entry.has_body:
+                count, end = int(word["addr"][0]), following + int(word["addr"][1])
+                if entry.function == "loop.r":
+                    count = self.decide(core, count)
+                if count:
+                    self.loops[core].append([following, end, count])
+                following = -1 if count else end
+            elif entry.function == "leave" and not self.decide(core, 1):
+                self.loops[core][-1][2] = 1
+                following = self.loops[core][-1][1]
         self.sequencer_free[core] = self.now + 1
         self.at(self.now + 1, lambda: None)
         if following < 0:
@@ -249,6 +272,14 @@ class _Machine:
             self.loops[core].pop()
         self.pc[core] = following
         return True
+
+    def decide(self, core: int, declared: int) -> int:
+        """The next decision of a sequencer."""
+        return self.decisions[core].popleft() if self.decisions[core] else declared
+
+    def is_idle(self, unit: _Unit) -> bool:
+        """Whether all that was asked of a unit is complete."""
+        return unit.free and not unit.queue and not unit.incomplete
 
     def decode(self, core: int, index: int) -> _Instruction:
         word, costs = self.words[core][index], self.costs[core]
@@ -286,6 +317,7 @@ class _Machine:
         if self.first[core, index] < 0:
             self.first[core, index] = self.now
         unit.free, unit.begin, unit.left = False, self.now, head.nbytes
+        unit.incomplete += 1
         match head.cost:
             case Cost.PUT | Cost.DRAM:
                 self.next_packet(head, self.now)
@@ -319,6 +351,7 @@ class _Machine:
         Complete an instruction: its results are written (the operand of a put may be overwritten); give its tokens.
         """
         core, index = instruction.core, instruction.unit
+        self.units[core][index].incomplete -= 1
         for v in instruction.signal:
             self.tokens[core, index, v] += 1
         self.last[core, index] = max(self.last[core, index], self.now)
@@ -456,7 +489,9 @@ def run_reference(exe: Executable, mapped: MappedWork | None = None) -> TimingRe
     """Time a run of `exe` by the definition (`mapped`: see `run_timing`). Raises EmulationError for a deadlock."""
 
     def launch(number: int, run: int) -> LaunchTiming:
-        return _Machine(exe, number, None if mapped is None else _queues(mapped, run)).run()
+        if mapped is None:
+            return _Machine(exe, number, None).run()
+        return _Machine(exe, number, _queues(mapped, run), mapped.decisions.get(run)).run()
 
     return follow_controller(exe, launch, mapped)
 

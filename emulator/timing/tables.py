@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,16 +16,20 @@ from ..executable.executable import Executable, Launch, Program
 from ..executable.load import patched_words
 from ..machine.costs import WordCosts, costs_by_descriptor
 from ..machine.errors import EmulationError
+from ..machine.expand import Decisions
 from ..machine.noc import Routes, build_routes
 from ..machine.word_classes import classify
 from .kernel import (
     COLUMNS,
+    DRAIN,
     HALT,
     KIND,
     LEAD,
+    LEAVE,
     LOAD,
     LOCAL,
     LOOP,
+    LOOP_BY,
     MAPPED,
     PUT,
     PUT_MAPPED,
@@ -46,13 +51,14 @@ Largest number of instructions that one core may execute; more would run for hou
 """
 
 _KIND_BY_NAME = {
-    "halt": HALT, "loop": LOOP, "nop": SEQ, "addi": SEQ, "li": SEQ, "put": PUT, "signal": SIGNAL, "ready": SIGNAL,
+    "halt": HALT, "loop": LOOP, "nop": SEQ, "addi": SEQ, "li": SEQ, "drain": DRAIN, "lr": DRAIN, "loop.r": LOOP_BY,
+    "leave": LEAVE, "put": PUT, "signal": SIGNAL, "ready": SIGNAL,
     "send.wait": WAIT, "wait": WAIT, "load": LOAD, "load.gather": LOAD, "store": STORE,
 }  # fmt: skip
 _KIND = np.array([_KIND_BY_NAME.get(name, LOCAL) for name in MNEMONICS], np.uint8)
 _KIND[DEPENDS_ON_DATA] = MAPPED
 _KIND[OPCODE["put.z"]] = PUT_MAPPED
-_COUNTED = np.isin(_KIND, [LOOP, WAIT])
+_COUNTED = np.isin(_KIND, [LOOP, LOOP_BY, WAIT])
 
 
 @dataclass(frozen=True)
@@ -77,14 +83,17 @@ class Tables:
     """[classes] the first word of each class."""
     classes: NDArray[np.int64]
     """
-    [classes, 8] columns as in `kernel.KIND`. A: cycles (LOCAL; MAPPED: as declared), count (LOOP, WAIT), bytes
-    (PUT, LOAD, STORE; PUT_MAPPED: as declared). B: words of the body (LOOP), semaphore (WAIT, PUT, SIGNAL). LEAD:
-    cycles before the first packet leaves (PUT_MAPPED). TARGET: core set (PUT, SIGNAL), else -1.
+    [classes, 8] columns as in `kernel.KIND`. A: cycles (LOCAL; MAPPED: as declared), count (LOOP, WAIT; LOOP_BY: the
+    largest), bytes (PUT, LOAD, STORE; PUT_MAPPED: as declared). B: words of the body (LOOP, LOOP_BY), semaphore (WAIT,
+    PUT, SIGNAL). LEAD: cycles before the first packet leaves (PUT_MAPPED). TARGET: core set (PUT, SIGNAL), else -1.
     """
     costs: WordCosts
     """[classes] costs of a word of each class."""
     times: NDArray[np.int64]
-    """[words] number of executions in one launch: the product of the counts of the loops around it."""
+    """
+    [words] number of executions in one launch: the product of the counts of the loops around it, the largest where
+    values determine them.
+    """
     routes: Routes
 
     @property
@@ -92,27 +101,44 @@ class Tables:
         """[cores] index of a core's first word."""
         return self.bounds[self.segment_of_core]
 
-    def instructions(self) -> NDArray[np.int64]:
-        """[cores, 9] instructions that each core executes, by unit and sequencer."""
-        return self._count(np.ones(len(self.classes), np.bool_))
+    def instructions(self, decisions: Decisions | None = None) -> NDArray[np.int64]:
+        """
+        [cores, 9] instructions that each core executes, by unit and sequencer; of loops whose count depends on values,
+        with the decisions of a run, else the most.
+        """
+        return self._count(np.ones(len(self.classes), np.bool_), decisions)
 
-    def mapped(self) -> NDArray[np.int64]:
-        """[cores, 8] instructions whose cycles depend on values that each core executes, by unit."""
-        return self._count(np.isin(self.classes[:, KIND], [MAPPED, PUT_MAPPED]))[:, :8]
+    def mapped(self, decisions: Decisions | None = None) -> NDArray[np.int64]:
+        """[cores, 8] as `instructions`, those whose cycles depend on values."""
+        return self._count(np.isin(self.classes[:, KIND], [MAPPED, PUT_MAPPED]), decisions)[:, :8]
 
-    def executed(self) -> NDArray[np.int64]:
-        """[classes] number of executions of words of each class by all cores together."""
+    def executed(self, decisions: Decisions | None = None) -> NDArray[np.int64]:
+        """[classes] number of executions of words of each class by all cores together, as in `instructions`."""
         found = np.zeros(len(self.classes), np.int64)
-        users = np.bincount(self.segment_of_core, minlength=len(self.programs))
-        np.add.at(found, self.word_class, self.times * np.repeat(users, np.diff(self.bounds)))
+        for segment, times, cores in self._executions(decisions):
+            low, high = self.bounds[segment : segment + 2]
+            np.add.at(found, self.word_class[low:high], times * len(cores))
         return found
 
-    def _count(self, which: NDArray[np.bool_]) -> NDArray[np.int64]:
-        per_segment = np.zeros((len(self.programs), 9), np.int64)
-        at = np.flatnonzero(which[self.word_class] & (self.times > 0))
-        segment = np.searchsorted(self.bounds, at, side="right") - 1
-        np.add.at(per_segment, (segment, self.classes[self.word_class[at], UNIT]), self.times[at])
-        return per_segment[self.segment_of_core]
+    def _count(self, which: NDArray[np.bool_], decisions: Decisions | None) -> NDArray[np.int64]:
+        found = np.zeros((len(self.segment_of_core), 9), np.int64)
+        for segment, times, cores in self._executions(decisions):
+            rows = self.word_class[self.bounds[segment] : self.bounds[segment + 1]]
+            found[cores] = np.bincount(self.classes[rows, UNIT], times * which[rows], 9).astype(np.int64)
+        return found
+
+    def _executions(self, decisions: Decisions | None) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
+        """(segment, executions of its words, cores for which this holds)."""
+        for segment in range(len(self.programs)):
+            low, high = self.bounds[segment : segment + 2]
+            cores = np.flatnonzero(self.segment_of_core == segment)
+            rows = self.word_class[low:high]
+            if decisions is None or not np.isin(self.classes[rows, KIND], [LOOP_BY, LEAVE]).any():
+                yield segment, self.times[low:high], cores
+                continue
+            for core in cores.tolist():
+                own = decisions.values[decisions.first[core] : decisions.first[core + 1]]
+                yield segment, _follow(rows, self.classes, own), np.array([core])
 
 
 def build_tables(exe: Executable, launch: Launch) -> Tables:
@@ -207,7 +233,7 @@ def _classes(words: NDArray[Any], costs: WordCosts) -> NDArray[np.int64]:
     return rows
 
 
-_NO_SEMAPHORE, _NO_CORE_SET, _TWO_QUEUES, _NOTHING, _LOOP_SHAPE, _LOOP_DEPTH, _TOO_MANY = range(1, 8)
+_NO_SEMAPHORE, _NO_CORE_SET, _TWO_QUEUES, _NOTHING, _LOOP_SHAPE, _LOOP_DEPTH, _TOO_MANY, _NO_LOOP = range(1, 9)
 _FAULTS = {
     _NO_SEMAPHORE: "semaphore {b} does not exist: the chip has {semaphores}",
     _NO_CORE_SET: "core set {target} does not exist",
@@ -215,8 +241,44 @@ _FAULTS = {
     _NOTHING: "it transfers no bytes: its operand in memory is missing",
     _LOOP_SHAPE: "a loop needs a count and a body of at least 1, inside the program and the outer loop",
     _LOOP_DEPTH: f"loops are nested deeper than {MAX_LOOPS}",
+    _NO_LOOP: "there is no loop to leave",
     _TOO_MANY: f"more than {MAX_DYNAMIC} instructions: damaged loop count",
 }
+
+
+@jit
+def _follow(word_class: Array, classes: Array, decisions: Array) -> Array:
+    """How often a core executes each word of its segment, which is right, by its decisions."""
+    times = np.zeros(len(word_class), np.int64)
+    loops = np.zeros((MAX_LOOPS, 3), np.int64)
+    depth = word = used = 0
+    while True:
+        times[word] += 1
+        row = word_class[word]
+        kind, count = classes[row, KIND], classes[row, A]
+        if kind == HALT:
+            return times
+        word += 1
+        if kind == LOOP_BY or kind == LEAVE:
+            if used < len(decisions):
+                count = decisions[used]
+            elif kind == LEAVE:
+                count = 1
+            used += 1
+        if kind == LEAVE and count == 0:
+            loops[depth - 1, 2] = 1
+            word = loops[depth - 1, 1]
+        elif kind == LOOP_BY and count == 0:
+            word += classes[row, B]
+        elif kind == LOOP or kind == LOOP_BY:
+            loops[depth, 0], loops[depth, 1], loops[depth, 2] = word, word + classes[row, B], count
+            depth += 1
+        while depth > 0 and word == loops[depth - 1, 1]:
+            loops[depth - 1, 2] -= 1
+            if loops[depth - 1, 2] > 0:
+                word = loops[depth - 1, 0]
+                break
+            depth -= 1
 
 
 @jit
@@ -263,9 +325,12 @@ def _walk(
                 return times, used, _NOTHING, word
             if kind == HALT:
                 halted = True
-            elif kind == LOOP:
+            elif kind == LEAVE:
+                if level == 0:
+                    return times, used, _NO_LOOP, word
+            elif kind == LOOP or kind == LOOP_BY:
                 end = word + 1 + b
-                if a < 1 or b < 1 or end > ends[level]:
+                if (a < 1 and kind == LOOP) or b < 1 or end > ends[level]:
                     return times, used, _LOOP_SHAPE, word
                 if level == MAX_LOOPS:
                     return times, used, _LOOP_DEPTH, word

@@ -15,6 +15,7 @@ from ..model_file import static_size
 from ..node import Node, numpy_dtype
 from ..registry import onnx_op
 from ..tensors import INT64, Absent, AlreadyReported, NodeError, Tensor, TensorSequence, known
+from .loops_by_values import loop_by_values
 
 LONGEST_LOOP = 4096
 """Most iterations of a loop."""
@@ -50,10 +51,14 @@ def if_op(node: Node) -> Sequence[Tensor]:
 @onnx_op("Loop")
 def loop(node: Node) -> Sequence[Tensor]:
     """
-    A loop if the condition is always true, else unrolled; the number of iterations must be known at import.
+    A loop where the condition always holds, or where its number of iterations is known at run time only (see
+    `--max-steps`), else unrolled.
     """
-    limit = None if node.get(0) is None else int(node.known(0, "the trip count").reshape(-1)[0])
-    going = node.get(1)
+    going, count = node.get(1), node.get(0)
+    unknown = next((one for one in (count, going) if one is not None and one.array is None), None)
+    if unknown is not None:
+        return loop_by_values(node, LONGEST_LOOP, unknown.value)
+    limit = None if count is None else int(node.known(0, "the trip count").reshape(-1)[0])
     state = [node.any(index) for index in range(2, len(node.inputs))]
     always = going is None or (going.array is not None and bool(going.array.reshape(-1)[0]))
     if limit is not None and 1 < limit <= LONGEST_LOOP and always and _may_be_carried(state):
@@ -62,7 +67,15 @@ def loop(node: Node) -> Sequence[Tensor]:
                 return _counted_loop(node, limit, state)
         except (NodeError, AlreadyReported):
             pass  # more may be known in single iterations
-    return _unrolled_loop(node, limit, going, state)
+    try:
+        with node.scope.tentatively():
+            return _unrolled_loop(node, limit, going, state)
+    except EndsAtRunTime as error:
+        return loop_by_values(node, LONGEST_LOOP, error.needs)
+
+
+class EndsAtRunTime(NodeError):
+    """A loop ends by a condition that is known at run time only."""
 
 
 def _may_be_carried(state: Sequence[Tensor]) -> bool:
@@ -94,14 +107,14 @@ def _unrolled_loop(node: Node, limit: int | None, going: Tensor | None, state: l
     scans: list[list[Tensor]] = [[] for _ in range(len(body.output) - 1 - len(state))]
     iteration = 0
     while limit is None or iteration < limit:
-        if going is not None and not node.constant(going, "the loop's condition").reshape(-1)[0]:
+        if going is not None and going.array is None:
+            raise EndsAtRunTime("the loop's condition must be known at import", going.value)
+        if going is not None and going.array is not None and not going.array.reshape(-1)[0]:
             break
         if iteration >= LONGEST_LOOP:
             raise NodeError(f"loops of more than {LONGEST_LOOP} iterations are not supported")
         inputs = [known(iteration, np.int64), known(True) if going is None else going, *state]
         going, *results = node.scope.subgraph(body, inputs)
-        if limit is not None and node.get(1) is None and going.array is None:
-            raise NodeError("a loop's condition must be known at import")
         state = results[: len(state)]
         for scan, value in zip(scans, results[len(state) :], strict=True):
             scan.append(b.reshape(value, [1, *value.shape]))

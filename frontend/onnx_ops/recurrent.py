@@ -9,10 +9,10 @@ import numpy as np
 
 from ...dialects.dataflow import Along
 from ..builder import Builder
-from ..loops import run_loop
+from ..loops import EndsByValues, run_loop
 from ..node import Node
 from ..registry import onnx_op
-from ..tensors import NodeError, Tensor, check_steps, known
+from ..tensors import INT64, NodeError, Tensor, check_steps, known
 from .named_activations import Activation, named_activation
 
 
@@ -104,9 +104,12 @@ def _directions(node: Node, x: Tensor, gates: int, together: int, defaults: Sequ
 Step = Callable[[Tensor, Direction], None]
 
 
-def _recurrence(b: Builder, one: Direction, products: Tensor, lengths: Tensor | None, step: Step) -> Tensor:
+def _recurrence(
+    b: Builder, one: Direction, products: Tensor, lengths: Tensor | None, ends: EndsByValues | None, step: Step
+) -> Tensor:
     """
     The hidden states of all steps [T, 1, N, H] for the products with the inputs [T, N, G*H]. `one` has the last states.
+    `ends`: the length of the longest sequence.
     """
     steps, batch, _ = products.shape
     times = None if lengths is None else b.iota(steps, lengths.dtype)
@@ -126,10 +129,16 @@ def _recurrence(b: Builder, one: Direction, products: Tensor, lengths: Tensor | 
 
     scanned = [products, *([] if times is None else [times])]
     along = Along(0, one.reverse)
-    states, (rows,) = run_loop(b, steps, _states(one), [(x, along) for x in scanned], [along], body)
+    states, (rows,) = run_loop(b, steps, _states(one), [(x, along) for x in scanned], [along], body, ends)
     one.hidden = states[0]
     one.cell = states[1] if one.cell is not None else None
     return b.reshape(rows, [steps, 1, *rows.shape[1:]])
+
+
+def _longest(b: Builder, lengths: Tensor, steps: int) -> Tensor:
+    """The length of the longest sequence: behind its end, all keep their states and give zeros."""
+    longest = b.cast(b.reshape(b.reduce("max", lengths, [0]), []), INT64)
+    return b.maximum(b.minimum(longest, steps), 0)
 
 
 def _states(one: Direction) -> list[Tensor]:
@@ -157,6 +166,9 @@ def _run(node: Node, gates: int, together: int, defaults: Sequence[str], step: S
     if lengths is not None and lengths.array is not None and np.all(lengths.array == steps):
         lengths = None
     outputs: list[Tensor] = []
+    ends = None
+    if lengths is not None and lengths.array is None:
+        ends = EndsByValues(_longest(b, lengths, steps), masked=True)
     directions = _directions(node, x, gates, together, defaults)
     for one in directions:
         flat = b.matmul(b.reshape(x, [steps * batch, width]), b.transpose(one.w, [1, 0]))
@@ -164,7 +176,7 @@ def _run(node: Node, gates: int, together: int, defaults: Sequence[str], step: S
             flat = b.add(flat, one.input_bias)
         one.r = b.transpose(one.r, [1, 0])
         products = b.reshape(flat, [steps, batch, one.w.shape[0]])
-        outputs.append(_recurrence(b, one, products, lengths, step))
+        outputs.append(_recurrence(b, one, products, lengths, ends, step))
     states = [
         [b.reshape(state, [1, *state.shape]) for state in (one.hidden, one.cell) if state is not None]
         for one in directions

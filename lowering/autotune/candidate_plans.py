@@ -39,7 +39,9 @@ def candidate_plans(function: FuncOp, chip: Chip, memo: PlanMemo, effort: Effort
     block = function.body.block
     program = tasks_of(block)
     plans = plans_of(function, chip, memo)
-    if any([store_in_steps(span.op) for span in plans[0].loops if plans[0].cycles_of_loop(span) >= chip.dram_latency]):
+    # A step of a loop that ends by values would wait for its stores.
+    storing = [span for span in plans[0].loops if not span.op.ending]
+    if any([store_in_steps(span.op) for span in storing if plans[0].cycles_of_loop(span) >= chip.dram_latency]):
         plans = plans_of(function, chip, memo)
     if plans[0].loops:
         found = [Plan(f"grids of loops {number}", plan) for number, plan in enumerate(plans, 1)]

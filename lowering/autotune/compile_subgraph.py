@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from ...analysis.planning.loops import tasks_in
@@ -14,7 +13,7 @@ from ...dialects.dataflow.entry_function import find_main
 from ...transforms.manycore_split_reductions import split_reductions
 from ...transforms.shared.prefetch import write_prefetch
 from ..cache.subgraph_code import SubgraphCode
-from ..dataflow_to_manycore import DataflowToManycorePass
+from ..dataflow_to_manycore import outline_tasks
 from ..ir.module_text import KeptModule
 from ..launch.dram_segments import bytes_of, check_dram, constants_of, padded
 from ..launch.launch_schedule import schedule_digest
@@ -59,7 +58,7 @@ def plan_subgraph(module: ModuleOp, chip: Chip, effort: Effort = EFFORTS["defaul
     check_dram(sum(padded(bytes_of(value)) for value in values), chip, "its constants and inputs alone")
     if any(tasks_in(function)):
         effort = replace(effort, orders=0)
-    DataflowToManycorePass().apply(Context(), module)
+    outline_tasks(module, len(chip.usable_cores))
     memo = memo_for(chip)
     if any(task.placement is not None for task in tasks_in(function)):  # the cores are given, too
         return autotune_prefetch(function, given_plan(function, chip, memo), chip, effort)

@@ -13,6 +13,7 @@ from functools import partial
 from xdsl.ir import SSAValue
 
 from ...chips import Chip
+from ...dialects.coreasm.encoding import TypeCode
 from ...dialects.dataflow.types import dtype_code
 from ...dialects.manycore import Tiling
 from ...support.errors import MeshloomError
@@ -34,7 +35,7 @@ from .dram_synchronisation import DramSynchronisation
 from .kernels import Tile, kernel_of, placed_dims
 from .machine import Machine
 from .operand_views import OperandViews
-from .stream import CoreStream
+from .stream import CoreStream, EmittedEnding
 from .task_reads import TaskReads
 from .view import ITEM_BYTES, View
 
@@ -101,22 +102,67 @@ class _Generator:
             self._passing.wait_write_after_read(task)
         loaded = loads_of(repeat.body)
         begin = {core: len(stream) for core, stream in self._machine.streams.items()}
-        self._machine.begin_loop(repeat.steps)
-        for step in _emitted_steps(repeat.steps, self._front):
-            self._views.step = step
-            self._machine.begin_step(step)
-            for task in tasks:
-                self._tasks[task] = self._code(task, loaded)
-            for one in repeat.body:
-                self._issue(one, in_loop=True)
+        self._clear(repeat)
+        groups = repeat.steps // repeat.group
+        self._machine.begin_loop(groups)
+        self._begin_by_values(repeat)
+        numbers = list(range(groups))[:2] if repeat.ends_by_values else _emitted_steps(repeat.steps, self._front)
+        for number in numbers:
+            self._machine.begin_step(number)
+            for step in range(number * repeat.group, (number + 1) * repeat.group):
+                self._views.step = step
+                self._machine.take_again()
+                for task in tasks:
+                    self._tasks[task] = self._code(task, loaded)
+                for one in repeat.body:
+                    self._issue(one, in_loop=True)
+            self._end_step(repeat)
         self._views.step = 0
-        self._machine.end_loop()
+        ending = EmittedEnding(repeat.count is not None, repeat.must_end) if repeat.ends_by_values else None
+        self._machine.end_loop(ending)
         used = [self._schedule.tasks[task] for task in tasks]
         for number in {number for task in used for number in (*task.operands, task.result)}:
             self._rows_as_one(number, begin)
         for task in tasks:
             self._machine.set_source(task)
             self._passing.signal_read_after_write(task)
+
+    def _begin_by_values(self, repeat: Repeat) -> None:
+        """Wait until units are idle before a loop whose number of steps is known at run time only, and read that."""
+        if not repeat.ends_by_values:
+            return
+        address = None if repeat.count is None else self._number_at(repeat.count)
+        for emitter in self._machine.emitters.values():
+            if address is None:
+                emitter.drain()
+            else:
+                emitter.read_number(address, TypeCode.I64)
+
+    def _end_step(self, repeat: Repeat) -> None:
+        """
+        End a step of such a loop as all of them end, whatever comes after it: with idle units. The state of
+        synchronisation is then the same however many there are.
+        """
+        if not repeat.ends_by_values:
+            return
+        address = None if repeat.going is None else self._number_at(repeat.going)
+        for emitter in self._machine.emitters.values():
+            if address is None:
+                emitter.drain()
+            else:
+                emitter.read_number(address, TypeCode.BOOL)
+                emitter.leave()
+
+    def _number_at(self, number: int) -> int:
+        buffer = self._schedule.buffers[number]
+        assert isinstance(buffer, TileBuffer)
+        return buffer.address
+
+    def _clear(self, repeat: Repeat) -> None:
+        """Write zeros where steps of a loop by values write parts of a value, each core where it does."""
+        for task in (one.task for one in repeat.body if isinstance(one, Execute) and repeat.ends_by_values):
+            self._machine.set_source(task)
+            self._tasks[task].clear(repeat.steps)
 
     def _rows_as_one(self, number: int, begin: Mapping[int, int]) -> None:
         """Let each access to a row of a resident value since these instructions count as an access to all rows."""
@@ -261,6 +307,21 @@ class _TaskCode:
             result = self.results[core][step]
             target = self.views.result_in_dram(self.number).box(result.offsets, result.sizes)
             self.machine.emitters[core].store(target, self._buffer(len(self.info.body) - 1, core, step))
+
+    def clear(self, steps: int) -> None:
+        """Write zeros to all of so many parts of a value, of which the result is one in each step, on all cores."""
+        buffer = self.buffer
+        for core, box in self.held.items():
+            emitter = self.machine.emitters[core]
+            if isinstance(buffer, TileBuffer):
+                if buffer.rows is not None:
+                    emitter.fill(View.dense("sram", buffer.address, self._dtypes[-1], (steps * box.volume,)), 0)
+            elif buffer.whole is not None:
+                part = self.views.result_in_dram(self.number).box(box.offsets, box.sizes)
+                zero = View.dense("sram", self.task.staging[0], part.dtype, (1,))
+                emitter.fill(zero, 0)
+                parts = part.walk((steps, *part.shape), (buffer.advance, *part.strides))
+                emitter.store(parts.reverse(0) if buffer.advance < 0 else parts, zero)
 
     def _begin(self, core: int, step: int) -> None:
         """Emit the sum of the addends, to which the root adds its products."""

@@ -16,7 +16,7 @@ from .core_sets import CoreSetTable
 from .emitter import Emitter
 from .messages import Messages
 from .semaphores import Pair, SemaphorePool
-from .stream import FIELDS, CoreStream, DescriptorTable, Effect
+from .stream import FIELDS, CoreStream, DescriptorTable, Effect, EmittedEnding
 from .view import View
 
 ORDER_SPACE = 2
@@ -116,17 +116,21 @@ class Machine:
         self._loop = _Loop(steps)
 
     def begin_step(self, number: int) -> None:
-        """Begin this step of the loop."""
+        """Begin this step of the loop, or these steps that run together."""
         assert self._loop is not None
-        self._loop.taken = 0
         for stream in self.streams.values():
             stream.begin_step(number, self._loop.steps)
 
-    def end_loop(self) -> None:
-        """End the loop: all its steps that are emitted have been."""
+    def take_again(self) -> None:
+        """Let what follows, in the loop, take the same semaphores as the step before: it is the next one."""
+        assert self._loop is not None
+        self._loop.taken = 0
+
+    def end_loop(self, ending: EmittedEnding | None = None) -> None:
+        """End the loop: all its steps that are emitted have been. `ending`: see `EmittedLoop`."""
         assert self._loop is not None
         for stream in self.streams.values():
-            stream.end_loop()
+            stream.end_loop(ending)
         for pair in self._loop.pairs:
             self._semaphores.release(pair)
         self._loop = None

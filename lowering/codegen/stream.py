@@ -35,6 +35,8 @@ Effect: TypeAlias = tuple[int, int, int, bool]
 
 _UNUSED_PADS = ((UNUSED,) * 4, (UNUSED,) * 3, (UNUSED,) * 2, (UNUSED,), ())
 _ZERO_PADS = ((0,) * 4, (0,) * 3, (0,) * 2, (0,), ())
+NUMBER = 1
+"""The register for numbers that a core reads."""
 FIELDS = 12
 """Of an instruction in a stream: op, dtype, imm, addr x 4, desc x 4, source."""
 _MASK = 0xFFFF_FFFF
@@ -97,6 +99,16 @@ class DescriptorTable:
 
 
 @dataclass(frozen=True)
+class EmittedEnding:
+    """How a loop ends whose number of steps is known at run time only."""
+
+    by_count: bool
+    """The number of steps was read before it, into register `NUMBER`."""
+    must_end: bool
+    """A step has to leave it, at the latest the last."""
+
+
+@dataclass(frozen=True)
 class EmittedLoop:
     """A loop of which a stream has a few steps."""
 
@@ -106,6 +118,8 @@ class EmittedLoop:
     """Numbers of the steps that were emitted, ascending."""
     starts: tuple[int, ...]
     """Positions in the stream where these begin, and where the last of them ends."""
+    ending: EmittedEnding | None = None
+    """How it ends, if its number of steps is known at run time only; `steps` is then the largest."""
 
 
 @dataclass(frozen=True)
@@ -152,9 +166,10 @@ class CoreStream:
         self._starts.append(len(self))
         self._steps = steps
 
-    def end_loop(self) -> None:
+    def end_loop(self, ending: EmittedEnding | None = None) -> None:
         """End the loop after the step that was begun last."""
-        self._loops.append(EmittedLoop(self._steps, tuple(self._numbers), (*self._starts, len(self))))
+        starts = (*self._starts, len(self))
+        self._loops.append(EmittedLoop(self._steps, tuple(self._numbers), starts, ending))
         self._numbers, self._starts = [], []
 
     def as_one(self, low: int, high: int) -> None:

@@ -15,7 +15,7 @@ from ...support.errors import MeshloomError
 from .instruction_plans import Prepared, plan_elementwise
 from .issue import Issuer
 from .messages import Form
-from .stream import CORE_SET_FLAG, FIELDS, UNUSED, Effect, core_set_operand, split_address
+from .stream import CORE_SET_FLAG, FIELDS, NUMBER, UNUSED, Effect, core_set_operand, split_address
 from .view import View
 
 ACCEPT_RATIO = 0.9
@@ -105,6 +105,21 @@ class Transfers(Issuer):
     def wait(self, semaphore: int, n: int, effects: Sequence[Effect]) -> None:
         """Hold the receive unit until the semaphore reaches n, and take n; `effects`: what others wrote here."""
         self._emit("wait", 0, (n,), (), effects, semaphore)
+
+    # --- numbers for the sequencer -------------------------------------------------------------------------------
+
+    def drain(self) -> None:
+        """Hold the sequencer until all units of the core are idle."""
+        self._emit("drain", 0, (), (), ())
+
+    def read_number(self, address: int, dtype: int) -> None:
+        """The same, and read the element at an address of SRAM into register `NUMBER`."""
+        element = self._table.intern((1,), (0,))
+        self._emit("lr", dtype * 17, (0, address), (UNUSED, element), (), NUMBER)
+
+    def leave(self) -> None:
+        """Leave the innermost loop if the number that was read last is 0."""
+        self._emit("leave", 0, (), (), (), NUMBER)
 
 
 def bytes_without_zeros(chip: Chip, elements: int, item_bytes: int, nonzero: Nonzero) -> int | None:

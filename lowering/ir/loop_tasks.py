@@ -13,12 +13,19 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue, Use
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.tasks.task_info import TaskInfo
-from ...dialects.dataflow import CastOp, ElementwiseOp, LoopOp, ReshapeOp
+from ...dialects.dataflow import AddOp, BroadcastOp, CastOp, ConstantOp, DivOp, ElementwiseOp, LoopOp, ReshapeOp
+from ...dialects.dataflow.base import int_attr
 from ...dialects.dataflow.loop import YieldOp
 from ...dialects.dataflow.tiling import TilingInterface
-from ...dialects.dataflow.types import element_of, shape_of
+from ...dialects.dataflow.types import element_of, shape_of, tensor_of
 from ...dialects.locations import at
 from ...dialects.manycore import TaskOp
+
+LARGEST_GROUP = 8
+"""
+Largest number of steps that a loop runs together whose count is known at run time only: they are in its code one after
+the other, and on average half of them are run in vain.
+"""
 
 Outline = Callable[[tuple[TilingInterface, ...], str], TaskOp]
 """Outlines operations as a task with this name."""
@@ -27,7 +34,8 @@ Outline = Callable[[tuple[TilingInterface, ...], str], TaskOp]
 def separate_values(block: Block) -> None:
     """
     Insert copies, as operators, of the initial values and the results of the loops of a block; of what they stack,
-    where the block gives it back: what only tasks read may stay in the cores.
+    where the block gives it back: what only tasks read may stay in the cores; and of what they scan that lies in DRAM,
+    where steps would wait for each row.
     """
     for loop in [op for op in block.ops if isinstance(op, LoopOp)]:
         with at(loop):
@@ -35,6 +43,8 @@ def separate_values(block: Block) -> None:
                 copy = _copy(value)
                 Rewriter.insert_op(copy, InsertPoint.before(loop))
                 loop.operands[position] = copy.results[0]
+            if loop.ending:
+                _bring_what_is_scanned(loop)
             for value in loop.final:
                 if value.first_use is not None:
                     copy = _copy(value)
@@ -42,6 +52,60 @@ def separate_values(block: Block) -> None:
                     value.replace_uses_with_if(copy.results[0], lambda use, copy=copy: use.operation is not copy)
     if block.last_op is not None:
         _copy_what_is_given_back(block.last_op)
+
+
+def _bring_what_is_scanned(loop: LoopOp) -> None:
+    """Insert copies of arguments of the block that a loop scans."""
+    copies: dict[SSAValue, SSAValue] = {}
+    for position, value in enumerate(list(loop.scanned), len(loop.initial)):
+        if isinstance(_seen(value), BlockArgument):
+            if value not in copies:
+                copy = _copy(value)
+                Rewriter.insert_op(copy, InsertPoint.before(loop))
+                copies[value] = copy.results[0]
+            loop.operands[position] = copies[value]
+
+
+def spread_numbers(loop: LoopOp, cores: int) -> None:
+    """
+    Insert operators that give each of so many cores its own copy of the count of a loop and, in each step, of whether
+    there is another one.
+    """
+    with at(loop):
+        if loop.count is not None and loop.masked is not None and loop.group is None:
+            _group_steps(loop, loop.count)
+        if loop.count is not None:
+            loop.operands[len(loop.operands) - 1] = _spread(loop.count, cores, InsertPoint.before(loop), "count")
+        last = loop.body.block.last_op
+        if loop.going is not None and last is not None:
+            last.operands[len(last.operands) - 1] = _spread(loop.going, cores, InsertPoint.before(last), "going")
+
+
+def _group_steps(loop: LoopOp, count: SSAValue) -> None:
+    """
+    Let a loop that may as well run more steps run groups of up to `LARGEST_GROUP`: only these end with idle units.
+    """
+    group = max(size for size in range(1, LARGEST_GROUP + 1) if loop.step_count % size == 0)
+    if group == 1:
+        return
+    type = tensor_of(count)
+    rest, size = (ConstantOp.splat(number, type) for number in (group - 1, group))
+    more = AddOp(count, rest.results[0])
+    groups = DivOp(more.results[0], size.results[0])
+    more.results[0].name_hint = groups.results[0].name_hint = "groups"
+    for op in (rest, size, more, groups):
+        Rewriter.insert_op(op, InsertPoint.before(loop))
+    loop.operands[len(loop.operands) - 1] = groups.results[0]
+    loop.group = int_attr(group)
+
+
+def _spread(value: SSAValue, cores: int, where: InsertPoint, name: str) -> SSAValue:
+    one = ReshapeOp(value, (1,))
+    every = BroadcastOp(one, (cores,))
+    every.result.name_hint = name
+    for op in (one, every):
+        Rewriter.insert_op(op, where)
+    return every.result
 
 
 def _copy_what_is_given_back(last: Operation) -> None:
@@ -96,14 +160,14 @@ def separate_results(loop: LoopOp, outline: Outline) -> None:
             Rewriter.insert_op(copy, InsertPoint.before(last))
             last.operands[position] = outline((copy,), name).results[0]
 
-    count = len(loop.initial)
+    count, results = len(loop.initial), len(loop.outputs)
     for position in range(count):
         root = _seen(last.operands[position])
         if isinstance(root, BlockArgument) and root.block is loop.body.block and root.index != position:
             copied(position, "carried")  # before another task writes there
     stacked = [
         position
-        for position in range(count, len(last.operands))
+        for position in range(count, results)
         if not isinstance(last.operands[position].owner, TaskOp) or not last.operands[position].has_one_use()
     ]
     late = [position for position in stacked if isinstance(_seen(last.operands[position]).owner, TaskOp)]

@@ -206,7 +206,21 @@ class Repeat:
     """Issue tasks and loads several times; steps differ only in the parts of values in DRAM."""
 
     steps: int
+    """The largest number of them, if it is known at run time only."""
     body: tuple[Load | Execute, ...]
+    count: int | None = None
+    """Number of the buffer in which each core has the number of steps."""
+    going: int | None = None
+    """Number of the buffer in which each core has whether there is another step."""
+    must_end: bool = False
+    """Whether it is an error if there is another one after the last of `steps`."""
+    group: int = 1
+    """How many steps run together, of which the count is."""
+
+    @property
+    def ends_by_values(self) -> bool:
+        """Whether the number of steps is known at run time only."""
+        return self.count is not None or self.going is not None
 
 
 Issued: TypeAlias = Load | Execute | Repeat

@@ -188,8 +188,25 @@ class _Reader:
     def _issued(self, op: Operation) -> list[Issued]:
         """The action of an operation of the launch."""
         if isinstance(op, RepeatOp):
-            return [Repeat(op.step_count, tuple(one for inner in op.body.block.ops for one in self._top(inner)))]
+            body = tuple(one for inner in op.body.block.ops for one in self._top(inner))
+            count, going = (self._number(op, buffer) for buffer in (op.count, op.going))
+            return [Repeat(op.step_count, body, count, going, op.must_end is not None, op.group_size)]
         return [*self._top(op)]
+
+    def _number(self, op: RepeatOp, buffer: SSAValue | None) -> int | None:
+        """The number of a buffer in which every core of the launch has the number of steps of a loop."""
+        if buffer is None:
+            return None
+        number = self._buffer(buffer)
+        made = self.buffers[number]
+        assert isinstance(made, TileBuffer)
+        tiling = self.tasks[made.task].tiling
+        cores = {core for task in self.tasks for core in task.tiling.cores}
+        if not cores <= set(tiling.cores) or tiling.grid != (len(tiling.cores),):
+            name = self.executes[made.task].sym_name.data
+            error = InputError(f"task @{name} does not give every core of the launch the number of steps of a loop")
+            raise located(error, op)
+        return number
 
     def _top(self, op: Operation) -> list[Load | Execute]:
         """The action of an operation directly in the launch."""

@@ -30,7 +30,7 @@ def result_values(result: SSAValue) -> Values:
                 case ReshapeOp():
                     waiting.append(use.operation.results[0])
                 case YieldOp() if isinstance(loop := use.operation.parent_op(), LoopOp):
-                    waiting.append(loop.results[use.index])
+                    waiting += loop.results[use.index : use.index + 1]  # none for whether there is another step
                 case _:
                     pass
     return tuple((value.name_hint, tensor_of(value)) for value in found if value.name_hint)

@@ -69,7 +69,9 @@ def schedule_launch(network: NetworkPlan, dram: DramSegments, sram: SramLayout) 
             continue
         body += issued
         if number == span.last:
-            order.append(Repeat(span.steps, tuple(body)))
+            loop = span.op
+            count, going = (None if one is None else values.number(one) for one in (loop.count, loop.going))
+            order.append(Repeat(span.steps, tuple(body), count, going, loop.ending.must_end, loop.ending.group))
     return LaunchSchedule(tuple(values.buffers), tuple(tasks), tuple(order))
 
 

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
-from ...analysis.planning.loops import LoopSpan, held_as, memory_root, part_of, written_part
+from ...analysis.planning.loops import LoopSpan, Part, held_as, memory_root, part_of, written_part
 from ...analysis.planning.plan_network import NetworkPlan
 from ...analysis.planning.plan_task import TaskPlan
 from ...analysis.planning.reads import ReadKind
@@ -21,6 +21,7 @@ from ...dialects.dataflow.entry_function import main_function
 from ...dialects.dataflow.types import element_bytes, element_of, shape_of, ui8
 from ...dialects.locations import at
 from ...dialects.manycore import ComputeOp, ExecuteOp, LaunchOp, RepeatOp, Scratch
+from ...dialects.manycore.repeat import RepeatEnding
 from ...dialects.memory import AllocOp, BufferType, FreeOp, GatherOp, LoadOp, Space, StoreOp
 from ...dialects.memory.ops import buffer_of
 from ..ir.launch_names import name_buffers, unique_names
@@ -85,7 +86,7 @@ class _Writer:
         last_read: dict[int, list[SSAValue]] = {}
         for value, (_, last) in self.dram.lives.items():
             last_read.setdefault(last, []).append(value)
-        repeat: RepeatOp | None = None
+        repeat: Block | None = None
         by_task = self._by_task
         for number, info in enumerate(self.network.tasks):
             span = self.network.loop_of.get(number)
@@ -99,9 +100,9 @@ class _Writer:
                     self.ops += issued
                 else:
                     assert repeat is not None
-                    repeat.body.block.add_ops(issued)
+                    repeat.add_ops(issued)
                     if number == span.last:
-                        self.ops.append(repeat)
+                        self.ops.append(self._end_loop(span, repeat))
                 self.ops += [FreeOp(self.allocated[key]) for key in ends.get(number, ())]
                 self.ops += [FreeOp(self.buffers[value]) for value in last_read.get(number, ())]
         return LaunchOp(name, self.ops)
@@ -120,29 +121,44 @@ class _Writer:
                     found.append([])
         return found[:-1]
 
-    def _begin_loop(self, span: LoopSpan) -> RepeatOp:
-        """Begin a loop, without its body; the arguments of the body are defined from now on."""
+    def _parts(self, span: LoopSpan) -> list[tuple[SSAValue, Part, int]]:
+        """What a step sees parts of: the part, and the bytes of a row of the largest tile where it is one."""
         loop = span.op
         values = [*loop.scanned_arguments, *loop.yielded[len(loop.initial) :]]
-        parts = [(value, part) for value in values if (part := part_of(value)) is not None]
-        wholes = [buffer_of(self.buffers[part.whole]) for _, part in parts]
-        rows = [
-            one.nbytes // part.rows if one.space is Space.SRAM else 0
-            for one, (_, part) in zip(wholes, parts, strict=True)
+        found = [(value, part) for value in values if (part := part_of(value)) is not None]
+        wholes = [buffer_of(self.buffers[part.whole]) for _, part in found]
+        return [
+            (value, part, one.nbytes // part.rows if one.space is Space.SRAM else 0)
+            for one, (value, part) in zip(wholes, found, strict=True)
         ]
+
+    def _begin_loop(self, span: LoopSpan) -> Block:
+        """The body of a loop, which is empty; its arguments are defined from now on."""
+        parts = self._parts(span)
         types = [
-            _row_type(whole, part.rows) if row else BufferType(shape_of(value), element_of(value), Space.DRAM)
-            for (value, part), whole, row in zip(parts, wholes, rows, strict=True)
+            _row_type(buffer_of(self.buffers[part.whole]), part.rows)
+            if row
+            else BufferType(shape_of(value), element_of(value), Space.DRAM)
+            for value, part, row in parts
         ]
         block = Block(arg_types=types)
-        for (value, _), argument in zip(parts, block.args, strict=True):
+        for (value, _, _), argument in zip(parts, block.args, strict=True):
             self.buffers[value] = argument
+        return block
+
+    def _end_loop(self, span: LoopSpan, body: Block) -> RepeatOp:
+        """The loop with its body."""
+        parts, loop = self._parts(span), span.op
+        count, going = (
+            None if value is None else self.buffers[memory_root(value)] for value in (loop.count, loop.going)
+        )
         return RepeatOp(
             span.steps,
-            [self.buffers[part.whole] for _, part in parts],
-            [part.first_row * row if row else part.start for (_, part), row in zip(parts, rows, strict=True)],
-            [part.next_row * row if row else part.advance for (_, part), row in zip(parts, rows, strict=True)],
-            Region(block),
+            [self.buffers[part.whole] for _, part, _ in parts],
+            [part.first_row * row if row else part.start for _, part, row in parts],
+            [part.next_row * row if row else part.advance for _, part, row in parts],
+            Region(body),
+            RepeatEnding(count, going, loop.ending.must_end, loop.ending.group),
         )
 
     @cached_property

@@ -5,6 +5,9 @@ Of a loop with many steps, streams contain the first few and the last. From some
 at the beginning of a step equals that of the previous step (from `synchronise_loops`), and the words of steps are equal
 except for addresses that advance by constants: these steps become one body. The executed stream of instructions is the
 same as if all steps had been emitted.
+
+Steps of a loop that ends by values begin and end with idle units, so that all of them are alike from the first on: the
+body runs as often as a register says, or until it is left.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from numpy.typing import NDArray
 
 from ...dialects.coreasm.isa import OPCODE
 from ...support.errors import MeshloomError
-from ..codegen.stream import UNUSED, EmittedLoop
+from ..codegen.stream import NUMBER, UNUSED, EmittedEnding, EmittedLoop
 from .find_repeats import MAX_DEPTH, MAX_REGISTERS
 from .reroll_loops import reroll_loops
 from .wide_words import HIGH_HALF, WIDE, address_operands
@@ -33,10 +36,12 @@ def roll_steps(words: NDArray[np.void], loop: EmittedLoop, states: NDArray[np.ui
 
     Raises UnlikeSteps if steps are not alike, MeshloomError if a step advances too many addresses.
     """
-    if len(loop.numbers) == loop.steps:
-        return reroll_loops(words)
     starts = [start - loop.starts[0] for start in loop.starts]
     parts = [words[low:high] for low, high in pairwise(starts)]
+    if loop.ending is not None:
+        return _by_values(parts, loop.steps, loop.ending)
+    if len(loop.numbers) == loop.steps:
+        return reroll_loops(words)
     front = len(loop.numbers) - 3
     first = next((one for one in range(1, front + 1) if states[one] == states[one + 1]), front)
     body = parts[first]
@@ -55,6 +60,46 @@ def roll_steps(words: NDArray[np.void], loop: EmittedLoop, states: NDArray[np.ui
     if not alike:
         rerolled.append(reroll_loops(parts[-1]))
     return np.concatenate(rerolled)
+
+
+def _by_values(parts: list[NDArray[np.void]], steps: int, ending: EmittedEnding) -> NDArray[np.void]:
+    """The steps of a loop that ends by values, of which the first two were emitted, or the only one."""
+    deltas = _deltas(parts[0], parts[-1])
+    if deltas is None:
+        raise UnlikeSteps(f"steps of a loop of at most {steps} steps are not alike")
+    name, register = ("loop.r", NUMBER) if ending.by_count else ("loop", 0)
+    rolled = _loop(parts[0], deltas, steps, name, register)
+    if ending.by_count:
+        rolled = _from_last(rolled, steps)
+    if not ending.must_end:
+        return rolled
+    # What was read last is 0 where a step has left the loop; a body may not run more often than that says.
+    like = parts[0][:1]
+    return np.concatenate([rolled, _control("loop.r", NUMBER, 0, 1, like), _control("nop", 0, 0, 0, like)])
+
+
+def _from_last(rolled: NDArray[np.void], steps: int) -> NDArray[np.void]:
+    """
+    Let addresses that walk backwards begin at the last of as many steps as there are. They are those of the last of the
+    most steps, so their registers begin at the distance that the steps between would have walked.
+    """
+    found: list[NDArray[np.void]] = []
+    at = int(np.flatnonzero(rolled["op"] == OPCODE["loop.r"])[0])
+    again = rolled[rolled["op"] == OPCODE["addi"]]
+    for word in (rolled[position : position + 1] for position in range(at)):  # one register each
+        register = int(word["imm"][0])
+        delta = int(again["addr"][again["imm"] == register, 0].astype(np.int32)[-1])
+        if delta >= 0:
+            found.append(word)
+            continue
+        if steps * delta < -(1 << 31):
+            raise MeshloomError(f"a loop of at most {steps} steps walks {-delta} bytes backwards in each: too far")
+        found += [
+            _control("li", register, steps * delta, 0, word),
+            _control("loop.r", NUMBER, steps, 1, word),
+            _control("addi", register, -delta, 0, word),
+        ]
+    return np.concatenate([*found, rolled[at:]])
 
 
 def _deltas(one: NDArray[np.void], other: NDArray[np.void]) -> NDArray[np.int64] | None:
@@ -89,10 +134,12 @@ def _advance(words: NDArray[np.void], by: NDArray[np.int64]) -> None:
         words["addr"][wide, halves[wide, operand]] = moved[wide, operand] >> 32
 
 
-def _loop(body: NDArray[np.void], deltas: NDArray[np.int64], count: int) -> NDArray[np.void]:
+def _loop(
+    body: NDArray[np.void], deltas: NDArray[np.int64], count: int, name: str = "loop", by: int = 0
+) -> NDArray[np.void]:
     """
-    A loop of `count` steps: words whose addresses advance have registers of their own, the words between them may hold
-    loops.
+    A loop of `count` steps, by the instruction of this name with this register: words whose addresses advance have
+    registers of their own, the words between them may hold loops.
     """
     steps = sorted({int(delta) for delta in deltas.ravel() if delta})
     if len(steps) >= MAX_REGISTERS:
@@ -113,7 +160,7 @@ def _loop(body: NDArray[np.void], deltas: NDArray[np.int64], count: int) -> NDAr
     begin = [_control("li", register[delta], 0, 0, like) for delta in steps]
     again = [_control("addi", register[delta], delta, 0, like) for delta in steps]
     inside = np.concatenate([*rerolled, *again])
-    return np.concatenate([*begin, _control("loop", 0, count, len(inside), like), inside])
+    return np.concatenate([*begin, _control(name, by, count, len(inside), like), inside])
 
 
 def _within(words: NDArray[np.void], registers: int) -> NDArray[np.void]:

@@ -7,6 +7,9 @@ one starts), so needs implied through other units are dropped. As a need is drop
 known, the producers that one unit waits for on another strictly increase: the k-th signal always meets the k-th wait,
 and no instruction needs more than one bit each way.
 
+What the sequencer does itself (`drain`, `lr`, and `leave` behind it) comes when all units are idle: what is before it
+has completed when anything behind it starts.
+
 No schedule of the units can deadlock: tokens point backwards in program order only, and the oldest instruction that
 has not completed is at the head of its queue with all its tokens there, however short the queues are.
 """
@@ -205,6 +208,9 @@ def _fill_bits(
             states[marked] = _state(starts, slots, count, access, known, clock, marks[marked])
             marked += 1
         me = unit[index]
+        if me >= UNITS:
+            known[:, :] = index
+            continue
         need[:] = -1
         for number in range(effect_start[index], effect_start[index + 1]):
             if not relevant[number]:

@@ -16,7 +16,6 @@ from ...dialects.coreasm.ops import (
     INSTRUCTION_OPS,
     AccessAttr,
     InstructionOp,
-    LoopOp,
     UnpackedControllerOp,
     UnpackedProgramOp,
 )
@@ -29,7 +28,8 @@ _IMM = {
     Imm.MATMUL_DIMS: 1 << 4 | 1 << 8 | 1 << 12,
 }
 """The field `imm` where 0 is not a value that makes sense: one dimension each of m, k and n, one reduced..."""
-_HALTS = ("halt", "ctl.halt")
+_ELSEWHERE = ("halt", "ctl.halt", "leave")
+"""At the end of a program, or in the body of a loop."""
 
 
 def example_of(instruction: Instruction) -> InstructionOp:
@@ -49,15 +49,16 @@ def example_of(instruction: Instruction) -> InstructionOp:
     if instruction.byte_count:
         desc = [64, 0, 0, 0]
     fields = Fields(pack_types(source, destination), 0, 0, 0, _IMM.get(instruction.imm, 0), addr, desc)
-    if instruction.mnemonic == "loop":
-        return LoopOp(fields, body=[example_of(BY_MNEMONIC["nop"])])
-    return INSTRUCTION_OPS[instruction.mnemonic](fields)
+    body = None
+    if instruction.has_body:
+        body = [example_of(BY_MNEMONIC[name]) for name in ("nop", "leave")]
+    return INSTRUCTION_OPS[instruction.mnemonic](fields, body=body)
 
 
 def program_of(unit: Unit) -> str:
     """Text of a program that holds an example of each instruction of a unit."""
     examples: list[Operation] = [
-        example_of(one) for one in INSTRUCTIONS if one.unit is unit and one.mnemonic not in _HALTS
+        example_of(one) for one in INSTRUCTIONS if one.unit is unit and one.mnemonic not in _ELSEWHERE
     ]
     if unit is Unit.CTL:
         program = UnpackedControllerOp([*examples, example_of(BY_MNEMONIC["ctl.halt"])])

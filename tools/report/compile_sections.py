@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...dialects.coreasm.isa import OPCODE
+from ...dialects.coreasm.check import HAS_BODY
 from .bars import Bar, bar_chart, legend, stacked_bar
 from .chip_facts import chip_section
 from .device_memory import device_memory_section
@@ -229,7 +229,7 @@ def programs(facts: CompileFacts) -> Section:
         executed += int(build_tables(exe, launch).instructions().sum())
     words = sum(len(program.words) for program in exe.programs)
     unshared = sum(len(program.words) * int(count) for program, count in zip(exe.programs, users, strict=True))
-    loops = sum(int(np.count_nonzero(program.words["op"] == OPCODE["loop"])) for program in exe.programs)
+    loops = sum(int(np.count_nonzero(HAS_BODY[program.words["op"]])) for program in exe.programs)
     size = sum(program.words.size * WORD.itemsize + len(program.descs) * DESC.itemsize for program in exe.programs)
     summary = key_values(
         [
@@ -247,7 +247,7 @@ def programs(facts: CompileFacts) -> Section:
     rows: list[list[Child]] = []
     for index in order[:MOST_PROGRAMS]:
         program = exe.programs[index]
-        count = int(np.count_nonzero(program.words["op"] == OPCODE["loop"]))
+        count = int(np.count_nonzero(HAS_BODY[program.words["op"]]))
         numbers = (int(users[index]), len(program.words), count, len(program.descs), len(program.params))
         rows.append([program.name, *(f"{value:,}" for value in numbers)])
     head = ["program", "cores", "instructions", "loops", "descriptors", "values patched by core"]

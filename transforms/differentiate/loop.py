@@ -24,6 +24,8 @@ from ...dialects.dataflow import (
     YieldOp,
 )
 from ...dialects.dataflow.types import element_of, is_float, shape_of, tensor
+from ...dialects.locations import located
+from ...support.errors import MeshloomError
 from .graph import Graph
 
 Keep: TypeAlias = Literal["save", "recompute"]
@@ -61,8 +63,12 @@ def loop_gradients(
     Append the backward loop to the block of `graph`, given gradients of some results, and replace the loop by one that
     also stacks the values that the backward loop needs.
 
-    Returns the contributions of the loop to the gradients of the `active` values that it reads.
+    Returns the contributions of the loop to the gradients of the `active` values that it reads. Both loops run all
+    steps. Raises MeshloomError, located, for a loop that may not.
     """
+    if not loop.may_run_all:
+        error = MeshloomError("no gradient is known for a loop whose number of steps is known at run time only")
+        raise located(error, loop)
     return _Differentiated(loop, given, active, graph, accumulate, keep).build()
 
 

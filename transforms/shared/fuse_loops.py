@@ -27,6 +27,8 @@ def fuse_loops(block: Block, stays: Callable[[LoopOp], bool], most_bytes: int) -
         for place, earlier in enumerate(loops[:number]):
             if earlier.parent is None or earlier.step_count != later.step_count:
                 continue
+            if earlier.ending != later.ending or earlier.ending.conditional:
+                continue
             if _constant_bytes(earlier, later) <= most_bytes and (between := _dependents(earlier, later)) is not None:
                 loops[place] = loops[number] = later = _fuse(earlier, later, between)
                 fused = True
@@ -92,6 +94,7 @@ def _fuse(earlier: LoopOp, later: LoopOp, between: Sequence[Operation]) -> LoopO
             [pair for loop in loops for pair in zip(loop.scanned, loop.scans, strict=True)],
             [along for loop in loops for along in loop.stacks],
             Region(block),
+            earlier.ending,
         )
     Rewriter.insert_op(made, InsertPoint.before(later))
     for op in between[::-1]:

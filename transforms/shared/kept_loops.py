@@ -16,7 +16,10 @@ from ...dialects.manycore import SubgraphOp, TaskOp
 from ...dialects.sparse import MatmulOp as SparseMatmulOp
 
 FEWEST_STEPS = 8
-"""A loop of fewer steps is unrolled: its code is short, and consists mostly of its first and last steps."""
+"""
+A loop of fewer steps is unrolled, if their number is known: its code is short, and consists mostly of its first and
+last steps.
+"""
 
 
 def _is_carried_out(op: Operation) -> bool:
@@ -40,7 +43,7 @@ def stays_loop(loop: LoopOp) -> bool:
     inside = list(loop.body.block.ops)
     values = [*loop.operands, *loop.results, *loop.body.block.args, *(one for op in inside for one in op.results)]
     return (
-        loop.step_count >= FEWEST_STEPS
+        loop.step_count >= (FEWEST_STEPS if loop.may_run_all else 1)
         and len(inside) > 1
         and all(_is_carried_out(op) for op in inside)
         and all(prod(shape_of(value)) for value in values)

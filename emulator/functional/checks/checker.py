@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....dialects.coreasm.isa import BY_CODE, ITEMSIZE, MNEMONICS, Family
+from ....dialects.coreasm.isa import BY_CODE, INSTRUCTIONS, ITEMSIZE, MNEMONICS, Family
 from ...executable.executable import Executable, source_name
 from ...executable.host import ControllerStep
 from ...machine.errors import EmulationError, Fault, location
-from ...machine.expand import POST, Code, Sequencer, Stream
+from ...machine.expand import DECLARED, POST, REPLAY, Code, Sequencer, Stream
 from ...machine.memory import new_memory
 from ..deadlock import UNIT_NAMES
 from ..decode import Steps
@@ -68,7 +68,7 @@ def grain_of(exe: Executable) -> int:
     return math.gcd(together, exe.weights_address, exe.dram_bytes_used, exe.chip.sram_bytes)
 
 
-_NO_ELEMENTS = frozenset({"", "halt", "nop", "loop", "addi", "li", "signal", "ready", "wait", "send.wait"})
+_NO_ELEMENTS = frozenset({"", *(i.mnemonic for i in INSTRUCTIONS if not i.types)})
 
 
 def _gcd(values: NDArray[Any]) -> int:
@@ -158,7 +158,7 @@ class _Room:
 class _LaunchCheck:
     def __init__(self, checker: Checker, code: Code, steps: list[Steps], sequencer: Sequencer) -> None:
         self.checker, self.code, self.steps = checker, code, steps
-        self.fresh = lambda: Sequencer(code, sequencer.queue_depth, sequencer.semaphores, sequencer.limit)
+        self.sequencer = sequencer
         cores, agents, cells = len(code.base), AGENTS * len(code.base), checker.cells
         self.number = np.full(len(code.kind), -1, np.int64)
         self.clocks = np.zeros((agents, agents), np.int32)
@@ -177,10 +177,15 @@ class _LaunchCheck:
         self.far_agent, self.far_clock = _zeros((len(where),)), _zeros((len(where),))
         self.far_read = _zeros((len(where), cores))
 
+    def _again(self, mode: int) -> Sequencer:
+        """A sequencer from the beginning of the launch."""
+        live = self.sequencer
+        return Sequencer(self.code, live.queue_depth, live.semaphores, live.limit, mode, live.decisions)
+
     def _stored_cells(self) -> NDArray[np.uint8]:
         """Cells of DRAM that the launch writes: only those can race."""
         stored = new_memory(len(self.checker.touched))
-        for stream in self.fresh().chunks():
+        for stream in self._again(DECLARED).chunks():
             flat = self.code.base[stream.core] + stream.word
             self._decode(stream, flat)
             mark_stores(flat, self.number, stream.address, *self.checker.table.arrays(), self.checker.grain, stored)
@@ -249,7 +254,7 @@ class _LaunchCheck:
         core, unit = divmod(agent, AGENTS)
         puts = unit == 8
         count = 0
-        for stream in self.fresh().chunks():
+        for stream in self._again(REPLAY).chunks():
             flat = self.code.base[stream.core] + stream.word
             ours = (stream.core == core) & (self.code.unit[flat] == (5 if puts else unit))
             if puts:

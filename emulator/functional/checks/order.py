@@ -49,6 +49,11 @@ def check_chunk(
         if free[0, 0] < needed or free[1, 0] < needed:
             return 7, i
         mine = clocks[a]
+        if kind[f] == 8 or kind[f] == 9:  # all units of the core are idle
+            for v in range(8):
+                for k in range(agents):
+                    if clocks[c * 9 + v, k] > mine[k]:
+                        mine[k] = clocks[c * 9 + v, k]
         # what this instruction waits for comes before it
         w = wait[f]
         for v in range(8):
@@ -121,6 +126,9 @@ def check_chunk(
                 if bad:
                     found[3] = slot
                     return bad, i
+        if kind[f] == 8 or kind[f] == 9:  # what is dispatched from now on comes after it
+            for v in range(8):
+                clocks[c * 9 + v, :] = mine
         # what it signals comes after it
         s = signal[f]
         if s:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -82,6 +82,18 @@ def put_without_zeros(ins: Instruction, destinations: Sequence[Bytes], chip: Chi
         record(put_cost(chip, bits.size, int(np.count_nonzero(bits)), kind.itemsize))
 
     return Decoded(step, plain.accesses)
+
+
+def read_number(ins: Instruction, give: Callable[[int], object]) -> Decoded:
+    """Give the sequencer S, which is one element."""
+    source, kind = ins.operand(1), storage(ins.source_type)
+    if source.points != 1:
+        raise Fault(f"a number is one element, not {source.points}")
+
+    def step(sram: Bytes, dram: Bytes, a0: int, a1: int, a2: int, a3: int) -> None:
+        give(int(np.ndarray((), kind, sram, a1)))
+
+    return Decoded(step, (Access(1, source, kind.itemsize, write=False),))
 
 
 def fill(ins: Instruction) -> Decoded:

@@ -20,7 +20,7 @@ def _nothing(sram: Bytes, dram: Bytes, a0: int, a1: int, a2: int, a3: int) -> No
 
 
 def synchronisation(ins: Instruction) -> Decoded:
-    """signal, ready and the waits access no memory."""
+    """signal, ready, drain and the waits access no memory."""
     return Decoded(_nothing)
 
 
@@ -53,6 +53,7 @@ SEMANTICS: dict[str, Callable[[Instruction], Decoded]] = {
     "send.wait": synchronisation,
     "ready": synchronisation,
     "wait": synchronisation,
+    "drain": synchronisation,
 }
 """
 All instructions of the cores' units but `put`, which needs other cores' memories (see `move.put`), and those of

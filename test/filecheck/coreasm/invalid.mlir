@@ -106,6 +106,35 @@ coreasm.unpacked_program @zero_times {
 
 // -----
 
+// expected-error@+1 {{'leave' stands in no loop}}
+coreasm.unpacked_program @no_loop {
+  coreasm.loop count = 1 {
+    coreasm.leave r1
+  }
+  coreasm.leave r1
+  coreasm.halt
+}
+
+// -----
+
+coreasm.unpacked_program @no_register {
+  // expected-error@+1 {{'loop.r': register must be 1 to 15}}
+  coreasm.loop.r most = 4 r0 {
+    coreasm.nop
+  }
+  coreasm.halt
+}
+
+// -----
+
+coreasm.unpacked_program @not_a_count descs [#coreasm.access<[1], [4]>] {
+  // expected-error@+1 {{'lr': does not take these element types}}
+  coreasm.lr f32 [0x0, d0] r1
+  coreasm.halt
+}
+
+// -----
+
 // expected-error@+1 {{'loop' nested more than 4 deep}}
 coreasm.unpacked_program @deep {
   coreasm.loop count = 1 {

@@ -17,6 +17,17 @@ coreasm.unpacked_program @worker descs [#coreasm.access<[16], [4]>, #coreasm.acc
     // CHECK: coreasm.addi increment = 64 r3
     coreasm.addi increment = 64 r3
   }
+  // CHECK: coreasm.lr i64 [0x40 + r3, d1] r1
+  coreasm.lr i64 [0x40 + r3, d1] r1
+  // CHECK-NEXT: coreasm.loop.r most = 9 r1 from "steps" {
+  coreasm.loop.r most = 9 r1 from "steps" {
+    // CHECK-NEXT: coreasm.lr bool [0x40, d1] r2
+    coreasm.lr bool [0x40, d1] r2
+    // CHECK-NEXT: coreasm.leave r2
+    coreasm.leave r2
+  }
+  // CHECK: coreasm.drain
+  coreasm.drain
   // CHECK: coreasm.mov f32 -> i64 [0x40, d0], [0x0, d0] wait(mpu, load)
   coreasm.mov f32 -> i64 [0x40, d0], [0x0, d0] wait(load, mpu)
   // CHECK-NEXT: coreasm.select i32 [0x40, d0], 1, [0x0, d0], -7

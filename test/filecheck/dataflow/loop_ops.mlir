@@ -42,3 +42,35 @@ func.func @of_nothing() {
   }
   func.return
 }
+
+// The number of steps is known at run time only.
+// CHECK-LABEL: @by_values
+func.func @by_values(%n: tensor<i64>, %x: tensor<8x4xf32>, %go: tensor<i1>, %all: tensor<16xi64>, %each: tensor<16xi1>) -> tensor<4xf32> {
+  %zero = dataflow.constant dense<0.0> : tensor<4xf32>
+  // CHECK: dataflow.loop 8 steps count(%n : tensor<i64>) while carry(%h = %zero : tensor<4xf32>) scan(%row = %x axis 0 : tensor<8x4xf32>) {
+  %0 = dataflow.loop 8 steps count(%n : tensor<i64>) while carry(%h = %zero : tensor<4xf32>) scan(%row = %x axis 0 : tensor<8x4xf32>) {
+    %sum = dataflow.add %h, %row : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    // CHECK: dataflow.yield %sum, %go : tensor<4xf32>, tensor<i1>
+    dataflow.yield %sum, %go : tensor<4xf32>, tensor<i1>
+  }
+  // CHECK: dataflow.loop 8 steps while ends carry(
+  %1 = dataflow.loop 8 steps while ends carry(%h = %zero : tensor<4xf32>) {
+    %sum = dataflow.add %h, %h : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    dataflow.yield %sum, %go : tensor<4xf32>, tensor<i1>
+  }
+  // One number for each core.
+  // CHECK: dataflow.loop 8 steps count(%all : tensor<16xi64>) while {
+  dataflow.loop 8 steps count(%all : tensor<16xi64>) while {
+    dataflow.yield %each : tensor<16xi1>
+  }
+  // Steps behind the count would change nothing; the count of the second is of groups of them.
+  // CHECK: dataflow.loop 8 steps count(%n : tensor<i64>) masked scan(%row_1 = %x axis 0 backwards : tensor<8x4xf32>) {
+  dataflow.loop 8 steps count(%n : tensor<i64>) masked scan(%row = %x axis 0 backwards : tensor<8x4xf32>) {
+    dataflow.yield
+  }
+  // CHECK: dataflow.loop 8 steps count(%n : tensor<i64>) masked in 4 {
+  dataflow.loop 8 steps count(%n : tensor<i64>) masked in 4 {
+    dataflow.yield
+  }
+  func.return %0 : tensor<4xf32>
+}

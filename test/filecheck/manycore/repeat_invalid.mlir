@@ -77,3 +77,56 @@ func.func @main() {
   memory.wait %t
   func.return
 }
+
+// -----
+
+// What a loop ends by lies on each core.
+
+func.func @main() {
+  %n = memory.alloc : !memory.buffer<i64, dram, 0>
+  %t = manycore.launch @all {
+    // expected-error@+1 {{'count' is !memory.buffer<i64, dram, 0>: expected one i64 in sram}}
+    manycore.repeat 8 times count(%n : !memory.buffer<i64, dram, 0>) {
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+func.func @main() {
+  %t = manycore.launch @all {
+    %go = memory.alloc : !memory.buffer<1xi64, sram, 0>
+    // expected-error@+1 {{'while' is !memory.buffer<1xi64, sram, 0>: expected one i1 in sram}}
+    manycore.repeat 8 times while(%go : !memory.buffer<1xi64, sram, 0>) {
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+func.func @main() {
+  %t = manycore.launch @all {
+    // expected-error@+1 {{it must end by a condition, which it does not have: expected 'while'}}
+    manycore.repeat 8 times ends {
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+func.func @main() {
+  %t = manycore.launch @all {
+    %n = memory.alloc : !memory.buffer<1xi64, sram, 0>
+    // expected-error@+1 {{groups of 3 steps do not divide 8 counted steps}}
+    manycore.repeat 8 times count(%n : !memory.buffer<1xi64, sram, 0>) in 3 {
+    }
+  }
+  memory.wait %t
+  func.return
+}

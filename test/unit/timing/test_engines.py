@@ -14,6 +14,7 @@ from meshloom.emulator.machine.mapped_work import MappedWork
 from meshloom.emulator.timing.engine import TimingResult, run_timing
 from meshloom.emulator.timing.random_programs import DAU, LOAD, MAP, MPU, RECV, SEND, VPU, random_program, random_work
 from meshloom.emulator.timing.reference import run_reference
+from meshloom.emulator.timing.tables import build_tables
 
 TINY = load_chip("tiny")
 
@@ -231,3 +232,14 @@ def test_trace_covers_every_instruction() -> None:
     busy = np.zeros_like(result.busy)
     np.add.at(busy, (result.trace.core, result.trace.unit), result.trace.end - result.trace.start)
     assert np.array_equal(busy, result.busy)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_engines_agree_on_loops_by_values(seed: int) -> None:
+    """Counts from registers, loops that end early, and waits for idle units."""
+    exe = random_program(seed, load_chip("tiny"), rounds=6, by_values=True)
+    work = random_work(seed, exe)
+    assert work.decisions
+    declared, decided = both(exe), both(exe, work)
+    assert declared.instructions.sum() != decided.instructions.sum()
+    assert np.array_equal(decided.instructions, build_tables(exe, exe.launches[0]).instructions(work.decisions[0]))

@@ -1,0 +1,182 @@
+"""`Loop` whose number of iterations is known at run time only, against ONNX Runtime, down to the executable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from meshloom.frontend.onnx_import import import_onnx
+from meshloom.support.errors import InputError, MeshloomError
+from meshloom.tools.api import CompiledNetwork
+from meshloom.tools.oracle import Oracle
+from meshloom.tools.run import main as run_main
+from onnx import NodeProto, TensorProto, ValueInfoProto, helper, load_model_from_string, numpy_helper
+
+import meshloom
+
+SIZE = 16
+Limit = Literal["input", "computed"] | int | None
+Condition = Literal["holds", "computed", "input"]
+
+
+def tensor(name: str, kind: int = TensorProto.FLOAT, shape: list[int] | None = None) -> ValueInfoProto:
+    return helper.make_tensor_value_info(name, kind, [1, SIZE] if shape is None else shape)
+
+
+def network(limit: Limit, condition: Condition, stacked: bool = True) -> bytes:
+    """
+    y = tanh(y w) for each iteration, which are all collected; a computed condition holds while an element exceeds 0.3,
+    a computed limit is n + m.
+    """
+    weights = np.random.default_rng(0).standard_normal((SIZE, SIZE)).astype(np.float32) / 5
+    ends = "Greater" if condition == "computed" else "Identity"
+    body = [
+        helper.make_node("MatMul", ["before", "w"], ["product"]),
+        helper.make_node("Tanh", ["product"], ["after"]),
+        helper.make_node("ReduceMax", ["after"], ["largest"], keepdims=0),
+        helper.make_node(ends, ["largest", "level"] if ends == "Greater" else ["going"], ["goes_on"]),
+        helper.make_node("Identity", ["after"], ["row"]),
+    ]
+    boolean, integer = TensorProto.BOOL, TensorProto.INT64
+    takes = [tensor("number", integer, []), tensor("going", boolean, []), tensor("before")]
+    gives = [tensor("goes_on", boolean, []), tensor("after"), *([tensor("row")] if stacked else [])]
+    inputs, nodes, weight_list = [tensor("x")], list[NodeProto](), [numpy_helper.from_array(weights, "w")]
+    weight_list.append(numpy_helper.from_array(np.array(0.3, np.float32), "level"))
+    count = ""
+    if isinstance(limit, int):
+        weight_list.append(numpy_helper.from_array(np.array(limit), "limit"))
+        count = "limit"
+    elif limit is not None:
+        inputs.append(tensor("n", integer, []))
+        count = "n"
+    if limit == "computed":
+        inputs.append(tensor("m", integer, [1]))
+        nodes.append(helper.make_node("Add", ["n", "m"], ["sum"]))
+        count = "sum"
+    if condition == "input":
+        inputs.append(tensor("go", boolean, []))
+    first = "go" if condition == "input" else ""
+    graph = helper.make_graph(body, "body", takes, gives)
+    results = ["y", "all"] if stacked else ["y"]
+    nodes.append(helper.make_node("Loop", [count, first, "x"], results, name="steps", body=graph))
+    outputs = [tensor("y"), *([helper.make_tensor_value_info("all", TensorProto.FLOAT, None)] if stacked else [])]
+    main = helper.make_graph(nodes, "network", inputs, outputs, weight_list)
+    opsets = [helper.make_opsetid("", 17)]
+    return helper.make_model(main, opset_imports=opsets, ir_version=8).SerializeToString()
+
+
+def inputs_of(scale: float = 1.0, **others: Any) -> dict[str, Any]:
+    x = np.random.default_rng(1).standard_normal((1, SIZE)).astype(np.float32) * np.float32(scale)
+    return {"x": x} | {name: np.array(value) for name, value in others.items()}
+
+
+Checked = Callable[[Mapping[str, Any]], tuple[int, int]]
+
+
+def checked(model: bytes, compiled: CompiledNetwork, validate: bool = False) -> Checked:
+    """Runs the network, compares all outputs with ONNX Runtime's, and gives the rows collected and the cycles."""
+    oracle = Oracle(model)
+
+    def run(inputs: Mapping[str, Any]) -> tuple[int, int]:
+        result = compiled.run(inputs, check=validate)
+        expected = oracle.run(dict(inputs))
+        assert set(result.outputs) == set(expected)
+        for name, value in expected.items():
+            assert result.outputs[name].shape == value.shape
+            np.testing.assert_allclose(result.outputs[name], value, rtol=1e-4, atol=1e-6)
+        return len(result.outputs.get("all", ())), result.cycles
+
+    return run
+
+
+def test_cycles_follow_the_count() -> None:
+    model = network("input", "holds")
+    run = checked(model, meshloom.compile(model, "tiny", max_steps=12))
+    found = [run(inputs_of(n=n)) for n in range(-1, 13)]
+    rows, cycles = [rows for rows, _ in found], [cycles for _, cycles in found[1:]]
+    assert rows == [0, *range(13)]
+    assert cycles[0] == found[0][1]
+    assert len(set(np.diff(cycles).tolist())) == 1
+
+
+@pytest.mark.parametrize(("scale", "rows"), [(0.1, 1), (1.0, 7)])
+def test_the_condition_ends_the_loop(scale: float, rows: int) -> None:
+    model = network(50, "computed")
+    run = checked(model, meshloom.compile(model, "edge"), validate=True)
+    assert run(inputs_of(scale))[0] == rows
+
+
+def test_count_and_conditions_whichever_comes_first() -> None:
+    model = network("computed", "input")
+    run = checked(model, meshloom.compile(model, "tiny", max_steps=9), validate=True)
+    assert run(inputs_of(n=4, m=[3], go=True))[0] == 7
+    assert run(inputs_of(n=4, m=[3], go=False))[0] == 0
+    model = network("input", "computed")
+    run = checked(model, meshloom.compile(model, "tiny", max_steps=9))
+    assert [run(inputs_of(n=n))[0] for n in (0, 2, 9)] == [0, 2, 7]
+
+
+def test_a_loop_without_a_count_has_to_end() -> None:
+    model = network(None, "computed")
+    run = checked(model, meshloom.compile(model, "tiny", max_steps=7))
+    assert run(inputs_of())[0] == 7
+    shorter = meshloom.compile(model, "tiny", max_steps=6)
+    with pytest.raises(MeshloomError, match=r"'loop.r'.*its condition still holds after the most steps"):
+        shorter.run(inputs_of())
+
+
+def test_a_count_over_the_bound_is_refused() -> None:
+    model = network("input", "holds")
+    compiled = meshloom.compile(model, "tiny", max_steps=12)
+    message = "input 'n' is 13: the network was compiled for at most 12 steps; compile it with --max-steps 13"
+    with pytest.raises(InputError, match=message):
+        compiled.run(inputs_of(n=13))
+    compiled = meshloom.compile(network("computed", "holds"), "tiny", max_steps=12)
+    with pytest.raises(MeshloomError, match="is to run 13 times: expected 0 to 12"):
+        compiled.run(inputs_of(n=12, m=[1]))
+
+
+def test_carried_values_alone() -> None:
+    model = network("input", "holds", stacked=False)
+    run = checked(model, meshloom.compile(model, "edge", max_steps=100))
+    few, many = (run(inputs_of(n=n))[1] for n in (2, 100))
+    assert many > 9 * few
+
+
+def test_what_import_refuses() -> None:
+    with pytest.raises(
+        InputError, match=r"how often it runs is known only at run time: .*--max-steps N(.|\n)*--value n"
+    ):
+        import_onnx(network("input", "holds"))
+    with pytest.raises(InputError, match="how often it runs is known only at run time"):
+        import_onnx(network(1 << 60, "computed"))
+    with pytest.raises(InputError, match="at most 0 steps: from 1 to 4096 are possible"):
+        import_onnx(network("input", "holds"), most_steps=0)
+    with pytest.raises(InputError, match="max_steps is of type str"):
+        meshloom.compile(network("input", "holds"), "tiny", max_steps="all")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(InputError, match="cannot be unrolled: compile it for one chip"):
+        meshloom.compile(network("input", "holds"), "tiny", max_steps=12, budget=0.5)
+
+
+def test_rows_cannot_be_computed_with() -> None:
+    model = load_model_from_string(network("input", "holds"))
+    model.graph.node.append(helper.make_node("ReduceMean", ["all"], ["mean"], axes=[0]))
+    model.graph.output.append(helper.make_tensor_value_info("mean", TensorProto.FLOAT, [1, 1, SIZE]))
+    with pytest.raises(InputError, match="an operand has as many rows as a loop has steps"):
+        import_onnx(model.SerializeToString(), most_steps=12)
+
+
+def test_the_tool_checks_and_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, executable = tmp_path / "loop.onnx", tmp_path / "loop.mlx"
+    model.write_bytes(network("input", "computed"))
+    meshloom.compile(model, "tiny", max_steps=20).save(executable)
+    for n in (3, 21):
+        np.save(tmp_path / f"{n}.npy", np.array(n))
+    given = [str(executable), "--random", "0", "--check", str(model), "--input"]
+    assert run_main([*given, f"n={tmp_path / '3.npy'}"]) == 0
+    assert "OK: all outputs equal" in capsys.readouterr().out
+    assert run_main([*given, f"n={tmp_path / '21.npy'}"]) == 2
+    assert "compile it with --max-steps 21" in capsys.readouterr().err
