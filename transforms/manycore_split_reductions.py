@@ -157,7 +157,7 @@ class _Split:
 
 def _best_split(network: NetworkPlan, number: int, chip: Chip, memo: PlanMemo) -> _Split | None:
     info, plan = network.tasks[number], network.plans[number]
-    cuts = _cuts(info.root, chip)
+    cuts = _cuts(info, chip)
     if not cuts or not plan.resident or plan.cycles < BOUND_RATIO * _bound(info, plan, chip):
         return None
     best: _Split | None = None
@@ -194,12 +194,15 @@ class _Cut:
     """Into how many the grid of the first has to cut its first dimension; None: as it likes."""
 
 
-def _cuts(op: Operation, chip: Chip) -> list[_Cut]:
-    """The most promising ones; none of operations that cannot be cut."""
+def _cuts(info: TaskInfo, chip: Chip) -> list[_Cut]:
+    """The most promising ones for a task; none for those that cannot be cut."""
+    op = info.root
     if isinstance(op, ReduceOp):
         return _cuts_of_reduction(op, chip)
     product = _product_of(op)
-    if product is None:
+    # Slices have the shape of the root's result, which gets a dimension more where products of matrices are cut.
+    has_views = any(info.is_view(number) for number in range(1, len(info.body)))
+    if product is None or (has_views and isinstance(op, MatmulOp)):
         return []
     return [
         _Cut(partial(_partial_sums, product.op, parts), lambda sums: ReduceOp(sums, "sum", [0]), parts)
