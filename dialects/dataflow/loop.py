@@ -383,17 +383,8 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
             return along, _parse_tensor(parser)
 
         paren = parser.Delimiter.PAREN
-        initial, scans, stacks, counts = [], [], [], []
-        if parser.parse_optional_keyword("count") is not None:
-            with parser.in_parens():
-                operand = parser.parse_unresolved_operand()
-                parser.parse_punctuation(":")
-                counts = [parser.resolve_operand(operand, _parse_tensor(parser))]
-        masked = bool(counts) and parser.parse_optional_keyword("masked") is not None
-        grouped = masked and parser.parse_optional_keyword("in") is not None
-        group = int_attr(parser.parse_integer(allow_boolean=False)) if grouped else None
-        conditional = parser.parse_optional_keyword("while") is not None
-        must_end = conditional and parser.parse_optional_keyword("ends") is not None
+        initial, scans, stacks = [], [], []
+        counts, ending = _parse_ending(parser)
         if parser.parse_optional_keyword("carry") is not None:
             initial = parser.parse_comma_separated_list(paren, carried)
         if parser.parse_optional_keyword("scan") is not None:
@@ -412,10 +403,7 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
                 "stack_axes": int_list([along.axis for along, _ in stacks]),
                 "stack_backwards": int_list([along.backwards for along, _ in stacks]),
                 "operandSegmentSizes": DenseArrayBase.from_list(i32, [len(initial), len(scans), len(counts)]),
-                **({"conditional": UnitAttr()} if conditional else {}),
-                **({"must_end": UnitAttr()} if must_end else {}),
-                **({"masked": UnitAttr()} if masked else {}),
-                **({} if group is None else {"group": group}),
+                **ending,
             },
             attributes={} if attributes is None else attributes.data,
             regions=[body],
@@ -480,6 +468,26 @@ def _along(axes: Ints, backwards: Flags) -> tuple[Along, ...]:
 
 def _types(types: Sequence[Attribute]) -> str:
     return ", ".join(map(str, types))
+
+
+def _parse_ending(parser: Parser) -> tuple[list[SSAValue], dict[str, Attribute]]:
+    """`count(%n : tensor<i64>) masked in 4` and `while ends`: the count, if any, and properties."""
+    counts: list[SSAValue] = []
+    found: dict[str, Attribute] = {}
+    if parser.parse_optional_keyword("count") is not None:
+        with parser.in_parens():
+            operand = parser.parse_unresolved_operand()
+            parser.parse_punctuation(":")
+            counts = [parser.resolve_operand(operand, _parse_tensor(parser))]
+        if parser.parse_optional_keyword("masked") is not None:
+            found["masked"] = UnitAttr()
+            if parser.parse_optional_keyword("in") is not None:
+                found["group"] = int_attr(parser.parse_integer(allow_boolean=False))
+    if parser.parse_optional_keyword("while") is not None:
+        found["conditional"] = UnitAttr()
+        if parser.parse_optional_keyword("ends") is not None:
+            found["must_end"] = UnitAttr()
+    return counts, found
 
 
 def _parse_binding(parser: Parser) -> tuple[Parser.UnresolvedArgument, UnresolvedOperand]:

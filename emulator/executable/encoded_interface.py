@@ -40,7 +40,7 @@ class HostInterface:
         else:
             inputs, outputs = target.input_tensors(), target.output_tensors()
             encoded = _of_chips(target)
-        steps = noted_steps(target.notes) if isinstance(target, Executable) else StepNotes()
+        steps = _steps_of(target) if isinstance(target, Executable) else StepNotes()
         return HostInterface(
             encoded,
             tuple(
@@ -143,6 +143,26 @@ def _of_chips(pipeline: ChipPipeline) -> EncodedInterface:
     return EncodedInterface(inputs, outputs)
 
 
+def _steps_of(exe: Executable) -> StepNotes:
+    """What an executable notes of lengths and numbers of steps, as far as it fits its tensors."""
+    steps = noted_steps(exe.notes)
+    inputs = {info.name: info.shape for info in exe.inputs}
+    outputs = {info.name: info.shape for info in exe.outputs}
+    return StepNotes(
+        {
+            name: [axis, who]
+            for name, (axis, who) in steps.rows.items()
+            if name in outputs and 0 <= axis < len(outputs[name]) and (who in outputs or who in inputs)
+        },
+        {name: most for name, most in steps.most.items() if name in inputs},
+        {
+            name: [axis, least, who]
+            for name, (axis, least, who) in steps.lengths.items()
+            if name in inputs and who in inputs and 0 <= axis < len(inputs[name]) and 0 < least < inputs[name][axis]
+        },
+    )
+
+
 def _of_any_length(info: TensorInfo, steps: StepNotes) -> TensorInfo:
     """An input or output with a size of an axis that may be smaller, where the executable notes that."""
     least: dict[str, int] = {who: least for _, least, who in steps.lengths.values()}
@@ -150,7 +170,7 @@ def _of_any_length(info: TensorInfo, steps: StepNotes) -> TensorInfo:
     if said is None:
         return info
     axis, at_least = int(said[0]), least.get(str(said[-1]), 0)
-    if not 0 <= axis < len(info.shape) or not 0 <= at_least < info.shape[axis]:
+    if at_least >= info.shape[axis]:
         return info
     return replace(info, shape=(*info.shape[:axis], UpTo(info.shape[axis], at_least), *info.shape[axis + 1 :]))
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from meshloom.dialects.dataflow import LoopOp
+from meshloom.emulator.executable.encoded_interface import HostInterface
 from meshloom.frontend.onnx_import import import_onnx
 from meshloom.support.errors import InputError
 from meshloom.support.sizes import UpTo
@@ -128,3 +130,24 @@ def test_the_tools(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert np.load(out / "z.npy").shape == (5, 1, 5)
     assert compile_main([str(model), "--chip", "tiny", "--shape", "x=4..2x1x16", "-o", str(executable), "-q"]) == 2
     assert "or 1..64x1x32 for any length" in capsys.readouterr().err
+
+
+DAMAGED = (
+    "{",
+    "[]",
+    '{"rows":{"z":[7,"x.length"]}}',
+    '{"rows":{"z":[0,"nobody"]}}',
+    '{"lengths":{"x":[9,1,"x.length"]}}',
+    '{"lengths":{"x":[0,99,"x.length"]}}',
+    '{"lengths":{"q":[0,1,"x.length"]}}',
+    '{"rows":{"z":{}},"most":{"x":[]}}',
+)
+
+
+def test_damaged_notes_say_nothing() -> None:
+    executable = meshloom.compile(network(CLASSIFY, ["z"]), "tiny", shapes={"x": (f"1..{MOST}", 1, UNITS)}).executable
+    z = np.zeros((MOST, 1, 5), np.float32)
+    for note in DAMAGED:
+        interface = HostInterface.of(replace(executable, notes=executable.notes | {"steps": note}))
+        assert [tuple(info.shape) for info in interface.outputs] == [z.shape]
+        assert interface.read({"z": z}, {})[0]["z"].shape == z.shape

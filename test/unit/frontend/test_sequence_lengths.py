@@ -68,5 +68,6 @@ def test_directions(kind: str, direction: str) -> None:
     assert cycles[1] < cycles[2] < cycles[0]
 
 
+@pytest.mark.slow
 def test_loops_that_are_unrolled_run_all_steps() -> None:
     assert len(set(check(layer("LSTM", "bidirectional", 4, 2, 8), "tiny", [[4, 1], [1, 1]]))) == 1
