@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +18,12 @@ from .traffic import BoxArrays, overlaps
 from .transfers import Transfers
 
 
-def gather_schedule(
-    read: ReadPlan, info: TaskInfo, tiling: Tiling, steps: Mapping[int, Sequence[Box]]
-) -> dict[int, BoxArrays]:
+def gather_schedule(read: ReadPlan, info: TaskInfo, tiling: Tiling) -> dict[int, BoxArrays]:
     """
     Step -> the boxes of cores that arrive before that step; those of a core are disjoint and make up its slice. Cores
     whose slice is all padding get none.
 
-    `steps`: core -> box of each step. Boxes differ along the value's outermost axis only, so that each is contiguous
-    with respect to the others in memory.
+    Boxes differ along the value's outermost axis only, so that each is contiguous with respect to the others in memory.
     """
     axis = read.outer_axis
     (low, high), read_at_all = read.whole.bounds, (read.whole.extents[:, :, 1] > 0).all(axis=1)
@@ -37,7 +34,7 @@ def gather_schedule(
         return {0: whole}
     # The same wherever the value lies, and for all plans and layouts with this tiling.
     key = "arrivals", read.read.uses[0], tiling.grid, tiling.multiples, tiling.cores, tiling.steps, tiling.order
-    begins, arrived = info.once(key, lambda: _arrivals(read, info, steps, axis, whole))
+    begins, arrived = info.once(key, lambda: _arrivals(read, info, tiling, axis, whole))
     found: dict[int, BoxArrays] = {}
     before = whole.low[:, axis]
     for first, reach in zip(begins, arrived, strict=True):
@@ -55,13 +52,9 @@ def gather_transfers(info: TaskInfo, plan: TaskPlan) -> list[Transfers]:
     reads = [read for read in plan.reads if read.kind is ReadKind.GATHER]
     if not reads:
         return []
-    steps: dict[int, list[Box]] = {}
-    if any(gather_parts(read, info, plan.tiling) > 1 for read in reads):
-        tiles = Tiles.of(plan.tiling, info.sizes).boxes()
-        steps = {core: plan.tiling.step_boxes(box) for core, box in tiles.items()}
     parts: dict[int, list[Transfers]] = {}
     for read in reads:
-        for step, boxes in gather_schedule(read, info, plan.tiling, steps).items():
+        for step, boxes in gather_schedule(read, info, plan.tiling).items():
             parts.setdefault(step, []).append(_transfers(read, boxes))
     joined = [Transfers.joined(transfers) for _, transfers in sorted(parts.items())]
     return [transfers for transfers in joined if len(transfers)]
@@ -78,22 +71,20 @@ def _transfers(read: ReadPlan, boxes: BoxArrays) -> Transfers:
 
 
 def _arrivals(
-    read: ReadPlan, info: TaskInfo, steps: Mapping[int, Sequence[Box]], axis: int, whole: BoxArrays
+    read: ReadPlan, info: TaskInfo, tiling: Tiling, axis: int, whole: BoxArrays
 ) -> tuple[list[int], NDArray[np.int64]]:
     """
     (Steps before which something arrives, [these, cores of `whole`] the position along `axis` up to which a core then
     has its slice)
     """
-    dims = sorted(info.may_move(read.read, axis))
+    dims, tiles = sorted(info.may_move(read.read, axis)), Tiles.of(tiling, info.sizes).boxes()
     known: dict[Hashable, list[int]] = {}
 
     def reaches(core: int, low: int, high: int) -> list[int]:
-        # Cores differ only in where their tiles begin along these dimensions, and in the sizes of their steps.
-        first, last = steps[core][0], steps[core][-1]
-        length = tuple([end - begin for begin, end in zip(first.offsets, last.offsets, strict=True)])
-        alike = tuple([first.offsets[dim] for dim in dims]), first.sizes, length, last.sizes, low, high
+        tile = tiles[core]
+        alike = tuple([tile.offsets[dim] for dim in dims]), tile.sizes, low, high
         if alike not in known:
-            known[alike] = _reaches(read, info, steps[core], axis, low, high)
+            known[alike] = _reaches(read, info, tiling.step_boxes(tile), axis, low, high)
         return known[alike]
 
     ends = zip(whole.cores.tolist(), whole.low[:, axis].tolist(), whole.high[:, axis].tolist(), strict=True)

@@ -120,7 +120,9 @@ def last_tile(info: TaskInfo, tiling: Tiling) -> Box:
 def sample_tiles(info: TaskInfo, tiling: Tiling) -> Tiles:
     """The tiles of a few cores, the last and largest among them: enough for a lower bound of a tiling's cost."""
     last = len(tiling.cores) - 1
-    return Tiles.of(tiling, info.sizes, sorted({last * part // (SAMPLES - 1) for part in range(SAMPLES)}))
+    chosen = sorted({last * part // (SAMPLES - 1) for part in range(SAMPLES)})
+    key = "sample", tiling.grid, tiling.multiples, tiling.cores
+    return info.once(key, lambda: Tiles.of(tiling, info.sizes, chosen))
 
 
 def plan_read(

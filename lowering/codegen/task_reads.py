@@ -121,7 +121,7 @@ class TaskReads:
                     pad(self.machine.emitters[core], buffer, sliced.pad_low, sliced.pad_high, sliced.pad_value)
         parts: dict[int, list[Messages]] = {}
         for index, read in reads:
-            for step, boxes in gather_schedule(read, self.info, self.task.tiling, self.steps).items():
+            for step, boxes in gather_schedule(read, self.info, self.task.tiling).items():
                 messages = self._transfers(index, boxes, self._copies.setdefault(step, []))
                 parts.setdefault(step, []).append(messages)
         self._exchange = Exchange(self.machine, {step: Messages.joined(found) for step, found in parts.items()})

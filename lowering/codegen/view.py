@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from operator import mul
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -18,7 +19,8 @@ ITEM_BYTES = tuple(type.bytes for type in TYPES)
 """Bytes of an element by type code."""
 
 
-def dense_strides(shape: Sequence[int], item_bytes: int) -> tuple[int, ...]:
+@lru_cache(1 << 12)
+def dense_strides(shape: tuple[int, ...], item_bytes: int) -> tuple[int, ...]:
     """Byte strides of a row-major array without gaps."""
     strides: list[int] = []
     step = item_bytes
@@ -43,7 +45,8 @@ class View(NamedTuple):
     @classmethod
     def dense(cls, space: Space, address: int, dtype: int, shape: Sequence[int]) -> View:
         """A row-major view without gaps."""
-        return cls(space, address, dtype, tuple(shape), dense_strides(shape, ITEM_BYTES[dtype]))
+        sizes = tuple(shape)
+        return cls(space, address, dtype, sizes, dense_strides(sizes, ITEM_BYTES[dtype]))
 
     @property
     def item_bytes(self) -> int:

@@ -48,7 +48,7 @@ def test_every_step_finds_what_it_reads(steps: tuple[int, ...]) -> None:
     assert read.kind is ReadKind.GATHER
     plan = Cut(info, TINY, (read,), tiles[3], True).plan(tiling)
     boxes = {core: tiling.step_boxes(tile) for core, tile in tiles.items()}
-    schedule = gather_schedule(read, info, plan.tiling, boxes)
+    schedule = gather_schedule(read, info, plan.tiling)
     assert 4 <= len(schedule) <= MOST_PARTS
     for core, whole in read.whole.items():
         arrived: list[Box] = []
