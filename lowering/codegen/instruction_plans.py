@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from ...analysis.sparse.product_cycles import dense_weights_cycles
 from ...chips.chip import RATES, Chip
 from ...chips.cycles import RATE_BY_WIDTH, copy_cycles, matmul_cycles, vector_cycles
-from ...dialects.coreasm.encoding import TYPES
+from ...dialects.coreasm.encoding import TYPES, TypeCode
 from ...formats.sparse.nonzero import ALL_NONZERO, Nonzero
 from .access_plans import Access, Dim, Layout, Plan, Step, plan_access
 from .stream import IMMEDIATE, DescriptorTable
@@ -211,7 +211,8 @@ def plan_contraction(
         skipping = plan_access(dims, _MATMUL, without_zeros)
         if skipping.cost < best.cost and (a.dtype or out.dtype or skipping.cost < dot.cost):
             return prepare(skipping)._replace(skipping=without_zeros(skipping.extents))
-    if a.dtype == 0 and out.dtype == 0 and dot.cost + widening < max(best.cost, widening):
+    on_either = out.dtype == TypeCode.I32 or a.dtype == out.dtype == TypeCode.F32
+    if on_either and dot.cost + widening < max(best.cost, widening):
         return prepare(dot)._replace(vector=True)
     return prepare(best)._replace(swapped=is_swapped)
 

@@ -170,3 +170,16 @@ def test_partial_sums_add_up_to_the_product(
     assert got.shape == (4, 7, 10)
     # Sums of integers below 2^24, which f32 holds exactly.
     np.testing.assert_array_equal(got.sum(0), (x.T if flipped else x).astype(np.int64) @ w.astype(np.int64))
+
+
+@pytest.mark.parametrize("groups", [1, 8, 32])
+@pytest.mark.parametrize("kernel", [1, 3])
+def test_integer_conv_by_each_unit(run_tiles: Callable[..., Array], ssa: Callable[..., Any], groups: int, kernel: int):
+    random = np.random.default_rng(0)
+    x, w = (
+        random.integers(-128, 128, shape).astype(np.int8)
+        for shape in ((1, 32, 9, 9), (32, 32 // groups, kernel, kernel))
+    )
+    op = ConvOp(*ssa(x, w), groups=groups)
+    expected = convolution(x.astype(np.float64), w.astype(np.float64), (1, 1), (1, 1), [(0, 0)] * 2, groups)
+    np.testing.assert_array_equal(run_tiles(op, [x, w], parts=[1, 2]), expected.astype(np.int32))
