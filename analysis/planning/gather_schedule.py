@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,18 +77,11 @@ def _arrivals(
     (Steps before which something arrives, [these, cores of `whole`] the position along `axis` up to which a core then
     has its slice)
     """
-    dims, tiles = sorted(info.may_move(read.read, axis)), Tiles.of(tiling, info.sizes).boxes()
-    known: dict[Hashable, list[int]] = {}
-
-    def reaches(core: int, low: int, high: int) -> list[int]:
-        tile = tiles[core]
-        alike = tuple([tile.offsets[dim] for dim in dims]), tile.sizes, low, high
-        if alike not in known:
-            known[alike] = _reaches(read, info, tiling.step_boxes(tile), axis, low, high)
-        return known[alike]
-
+    tiles = Tiles.of(tiling, info.sizes).boxes()
     ends = zip(whole.cores.tolist(), whole.low[:, axis].tolist(), whole.high[:, axis].tolist(), strict=True)
-    reached = np.array([reaches(core, low, high) for core, low, high in ends])
+    reached = np.array(
+        [_reaches(read, info, tiling.step_boxes(tiles[core]), axis, low, high) for core, low, high in ends]
+    )
     growing = np.flatnonzero((np.diff(reached, axis=1) > 0).any(axis=0)) + 1
     begins: list[int] = [0, *growing.tolist()][:: -(-(len(growing) + 1) // MOST_PARTS)]
     return begins, reached.T[[following - 1 for following in (*begins[1:], reached.shape[1])]]

@@ -340,10 +340,6 @@ class TaskInfo:
             ("moving", read.uses[0], axis), lambda: frozenset(dim for dim, axes in moved.items() if axis in axes)
         )
 
-    def may_move(self, read: Read, axis: int) -> frozenset[int]:
-        """As `moving_dims`, but for tiles of any size: finer cuts may change what halves do not."""
-        return self._moving[read][axis]
-
     @lazy
     def _moving(self) -> dict[Read, list[frozenset[int]]]:
         """By axis of the value read, the dimensions on which the slice may depend along it."""

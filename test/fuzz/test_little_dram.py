@@ -16,7 +16,7 @@ from meshloom.support.errors import ResourceError
 from meshloom.testing import RandomNetwork
 
 SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-QUICK = (1, 3, 4, 11, 14, 16)
+QUICK = (1, 3, 4, 5, 14, 16)
 """Six ways to fuse; seconds each, and all of them fit in parts."""
 
 

@@ -201,10 +201,10 @@ def test_what_is_said_and_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Sparse weights" in Path("net.html").read_text()
     assert "compiles to" in Path("log").read_text()
     stages = [path.stem.partition("-")[2] for path in sorted(Path("levels").glob("*.mlir"))]
-    first = ["import", "sparse-encode-if-faster", "sparse-pack", "manycore-outline-subgraphs"]
-    assert stages[:4] == first
+    first = ["import", "sparse-encode-if-faster", "dataflow-block-outputs", "sparse-pack", "manycore-outline-subgraphs"]
+    assert stages[:5] == first
     # The level that a pass left goes on to the same bytes.
-    assert main(["levels/03-manycore-outline-subgraphs.mlir", "-q", "-o", "again.mlx"]) == 0
+    assert main(["levels/04-manycore-outline-subgraphs.mlir", "-q", "-o", "again.mlx"]) == 0
     assert Path("again.mlx").read_bytes() == Path("net.mlx").read_bytes()
 
 
@@ -222,7 +222,10 @@ def test_a_network_that_is_not_faster_goes_on_dense(
     assert "the network is not faster" in capsys.readouterr().out
     found = Path("net.mlx").read_bytes()
     assert found == by_hand("", SUBGRAPHS)
-    assert found == compiled("dense.mlx", f"{FOLLOW.replace('sparse-pack', 'sparse-pack{chip=tiny}')},{SUBGRAPHS}")
+    assert found == compiled(
+        "dense.mlx",
+        f"{FOLLOW.replace('-outputs', '-outputs{chip=tiny}').replace('-pack', '-pack{chip=tiny}')},{SUBGRAPHS}",
+    )
 
 
 def test_a_pass_of_ones_own_that_makes_subgraphs() -> None:
