@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from math import prod
 from typing import ClassVar
 
@@ -58,20 +59,23 @@ class DataflowBlockOutputsPass(ModulePass):
 
 def block_outputs(module: ModuleOp, chip: Chip) -> None:
     """What the pass does, for this chip."""
-    rewrite_once(module, {ConvOp: (_BlockOutputs(chip),)})
+    names = {weight.sym_name.data for weight in module.walk() if isinstance(weight, WeightOp)}
+    rewrite_once(module, {ConvOp: (_BlockOutputs(chip, names),)})
 
 
 @dataclass(frozen=True)
 class _Blocked:
-    """A convolution whose channels are `count` neighbouring outputs along a spatial dimension."""
+    """A convolution whose channels are `outputs` neighbouring outputs along a spatial dimension."""
 
     op: ConvOp
     dim: int
-    count: int
+    outputs: int
+    names: set[str]
+    """Of all weights of the module."""
 
     @property
     def kernel(self) -> tuple[int, ...]:
-        return _with(self.op.kernel, self.dim, self.op.kernel[self.dim] + (self.count - 1) * self._stride)
+        return _with(self.op.kernel, self.dim, self.op.kernel[self.dim] + (self.outputs - 1) * self._stride)
 
     @property
     def _stride(self) -> int:
@@ -80,19 +84,19 @@ class _Blocked:
     @property
     def blocks(self) -> int:
         """Blocks of outputs along the dimension, the last of which may have more outputs than are needed."""
-        return -(-self.op.result_shape[2 + self.dim] // self.count)
+        return -(-self.op.result_shape[2 + self.dim] // self.outputs)
 
     @property
     def weight_shape(self) -> tuple[int, ...]:
         outputs, channels = self.op.operand_shape(1)[:2]
-        return outputs * self.count, channels, *self.kernel
+        return outputs * self.outputs, channels, *self.kernel
 
     def weights(self, array: Array) -> Array:
         """The weights of the convolution from those of before, `array`."""
         found = np.zeros(self.weight_shape, array.dtype)
-        copies = found.reshape(len(array), self.count, *self.weight_shape[1:])
+        copies = found.reshape(len(array), self.outputs, *self.weight_shape[1:])
         taps = self.op.kernel[self.dim]
-        for number in range(self.count):
+        for number in range(self.outputs):
             first = number * self._stride
             np.moveaxis(copies[:, number], 2 + self.dim, 0)[first : first + taps] = np.moveaxis(array, 2 + self.dim, 0)
         return found
@@ -100,7 +104,7 @@ class _Blocked:
     def conv(self, operand: SSAValue, weights: SSAValue) -> ConvOp:
         """The convolution of these values."""
         op, dim = self.op, self.dim
-        stride = self._stride * self.count
+        stride = self._stride * self.outputs
         low, high = ints(op.pad_low), ints(op.pad_high)
         needed = (self.blocks - 1) * stride + self.kernel[dim]
         return ConvOp(
@@ -120,8 +124,7 @@ class _Blocked:
         """Operations that compute what the convolution with weights `source` and its epilogue do."""
         array = constant_array(source.result)
         assert array is not None
-        element = element_of(source.result)
-        weights = source_of(self.weights(array), element, f"{source_name(source)}.blocked")
+        weights = source_of(self.weights(array), element_of(source.result), self._unique(source_name(source)))
         conv = self.conv(self.op.operand, weights.results[0])
         yield from (weights, conv)
         values: dict[SSAValue, SSAValue] = {self.op.result: conv.result}
@@ -142,17 +145,26 @@ class _Blocked:
         assert array is not None
         rank = len(self.op.result_shape)
         array = array.reshape((1,) * (rank - array.ndim) + array.shape)
-        repeated = array if array.size == 1 else np.repeat(array, self.count, 1)
-        return source_of(repeated, element_of(value), f"{value.name_hint or 'constant'}.blocked")
+        repeated = array if array.size == 1 else np.repeat(array, self.outputs, 1)
+        return source_of(repeated, element_of(value), self._unique(value.name_hint or "constant"))
+
+    def _unique(self, name: str) -> str:
+        """A new name for weights made of those of this name."""
+        numbers = count()
+        found = unique = f"{name}.blocked"
+        while unique in self.names:
+            unique = f"{found}.{next(numbers)}"
+        self.names.add(unique)
+        return unique
 
     def _in_order(self, result: SSAValue) -> list[Operation]:
         """Operations that bring the new convolution's result into the form of the old one's."""
         op, at = self.op, 2 + self.dim
         batch, outputs, *spatial = op.result_shape
-        apart = ReshapeOp(result, (batch, outputs, self.count, *_with(spatial, self.dim, self.blocks)))
+        apart = ReshapeOp(result, (batch, outputs, self.outputs, *_with(spatial, self.dim, self.blocks)))
         axes = [axis for axis in range(len(op.result_shape) + 1) if axis != 2]
         joined = TransposeOp(apart.result, (*axes[: at + 1], 2, *axes[at + 1 :]))
-        whole = ReshapeOp(joined.result, _with(op.result_shape, at, self.blocks * self.count))
+        whole = ReshapeOp(joined.result, _with(op.result_shape, at, self.blocks * self.outputs))
         if whole.result.type == op.result.type:
             return [apart, joined, whole]
         return [apart, joined, whole, SliceOp(whole.result, (0,) * len(op.result_shape), op.result_shape)]
@@ -161,8 +173,8 @@ class _Blocked:
 class _BlockOutputs(RewritePattern):
     """Replaces a convolution by the blocked one that takes the fewest cycles, if that is worthwhile."""
 
-    def __init__(self, chip: Chip) -> None:
-        self._chip = chip
+    def __init__(self, chip: Chip, names: set[str]) -> None:
+        self._chip, self._names = chip, names
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ConvOp, rewriter: PatternRewriter) -> None:
@@ -171,16 +183,17 @@ class _BlockOutputs(RewritePattern):
             return
         if 0 in op.result_shape or 0 in op.operand_shape(1):
             return
-        found = min(
-            ((self._cycles(one), number, one) for number, one in enumerate(_blocks_of(op, self._chip))), default=None
-        )
-        if found is None or found[0] > MOST_OF_BEFORE * _conv_cycles(op, self._chip):
+        blocks = [_Blocked(op, dim, number, self._names) for dim, number in _blocks_of(op, self._chip)]
+        cycles = [self._cycles(one) for one in blocks]
+        if not cycles or (least := min(cycles)) > MOST_OF_BEFORE * _conv_cycles(op, self._chip):
             return
         members = _with_epilogue(op)
-        rewriter.replace(members[-1], [*found[2].replacement(source, members[1:])])
+        constants = dict.fromkeys(value for member in members for value in member.operands if value is not op.operand)
+        rewriter.replace(members[-1], [*blocks[cycles.index(least)].replacement(source, members[1:])])
         for member in members[-2::-1]:
             rewriter.erase(member)
-        erase_unread(source.result)
+        for value in constants:
+            erase_unread(value)
 
     def _cycles(self, blocked: _Blocked) -> float:
         """Estimated cycles of a blocked convolution, and of bringing what it computes into the order of before."""
@@ -221,12 +234,15 @@ def _is_of_channels(value: SSAValue, rank: int) -> bool:
     return constant_source(value) is not None and set(others) <= {1}
 
 
-def _blocks_of(op: ConvOp, chip: Chip) -> Iterator[_Blocked]:
-    """Blocks along each axis, of no more outputs in all channels of a group than a matrix unit has columns."""
+def _blocks_of(op: ConvOp, chip: Chip) -> Iterator[tuple[int, int]]:
+    """
+    (dimension, number of outputs) of the blocks along each axis that have no more outputs in all channels of a group
+    than a matrix unit has columns.
+    """
     most = chip.mpu_cols // (op.operand_shape(1)[0] // op.group_count)
     for dim, (dilation, outputs) in enumerate(zip(ints(op.dilations), op.result_shape[2:], strict=True)):
         if dilation == 1:
-            yield from (_Blocked(op, dim, count) for count in range(2, min(most, outputs) + 1))
+            yield from ((dim, number) for number in range(2, min(most, outputs) + 1))
 
 
 def _tile(op: ConvOp, chip: Chip) -> Box:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from meshloom.chips import load_chip
-from meshloom.dialects.dataflow import Dataflow, SliceOp, TransposeOp
+from meshloom.dialects.dataflow import Dataflow, SliceOp, TransposeOp, WeightOp
 from meshloom.dialects.dataflow.interpreter import interpret_function
 from meshloom.frontend.onnx_import import import_onnx
 from meshloom.tools.oracle import Oracle
@@ -112,6 +112,28 @@ def test_integers_with_a_zero_point() -> None:
     windows = np.lib.stride_tricks.sliding_window_view(padded, 5, axis=3)[:, :, :, ::2]
     expected = np.einsum("ncywk,ock->noyw", windows, weights[:, :, 0])
     np.testing.assert_array_equal(interpret_function(module, {"x": x})["y"], expected)
+
+
+def test_weights_of_two_convolutions_have_names_of_their_own() -> None:
+    """Both read one weight, which is too large to stand in the text, with different strides."""
+    weights = np.random.default_rng(0).integers(-3, 4, (1, 64, 3, 9)).astype(np.float32)
+    inputs = {"x": np.random.default_rng(1).integers(-3, 4, (1, 64, 6, 40)).astype(np.float32)}
+    nodes = [helper.make_node("Conv", ["x", "w"], [f"y{stride}"], strides=[1, stride]) for stride in (1, 2)]
+    graph = helper.make_graph(
+        nodes,
+        "shared",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 64, 6, 40])],
+        [helper.make_tensor_value_info(f"y{stride}", TensorProto.FLOAT, None) for stride in (1, 2)],
+        [numpy_helper.from_array(weights, "w")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    module = import_onnx(model)
+    block_outputs(module, CHIP)
+    names = [op.sym_name.data for op in module.walk() if isinstance(op, WeightOp)]
+    assert sorted(names) == ["w.blocked", "w.blocked.0"]
+    expected = Oracle(model.SerializeToString()).run(inputs)
+    for name, got in interpret_function(module, inputs).items():
+        np.testing.assert_array_equal(got, expected[name])
 
 
 def parsed(text: str) -> ModuleOp:
