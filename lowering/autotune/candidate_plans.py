@@ -25,6 +25,11 @@ STEPS, STEPS_A_TASK = 2_000_000, 20_000
 Steps of the order search, and of each task, at most: a tenth of those of pass `manycore-schedule`, which finds the same
 order for most networks; few tasks need fewer.
 """
+STORED_STEP = 2
+"""
+Latencies of DRAM that a step is estimated to take at least for that it stores what it stacks: the next step waits for
+that store, and steps take about half of what is estimated, as cores do not exchange and compute in turn.
+"""
 NAMES = ("tilings that look ahead", "tilings task by task")
 
 
@@ -41,7 +46,8 @@ def candidate_plans(function: FuncOp, chip: Chip, memo: PlanMemo, effort: Effort
     plans = plans_of(function, chip, memo)
     # A step of a loop that ends by values would wait for its stores.
     storing = [span for span in plans[0].loops if not span.op.ending]
-    if any([store_in_steps(span.op) for span in storing if plans[0].cycles_of_loop(span) >= chip.dram_latency]):
+    longest = STORED_STEP * chip.dram_latency
+    if any([store_in_steps(span.op) for span in storing if plans[0].cycles_of_loop(span) >= longest]):
         plans = plans_of(function, chip, memo)
     if plans[0].loops:
         found = [Plan(f"grids of loops {number}", plan) for number, plan in enumerate(plans, 1)]
