@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from xdsl.dialects.func import FuncOp
 
-from ...analysis.planning.loops import loops_in
+from ...analysis.planning.loops import LoopSpan, loops_in
 from ...analysis.planning.placement import column_major
 from ...analysis.planning.plan_memo import PlanMemo
 from ...analysis.planning.plan_network import NetworkPlan, plan_network
@@ -46,8 +46,7 @@ def candidate_plans(function: FuncOp, chip: Chip, memo: PlanMemo, effort: Effort
     plans = plans_of(function, chip, memo)
     # A step of a loop that ends by values would wait for its stores.
     storing = [span for span in plans[0].loops if not span.op.ending]
-    longest = STORED_STEP * chip.dram_latency
-    if any([store_in_steps(span.op) for span in storing if plans[0].cycles_of_loop(span) >= longest]):
+    if any([store_in_steps(span.op) for span in storing if _stores(plans[0], span, chip)]):
         plans = plans_of(function, chip, memo)
     if plans[0].loops:
         found = [Plan(f"grids of loops {number}", plan) for number, plan in enumerate(plans, 1)]
@@ -78,6 +77,12 @@ def given_plan(function: FuncOp, chip: Chip, memo: PlanMemo) -> Plan:
     """The plan that tiled tasks specify. Raises as `plan_network`."""
     network = plan_network(function, chip, column_major(chip), memo)
     return Plan("tilings as given", _read_back(network, function, chip, memo))
+
+
+def _stores(plan: NetworkPlan, span: LoopSpan, chip: Chip) -> bool:
+    """Whether a loop should store what it stacks step by step: its steps are long, or the cores do not keep it all."""
+    kept = all(value in plan.resident for value in span.op.stacked)
+    return not kept or plan.cycles_of_loop(span) >= STORED_STEP * chip.dram_latency
 
 
 def _read_back(plan: NetworkPlan, function: FuncOp, chip: Chip, memo: PlanMemo) -> NetworkPlan:
