@@ -136,7 +136,7 @@ def test_what_steps_scan_stays_in_the_cores(direction: str, hidden: int, batch: 
     assert buffer_of(loop.wholes[0]).space is Space.SRAM
     must = 4 * (40 * batch * 12 + 4 * hidden * (12 + hidden + 1) + hidden)
     read = collect(network.executable, network.timing)["bytes"]["dram_read"]
-    assert must <= read <= 1.25 * must  # rows of few columns do not fill the bursts of DRAM
+    assert must <= read <= 1.3 * must  # rows of few columns do not fill the bursts of DRAM
 
 
 def test_a_step_reads_its_own_row_and_no_other() -> None:
