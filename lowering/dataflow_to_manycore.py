@@ -14,7 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..analysis.planning.loops import loops_in
 from ..analysis.semantic_effect import SemanticEffect, reassociating
-from ..analysis.tasks.grouping import group_operations
+from ..analysis.tasks.grouping import group_operations, with_slices
 from ..dialects.dataflow.tiling import TilingInterface
 from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.locations import keeps_location, located
@@ -69,10 +69,10 @@ def lower_block(block: Block, cores: int | None = None) -> None:
                 )
                 raise located(error, loop)
             spread_numbers(loop, cores)
-    for members in group_operations(block):
+    for members in with_slices(group_operations(block)):
         _outline(members, _unique(members, names))
     for loop in loops:
-        for members in group_operations(loop.body.block):
+        for members in with_slices(group_operations(loop.body.block)):
             _outline(members, _unique(members, names))
         separate_results(loop, lambda members, name: _outline(members, _unique(members, names, name)))
 

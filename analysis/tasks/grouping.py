@@ -1,6 +1,8 @@
 """
 Group operations into tasks: a root, the elementwise operations over its result that can be done tile by tile, and the
 slices that only one of these reads, which it reads in place.
+
+Slices join in a step of their own: stages that are cut between groups hand on slices, not what these are cut from.
 """
 
 from __future__ import annotations
@@ -50,7 +52,6 @@ def grow(root: Operation, following: Sequence[Operation], taken: set[Operation])
     members: list[TilingInterface] = [root]
     inside: set[SSAValue] = {root.results[0]}
     outside_but_later: set[SSAValue] = set()
-    behind = set(following)
     shape = shape_of(root.results[0])
     best = 1
     for op in following:
@@ -64,9 +65,8 @@ def grow(root: Operation, following: Sequence[Operation], taken: set[Operation])
             and len(members) <= MAX_EPILOGUE
             and shape_of(op.results[0]) == shape
         ):
-            views = [view for view in _views(op) if view not in taken and view not in members and view in behind]
-            members += [*views, op]
-            inside.update(member.results[0] for member in (*views, op))
+            members.append(op)
+            inside.add(op.results[0])
             if has_one_output(members):
                 best = len(members)
         elif reads_inside:
@@ -74,7 +74,24 @@ def grow(root: Operation, following: Sequence[Operation], taken: set[Operation])
     return tuple(members[:best])
 
 
-def _views(op: ElementwiseOp) -> list[SliceOp]:
+def with_slices(groups: Sequence[tuple[TilingInterface, ...]]) -> list[tuple[TilingInterface, ...]]:
+    """The groups, with slices that are groups of their own in the one that reads them, before the only reader."""
+    slices = {group[0]: group for group in groups if len(group) == 1 and isinstance(group[0], SliceOp)}
+    joined: set[Operation] = set()
+    found: list[tuple[TilingInterface, ...]] = []
+    for group in groups:
+        members = list(group[:1])
+        for op in group[1:]:
+            own = [one for one in _slices_of(op) if one in slices]
+            if len(group) + len(own) <= MAX_EPILOGUE:
+                members += own
+                joined.update(own)
+            members.append(op)
+        found.append(tuple(members))
+    return [group for group in found if group[0] not in joined]
+
+
+def _slices_of(op: Operation) -> list[SliceOp]:
     """The slices of the shape of an operation's result that it alone reads."""
     slices = dict.fromkeys(value.owner for value in op.operands if isinstance(value.owner, SliceOp))
     shape = shape_of(op.results[0])
