@@ -17,14 +17,15 @@ from ..dialects.dataflow.entry_function import find_main
 from ..dialects.memory import Memory
 from ..dialects.sparse import Sparse
 from ..transforms.canonicalize import CanonicalizePass
-from ..transforms.dataflow_block_outputs import DataflowBlockOutputsPass, block_outputs
+from ..transforms.dataflow_block_outputs import DataflowBlockOutputsPass
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from ..transforms.dataflow_hoist_from_loops import DataflowHoistFromLoopsPass
 from ..transforms.dataflow_merge_constants import DataflowMergeConstantsPass
 from ..transforms.dataflow_note_loops import DataflowNoteLoopsPass
 from ..transforms.dataflow_pack_weights import DataflowPackWeightsPass
 from ..transforms.dataflow_unroll_loops import DataflowUnrollLoopsPass
-from ..transforms.sparse_pack import SparsePackPass, pack_module
+from ..transforms.shared.chip_option import ChipPass
+from ..transforms.sparse_pack import SparsePackPass
 from .ir.name_chip import name_chip
 from .options.progress import Progress
 from .sparse_to_dataflow import SparseToDataflowPass
@@ -82,11 +83,8 @@ def simplify(module: ModuleOp, chip: Chip, progress: Progress, keep_loops: bool 
     progress("simplify")
     context = _context()
     for one in simplifying_passes(keep_loops=keep_loops):
-        # A chip need not have a name, as these passes need it.
-        if isinstance(one, DataflowBlockOutputsPass):
-            block_outputs(module, chip)
-        elif isinstance(one, SparsePackPass):
-            pack_module(module, chip)
+        if isinstance(one, ChipPass):
+            one.run(module, chip)  # which need not have a name
         else:
             one.apply(context, module)
     name_chip(module, chip)

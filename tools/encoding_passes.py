@@ -21,8 +21,7 @@ from ..lowering.driver.sparse_encode_if_faster import SparseEncodeIfFasterPass, 
 from ..lowering.options.progress import Progress
 from ..lowering.pipelines import encode_pass
 from ..lowering.simplify import simplifying_passes
-from ..transforms.dataflow_block_outputs import DataflowBlockOutputsPass, block_outputs
-from ..transforms.sparse_pack import SparsePackPass, pack_module
+from ..transforms.shared.chip_option import ChipPass
 
 if TYPE_CHECKING:
     from ..lowering.driver.chips_compilation import ChipsCompilation
@@ -55,42 +54,23 @@ class EncodeAsCompiled(ModulePass):
 
 
 @dataclass(frozen=True)
-class PackForChip(ModulePass):
-    """Pass `sparse-pack` for a chip that has no name and no file."""
+class ForChip(ModulePass):
+    """A pass for a chip that has no name and no file."""
 
-    name: ClassVar[str] = SparsePackPass.name
+    name: ClassVar[str] = ""
 
+    one: ChipPass
     chip: Chip
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.one.name)
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        pack_module(op, self.chip)
+        self.one.run(op, self.chip)
 
     def spec(self, *, include_default: bool = False) -> ArgSpec:
         """As that pass is written, without the chip."""
-        return SparsePackPass().spec(include_default=include_default)
-
-
-@dataclass(frozen=True)
-class BlockOutputsForChip(ModulePass):
-    """Pass `dataflow-block-outputs` for a chip that has no name and no file."""
-
-    name: ClassVar[str] = DataflowBlockOutputsPass.name
-
-    chip: Chip
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block_outputs(op, self.chip)
-
-    def spec(self, *, include_default: bool = False) -> ArgSpec:
-        """As that pass is written, without the chip."""
-        return DataflowBlockOutputsPass().spec(include_default=include_default)
-
-
-def _for_chip(one: ModulePass, chip: Chip) -> ModulePass:
-    """A pass for a chip that has no name and no file, if it needs one."""
-    if isinstance(one, DataflowBlockOutputsPass):
-        return BlockOutputsForChip(chip)
-    return PackForChip(chip) if isinstance(one, SparsePackPass) else one
+        return replace(self.one, chip=None).spec(include_default=include_default)
 
 
 def encoding_passes(encode: EncodeAsCompiled, unnamed: Chip | None = None) -> tuple[ModulePass, ...]:
@@ -100,5 +80,5 @@ def encoding_passes(encode: EncodeAsCompiled, unnamed: Chip | None = None) -> tu
     """
     passes = simplifying_passes(encode.text.chip)
     if unnamed is not None:
-        passes = (_for_chip(one, unnamed) for one in passes)
+        passes = (ForChip(one, unnamed) if isinstance(one, ChipPass) else one for one in passes)
     return encode, *passes

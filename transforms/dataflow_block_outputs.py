@@ -9,10 +9,8 @@ from math import prod
 from typing import ClassVar
 
 import numpy as np
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ..analysis.planning.estimate import op_cycles
@@ -25,7 +23,7 @@ from ..dialects.dataflow.base import ints
 from ..dialects.dataflow.constants import Array
 from ..dialects.dataflow.tiling import Box, TilingInterface
 from ..dialects.dataflow.types import element_bytes, element_of, shape_of, tensor
-from .shared.chip_option import chip_for
+from .shared.chip_option import ChipPass
 from .shared.constants import constant_array, constant_source, source_name, source_of
 from .shared.rewrite_once import erase_unread, rewrite_once
 
@@ -34,7 +32,7 @@ MOST_OF_BEFORE = 0.8
 
 
 @dataclass(frozen=True)
-class DataflowBlockOutputsPass(ModulePass):
+class DataflowBlockOutputsPass(ChipPass):
     """
     Let convolutions with few output channels compute G neighbouring outputs along an axis as G times as many channels.
 
@@ -51,10 +49,8 @@ class DataflowBlockOutputsPass(ModulePass):
     semantic_effect: ClassVar[SemanticEffect] = reassociating(1e-5)
     """The matrix unit may add in another order."""
 
-    chip: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        block_outputs(op, chip_for(op, self.chip, f"{self.name}{{chip=NAME}}"))
+    def run(self, module: ModuleOp, chip: Chip) -> None:
+        block_outputs(module, chip)
 
 
 def block_outputs(module: ModuleOp, chip: Chip) -> None:

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
@@ -38,7 +36,7 @@ from ..formats.sparse.encode import Encoded, counts
 from ..formats.sparse.encode import decode as decode_array
 from ..formats.sparse.nonzero import ALL_NONZERO, Nonzero
 from ..formats.sparse.panels import Lanes, Panels, pack
-from .shared.chip_option import chip_for
+from .shared.chip_option import ChipPass
 from .shared.computed_panels import decode_misfits, is_computed, is_hint, pack_computed
 from .shared.constants import Array, constant_array, source_of
 from .shared.panel_contraction import Contraction, often_zero, on_panels
@@ -47,7 +45,7 @@ from .shared.sparse_plan import MATRIX_RATES, matrix_types
 
 
 @dataclass(frozen=True)
-class SparsePackPass(ModulePass):
+class SparsePackPass(ChipPass):
     """
     Put the encoded weights of contractions in panels for a chip (`chip`, or the module's): as many output neurons as
     its matrix unit has columns, and as many inputs as fit a core's memory.
@@ -63,11 +61,8 @@ class SparsePackPass(ModulePass):
     name = "sparse-pack"
     semantic_effect: ClassVar[SemanticEffect] = EXACT
 
-    chip: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
-        pack_module(op, chip)
+    def run(self, module: ModuleOp, chip: Chip) -> None:
+        pack_module(module, chip)
 
 
 def pack_module(module: ModuleOp, chip: Chip) -> None:

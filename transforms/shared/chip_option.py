@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import abc
+from dataclasses import dataclass
+
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
 from ...chips import Chip, load_chip
@@ -10,6 +15,20 @@ from ...dialects.locations import located
 from ...dialects.manycore import CHIP, ChipAttr, ExecuteOp, TaskOp, chip_of
 from ...dialects.manycore.task_rules import verify_cores
 from ...support.errors import InputError
+
+
+@dataclass(frozen=True)
+class ChipPass(ModulePass, abc.ABC):
+    """A pass for a chip: that of the option, or the module's."""
+
+    chip: str | None = None
+
+    @abc.abstractmethod
+    def run(self, module: ModuleOp, chip: Chip) -> None:
+        """What the pass does, for any chip: it need not have a name."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        self.run(op, chip_for(op, self.chip, f"{self.name}{{chip=NAME}}"))
 
 
 def chip_for(module: ModuleOp, chip: str | None, usage: str, *, keeps_cores: bool = True) -> Chip:
