@@ -75,23 +75,28 @@ def vector_cycles(chip: Chip, rate: Any, points: Number, factor: Any, operand_by
 def shared_product(chip: Chip, k: int, n: int) -> tuple[int, int]:
     """
     (terms, cycles) of a product of one row of K elements with K x N, in f32, on both units: the matrix unit sums so
-    many of the K terms, the last ones, while the vector unit sums the others, which then adds both sums. 0 terms: the
-    matrix unit saves nothing.
+    many of the K terms, the last ones, while the vector unit sums the others, which then adds both sums. 0 terms: one
+    of the units is faster alone; the cycles are then those of the vector unit.
 
     A matrix unit loads a block of weights for a single row; with the row held and columns streamed, a block takes N
     cycles more than it takes to load, which is less than a vector unit takes for as many terms where N is large.
     """
-    best, fewest = 0, vector_cycles(chip, 1, k * n, 1, 4 * k * n)
+    alone = vector_cycles(chip, 1, k * n, 1, 4 * k * n)
+    best, fewest = 0, alone
     joined = vector_cycles(chip, 1, n, 1, 4 * n)
+
+    def on_matrix_unit(terms: int) -> int:
+        return min(matmul_cycles(chip, 1, 1, 1, terms, n), matmul_cycles(chip, 1, 1, n, terms, 1))
+
     for terms in range(chip.mpu_rows, k, chip.mpu_rows):
-        matrix = min(matmul_cycles(chip, 1, 1, 1, terms, n), matmul_cycles(chip, 1, 1, n, terms, 1))
+        matrix = on_matrix_unit(terms)
         left = (k - terms) * n
         cycles = max(matrix, vector_cycles(chip, 1, left, 1, 4 * left)) + joined
         if cycles < fewest:
             best, fewest = terms, cycles
         if matrix > fewest:
             break
-    return best, fewest
+    return (best, fewest) if fewest < on_matrix_unit(k) else (0, alone)
 
 
 def copy_cycles(chip: Chip, runs: Number, run_bytes: Number) -> Number:

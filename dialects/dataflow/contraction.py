@@ -363,10 +363,11 @@ class MatmulOp(ContractionOp):
 
     @property
     def _is_in_two_sums(self) -> bool:
-        """Whether both units may share the terms: of one row in f32 that has many."""
+        """Whether both units may share the terms: of one row in f32 that has many, none of which may be left out."""
         terms = self.operand_shape(0)[self.inner_axis(0)]
         elements = {element_of(value) for value in (*self.operands, self.result)}
-        return math.prod(self.result_shape[:-1]) == 1 and elements == {f32} and terms >= LEAST_SHARED
+        is_row = math.prod(self.result_shape[:-1]) == 1 and self.nonzero is None
+        return is_row and elements == {f32} and terms >= LEAST_SHARED
 
     def scratch_bytes(self, tile: Box) -> int:
         """Also those of a second sum, where both units share the terms."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from meshloom.chips import load_chip
@@ -27,6 +29,15 @@ def test_terms_are_shared_so_that_both_units_take_about_as_long() -> None:
 def test_few_terms_are_left_to_one_unit() -> None:
     assert shared_product(EDGE, 32, 75)[0] == 0
     assert shared_product(load_chip("cloud"), 128, 32)[0] == 0
+
+
+def test_a_matrix_unit_that_is_faster_alone_shares_nothing() -> None:
+    slow = replace(EDGE, vpu_lanes=1)
+    terms, cycles = shared_product(slow, 384, 75)
+    # 12 blocks of 32 terms; the one lane would have 32 x 75 products of the last block alone.
+    assert terms == 0
+    assert matmul_cycles(slow, 1, 1, 75, 384, 1) == 12 * (94 + 75) - 1 < 32 * 75
+    assert cycles == 4 + 384 * 75
 
 
 def row_model(terms: int, columns: int, transposed: bool) -> tuple[ModelProto, dict[str, np.ndarray]]:
