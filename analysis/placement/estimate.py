@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...chips import Chip
+from ...chips.dram_ports import port_routers
 from ...support.jit import Array, jit
-from ..planning.dram_ports import port_homes
 from .tile_graph import TileGraph
 
 MESSAGE_CYCLES = 8
@@ -46,7 +46,7 @@ class Estimator:
     @staticmethod
     def of(graph: TileGraph, chip: Chip, objective: PlaceObjective = PlaceObjective.MULTICAST) -> Estimator:
         """An estimator for a chip."""
-        ports, homes = port_homes(chip)
+        ports, homes = port_routers(chip)
         rate = min(chip.dram_bytes_per_cycle / chip.dram_ports, chip.link_bytes_per_cycle)
         weights = (1.0, SPREAD) if objective is PlaceObjective.MULTICAST else (0.0, 1.0)
         numbers = np.array([chip.link_bytes_per_cycle, rate, chip.hop_cycles, *weights], np.float64)
@@ -190,7 +190,7 @@ def _cycles(tasks: Array, core_of: Array, traffic: _Traffic) -> float:
     messages = np.zeros(2 * cores, np.int64)
     port_bytes = np.zeros(homes.size, np.float64)
     loaders = np.empty(cores, np.int64)
-    by_row = np.zeros(cores, np.int64)
+    by_port = np.zeros(homes.size, np.int64)
     mark = 0
     total = 0.0
     for task in tasks:
@@ -214,10 +214,10 @@ def _cycles(tasks: Array, core_of: Array, traffic: _Traffic) -> float:
         gather += spread * loads[: 4 * cores].sum()
         loads[:] = 0
         messages[:] = 0
-        # From DRAM: cores of a group share the loading, a few of them in as many rows as there are.
+        # From DRAM: cores of a group share the loading, a few of them through as many ports as there are.
         for entry in range(shared_first[task], shared_first[task + 1]):
             low, high = shared_start[entry], shared_start[entry + 1]
-            count = _choose_loaders(core_of, shared_vertices, low, high, homes.size, row_of, loaders, by_row)
+            count = _choose_loaders(core_of, shared_vertices, low, high, ports, loaders, by_port)
             for j in range(count):
                 loader = int(loaders[j])
                 part = shared_bytes[entry] / count
@@ -243,20 +243,20 @@ def _cycles(tasks: Array, core_of: Array, traffic: _Traffic) -> float:
 
 @jit
 def _choose_loaders(
-    core_of: Array, vertices: Array, low: int, high: int, most: int, row_of: Array, loaders: Array, by_row: Array
+    core_of: Array, vertices: Array, low: int, high: int, ports: Array, loaders: Array, by_port: Array
 ) -> int:
-    """Those of a group that read DRAM, one of each row in turn, up to `most`; how many."""
-    count = min(most, high - low)
+    """Cores of a group that read DRAM for all of it, one by port in turn, into `loaders`; how many."""
+    count = min(by_port.size, high - low)
     found = 0
     turn = 0
     while found < count:
-        by_row[:] = 0
+        by_port[:] = 0
         for k in range(low, high):
             core = core_of[vertices[k]]
-            row = row_of[core]
-            if by_row[row] == turn and found < count:
+            port = ports[core]
+            if by_port[port] == turn and found < count:
                 loaders[found] = core
                 found += 1
-            by_row[row] += 1
+            by_port[port] += 1
         turn += 1
     return count

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...chips import Chip
+from ...chips.dram_ports import port_routers
 from ...support.heap import heap_drop, heap_push
 from ...support.jit import Array, jit
-from .dram_ports import port_homes
 from .transfers import Transfers
 
 PARTS_IN_FLIGHT = 2
@@ -95,7 +95,7 @@ def follow(parts: Sequence[Transfers], chip: Chip) -> Exchange:
 @cache
 def dram_shares(chip: Chip) -> NDArray[np.float64]:
     """[cores * 5] share of the reads of its DRAM port that crosses a link, if all cores read equally much."""
-    ports, homes = port_homes(chip)
+    ports, homes = port_routers(chip)
     shares = np.zeros(chip.cores * _LINKS)
     for core, port in enumerate(ports.tolist()):
         at, part = int(homes[port]), 1 / int((ports == port).sum())

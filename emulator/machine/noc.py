@@ -1,5 +1,5 @@
 """
-The network-on-chip: where the DRAM ports sit, which routers and links a packet uses, and the trees of multicasts.
+The network-on-chip: the routers and links that a packet uses, and the trees of multicasts.
 
 Routing is XY: along the row first, then along the column. A router is a core number (y * cols + x). Every router has
 six kinds of outputs: a link to each neighbour (east, west, north = y - 1, south = y + 1), the link into its own core
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...chips.chip import Chip
+from ...chips.dram_ports import port_routers
 from ...support.jit import jit
 
 EAST, WEST, NORTH, SOUTH, EJECT, PORT, DELIVER, FETCH = range(8)
@@ -33,18 +34,6 @@ core offer, what its STORE offers, and what is read at its DRAM port. At a busy 
 """
 INPUTS = 8
 """Room for ways in, by router and link."""
-
-
-def port_rows(chip: Chip) -> list[int]:
-    """The row at whose west edge each DRAM port sits: floor((p + 0.5) * rows / ports)."""
-    return [(2 * p + 1) * chip.rows // (2 * chip.dram_ports) for p in range(chip.dram_ports)]
-
-
-def port_of_core(chip: Chip, core: int) -> int:
-    """The DRAM port that `core` uses: that of the nearest row, ties to the lower port number."""
-    y = core // chip.cols
-    rows = port_rows(chip)
-    return min(range(len(rows)), key=lambda p: (abs(rows[p] - y), p))
 
 
 @dataclass(frozen=True)
@@ -74,9 +63,8 @@ def build_routes(chip: Chip, core_sets: NDArray[np.bool_], used: NDArray[np.bool
     `core_sets`: bool [sets, cores]; `used`: bool [cores, sets].
     """
     cores, sets = chip.cores, core_sets.shape[0]
-    port_of_row = np.array([port_of_core(chip, row * chip.cols) for row in range(chip.rows)], np.int32)
-    ports = np.repeat(port_of_row, chip.cols)
-    homes = np.array(port_rows(chip), np.int64)[ports] * chip.cols
+    ports, routers = port_routers(chip)
+    homes = routers[ports]
     pairs = np.argwhere(used)
     here = np.arange(cores, dtype=np.int64)
     sources = np.concatenate([pairs[:, 0], homes, here]).astype(np.int64)
@@ -86,7 +74,7 @@ def build_routes(chip: Chip, core_sets: NDArray[np.bool_], used: NDArray[np.bool
     bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     goals = np.concatenate([pairs[:, 1], sets + here, sets + homes]).astype(np.int64)
     ends = np.repeat(np.array([EJECT, DELIVER, PORT], np.int64), [len(pairs), cores, cores])
-    journey_port = np.concatenate([np.full(len(pairs), -1, np.int32), ports, ports])
+    journey_port = np.concatenate([np.full(len(pairs), -1, np.int64), ports, ports]).astype(np.int32)
     router, mask, child, port, roots = _grow(chip.cols, cores, sources, goals, bounds, members, ends, journey_port)
     put_root = np.full((cores, max(sets, 1)), -1, np.int32)
     put_root[pairs[:, 0], pairs[:, 1]] = roots[: len(pairs)]

@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ...chips.dram_ports import port_of_core, port_rows
 from ...dialects.coreasm.isa import QUEUES
 from ..executable.executable import Executable
 from ..machine.expand import Decisions
-from ..machine.noc import port_of_core, port_rows
 from ..timing.engine import TimingResult, Trace
 from ..timing.kernel import (
     DRAIN,

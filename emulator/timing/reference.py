@@ -41,6 +41,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from ...chips.dram_ports import port_of_core, port_rows
 from ...dialects.coreasm.isa import BY_CODE, DATA_DEPENDENT, QUEUES, Cost, Family
 from ..executable.executable import Executable
 from ..executable.load import patched_words
@@ -58,8 +59,6 @@ from ..machine.noc import (
     NORTH,
     SOUTH,
     WEST,
-    port_of_core,
-    port_rows,
 )
 from .engine import LaunchTiming, TimingResult, follow_controller
 

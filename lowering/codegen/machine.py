@@ -167,18 +167,6 @@ class Machine:
         for core in writers:
             self.emitters[core].send_wait(semaphore, len(users), [effect(room, writes=True)])
 
-    def loaders(self, cores: Sequence[int]) -> list[int]:
-        """Cores of a group that read DRAM for the others: as many as there are ports, spread over the rows."""
-        by_row: dict[int, list[int]] = {}
-        for core in cores:
-            by_row.setdefault(core // self.chip.cols, []).append(core)
-        chosen: list[int] = []
-        while len(chosen) < min(self.chip.dram_ports, len(cores)):
-            for row in by_row.values():
-                if row:
-                    chosen.append(row.pop(0))
-        return sorted(chosen[: min(self.chip.dram_ports, len(cores))])
-
     def emit_again(self, emitted: Emitted, like: Hashable, cores: Sequence[int], emit: Callable[[], None]) -> None:
         """
         Emit on these cores a group that depends on `like` only: a copy of the group in `emitted`, or by `emit`, which

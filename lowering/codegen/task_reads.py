@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ...analysis.planning.gather_schedule import gather_schedule
 from ...analysis.planning.reads import ReadKind
 from ...analysis.planning.traffic import BoxArrays, overlaps
+from ...chips.dram_ports import choose_loaders
 from ...dialects.dataflow.tiling import Box, OperandSlice
 from ..launch.launch_schedule import LaunchSchedule, ScheduledRead
 from .buffers import Buffers, messages_between
@@ -195,7 +196,7 @@ class TaskReads:
         key = index, cores, inner
         parts = self._parts.get(key)
         if parts is None:
-            loaders = machine.loaders(cores)
+            loaders = choose_loaders(machine.chip, cores)
             boxes = split_outermost(sliced.box.sizes, len(loaders))
             parts = self._parts[key] = [
                 (loader, box, inner.box(box.offsets, box.sizes)) for loader, box in zip(loaders, boxes, strict=False)

@@ -351,7 +351,7 @@ def _figure(caption: str, picture: Child) -> Child:
 
 def traffic(facts: RunFacts) -> Section:
     """Bytes by kind of link, and on each."""
-    from ...emulator.machine.noc import port_rows
+    from ...chips.dram_ports import port_rows
 
     moved, timing, chip = facts.stats["bytes"], facts.timing, facts.exe.chip
     links = moved["links"]

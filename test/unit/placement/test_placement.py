@@ -15,11 +15,11 @@ from meshloom.analysis.planning.placement import column_major
 from meshloom.analysis.planning.plan_network import NetworkPlan, plan_network
 from meshloom.analysis.planning.reads import ReadKind
 from meshloom.chips import Chip, load_chip
+from meshloom.chips.dram_ports import port_of_core, port_rows
 from meshloom.dialects.dataflow import Dataflow
 from meshloom.dialects.dataflow.entry_function import find_main
 from meshloom.dialects.manycore import Manycore, TilingAttr
 from meshloom.dialects.memory import Memory
-from meshloom.emulator.machine.noc import port_of_core, port_rows
 from meshloom.lowering.autotune import autotune_subgraph
 from meshloom.lowering.autotune.compile_subgraph import compile_subgraph, plan_subgraph
 from meshloom.lowering.autotune.encode_subgraph import EncodedSubgraph, LaidOutSubgraph, encode_subgraph

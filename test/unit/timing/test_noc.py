@@ -10,9 +10,9 @@ import pytest
 from booksim import POINTS, mean_latency
 from meshloom.chips import load_chip
 from meshloom.chips.chip import Chip
+from meshloom.chips.dram_ports import port_of_core, port_rows
 from meshloom.emulator.executable.build import Assembly, at
 from meshloom.emulator.executable.executable import Executable
-from meshloom.emulator.machine.noc import port_of_core, port_rows
 from meshloom.emulator.timing.engine import run_timing
 from meshloom.emulator.timing.random_programs import SEND, VPU, random_program
 from noc import random_traffic
@@ -114,21 +114,21 @@ def test_bytes_are_conserved(seed: int) -> None:
 
 
 def test_dram_bytes_cross_one_port_and_the_way_to_it() -> None:
-    """Core (3, 2) of 4 x 4, two ports (rows 1 and 3): row 2 is as near to both, so port 0; 3 links west, 1 north."""
+    """Core (3, 2) of 4 x 4, two ports (rows 1 and 3): each serves two rows; 3 links west, 1 south."""
     chip = replace(EDGE, dram_ports=2)
     assert port_rows(chip) == [1, 3]
-    assert [port_of_core(chip, y * 4) for y in range(4)] == [0, 0, 0, 1]
+    assert [port_of_core(chip, y * 4) for y in range(4)] == [0, 0, 1, 1]
     asm = Assembly(chip)
     x = at(0, (64,))
     asm.op(11, "store", x, x)
     asm.op(11, "load", x, x)
     result = run_timing(asm.build())
-    assert result.port_written.tolist() == [256, 0]
-    assert result.port_read.tolist() == [256, 0]
+    assert result.port_written.tolist() == [0, 256]
+    assert result.port_read.tolist() == [0, 256]
     assert result.link_bytes[[11, 10, 9], 1].tolist() == [256] * 3  # west along row 2
-    assert result.link_bytes[8, 2] == 256  # north to row 1
-    assert result.link_bytes[[4, 5, 6], 0].tolist() == [256] * 3  # back: east along row 1
-    assert result.link_bytes[7, 3] == 256  # south
+    assert result.link_bytes[8, 3] == 256  # south to row 3
+    assert result.link_bytes[[12, 13, 14], 0].tolist() == [256] * 3  # back: east along row 3
+    assert result.link_bytes[15, 2] == 256  # north
     assert result.link_bytes.sum() == 8 * 256
 
 

@@ -1,0 +1,42 @@
+"""Position of the DRAM ports on the mesh, and the port that each core uses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .chip import Chip
+
+
+def port_rows(chip: Chip) -> list[int]:
+    """The row at whose west edge each DRAM port sits: floor((p + 0.5) * rows / ports)."""
+    return [(2 * port + 1) * chip.rows // (2 * chip.dram_ports) for port in range(chip.dram_ports)]
+
+
+def port_of_core(chip: Chip, core: int) -> int:
+    """The DRAM port of a core: floor((row + 0.5) * ports / rows), so that ports serve equally many rows or one more."""
+    return (2 * (core // chip.cols) + 1) * chip.dram_ports // (2 * chip.rows)
+
+
+def port_routers(chip: Chip) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """([cores] DRAM port of each core, [ports] router of each port)."""
+    ports = np.array([port_of_core(chip, core) for core in range(chip.cores)], np.int64)
+    return ports, np.array(port_rows(chip), np.int64) * chip.cols
+
+
+def choose_loaders(chip: Chip, cores: Sequence[int]) -> list[int]:
+    """
+    Cores of a group that read DRAM for all of it, in ascending order: as many as there are ports.
+
+    The first core of each port, then the second of each, so that the group uses the bandwidth of all its ports.
+    """
+    waiting: dict[int, list[int]] = {}
+    for core in cores:
+        waiting.setdefault(port_of_core(chip, core), []).append(core)
+    count = min(chip.dram_ports, len(cores))
+    chosen: list[int] = []
+    while len(chosen) < count:
+        chosen += [group.pop(0) for group in waiting.values() if group]
+    return sorted(chosen[:count])
