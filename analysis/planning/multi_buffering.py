@@ -4,6 +4,9 @@ Multi-buffering: weights of several steps are loaded before their task where it 
 A task whose weights do not fit the cores beside everything else loads them step by step, into two buffers in turn, and
 takes as long as DRAM does, while earlier tasks leave DRAM idle. With a buffer for each of several steps, or for all,
 these weights are loaded meanwhile.
+
+Cores load in the order of their instructions. A load of a later step that waits for memory in use delays all prefetches
+behind it, however few bytes it has. So tasks with few weights get a buffer for each step.
 """
 
 from __future__ import annotations
@@ -37,6 +40,12 @@ def lay_out_multi_buffered(network: NetworkPlan, chip: Chip, works: TaskWorks) -
     if not policy.multi_buffered or network.loops:
         return best
     cycles = sum(estimated_times(network, best, chip, works))
+    for buffers in _one_a_step(network, chip):
+        found = _with_buffers(network, buffers, chip)
+        after = cycles if found is None else sum(estimated_times(network, found, chip, works))
+        if found is not None and after < cycles * ACCEPT_RATIO:
+            best, cycles = found, after
+            break
     waits = {
         task: wait for task, plan in enumerate(network.plans) if (wait := _waits(plan)) > cycles * (1 - ACCEPT_RATIO)
     }
@@ -50,6 +59,32 @@ def lay_out_multi_buffered(network: NetworkPlan, chip: Chip, works: TaskWorks) -
                 best, cycles = found, after
                 break
     return best
+
+
+def _one_a_step(network: NetworkPlan, chip: Chip) -> Iterator[dict[int, int]]:
+    """
+    Task -> a buffer for the weights of each of its steps: for all tasks that could have more than two, then for half of
+    them, those with the fewest bytes.
+    """
+    steps = {number: plan.tiling.step_count for number, plan in enumerate(network.plans)}
+    found: list[tuple[int, int]] = []
+    for number, plan in enumerate(network.plans):
+        nbytes = steps[number] * _step_bytes(plan)
+        if steps[number] > 1 and nbytes and _fits(plan, steps[number], chip):
+            found.append((nbytes, number))
+    found.sort()
+    for count in dict.fromkeys((len(found), len(found) // 2)):
+        if count:
+            yield {number: steps[number] for number in sorted(number for _, number in found[:count])}
+
+
+def _with_buffers(network: NetworkPlan, buffers: dict[int, int], chip: Chip) -> SramLayout | None:
+    """The layout with so many buffers for the weights of tasks, all prefetched; None if they do not fit."""
+    ahead = prefetch_starts(network.plans, chip, network.policy, buffers)
+    try:
+        return lay_out(network, chip, ahead, buffers)
+    except ResourceError:
+        return None
 
 
 def _as_written(network: NetworkPlan, chip: Chip, ahead: dict[int, int], multi_buffered: dict[int, int]) -> SramLayout:
@@ -80,12 +115,21 @@ def _waits(plan: TaskPlan) -> float:
 
 def _depths(plan: TaskPlan, chip: Chip) -> Iterator[int]:
     """Numbers of buffers to try, from the number of steps down; those that do not fit are left out."""
-    each = sum(aligned(size.buffer_bytes) for number, size in enumerate(plan.sizes) if plan.changes_always(number))
     buffers = plan.tiling.step_count
     while buffers > 1:
-        if plan.working_bytes + (buffers - plan.slots) * each <= chip.sram_bytes:
+        if _fits(plan, buffers, chip):
             yield buffers
         buffers = (buffers + 1) // 2 if buffers > 3 else buffers - 1
+
+
+def _step_bytes(plan: TaskPlan) -> int:
+    """Bytes of the buffers of the weights of one step, of those that change in every step."""
+    return sum(aligned(size.buffer_bytes) for number, size in enumerate(plan.sizes) if plan.changes_always(number))
+
+
+def _fits(plan: TaskPlan, buffers: int, chip: Chip) -> bool:
+    """Whether a task fits the cores with so many buffers for its weights."""
+    return plan.working_bytes + (buffers - plan.slots) * _step_bytes(plan) <= chip.sram_bytes
 
 
 def _deepened(network: NetworkPlan, layout: SramLayout, task: int, buffers: int, chip: Chip) -> SramLayout | None:
