@@ -20,6 +20,7 @@ from ..launch.launch_schedule import schedule_digest
 from ..options.effort import EFFORTS, Effort
 from .autotune_subgraph import AutotunedSubgraph, autotune_prefetch, autotune_subgraph
 from .candidate_plans import candidate_plans, given_plan
+from .fewer_cores import plan_on_fewer_cores
 
 
 def compile_subgraph(module: ModuleOp, chip: Chip, effort: Effort = EFFORTS["default"]) -> SubgraphCode:
@@ -53,6 +54,13 @@ def subgraph_code(module: ModuleOp, found: AutotunedSubgraph) -> SubgraphCode:
 
 def plan_subgraph(module: ModuleOp, chip: Chip, effort: Effort = EFFORTS["default"]) -> AutotunedSubgraph:
     """As `compile_subgraph`, and returns the chosen plan too. Tasks in the module keep their order."""
+    if effort.measure == "estimated" or any(tasks_in(find_main(module))):
+        return _plan_on(module, chip, effort)
+    return plan_on_fewer_cores(module, chip, lambda one, part: _plan_on(one, part, effort))
+
+
+def _plan_on(module: ModuleOp, chip: Chip, effort: Effort) -> AutotunedSubgraph:
+    """The fastest plan that uses as many of the usable cores of a chip as it likes; the module is rewritten to it."""
     function = find_main(module)
     values = [*(op.results[0] for op in constants_of(function)), *function.body.block.args]
     check_dram(sum(padded(bytes_of(value)) for value in values), chip, "its constants and inputs alone")
