@@ -26,6 +26,20 @@ def port_routers(chip: Chip) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return ports, np.array(port_rows(chip), np.int64) * chip.cols
 
 
+def port_rate(chip: Chip) -> float:
+    """
+    Bytes a cycle through one DRAM port if all cores of its rows read equally much: its share of the DRAM's, or what the
+    link beside it can carry. Reads leave a port along its row; only those of the first column do not take that link.
+    """
+    link = chip.link_bytes_per_cycle * chip.cols / max(1, chip.cols - 1)
+    return min(chip.dram_bytes_per_cycle / chip.dram_ports, link)
+
+
+def dram_rate(chip: Chip) -> float:
+    """Bytes a cycle through all DRAM ports, as `port_rate`."""
+    return chip.dram_ports * port_rate(chip)
+
+
 def choose_loaders(chip: Chip, cores: Sequence[int]) -> list[int]:
     """
     Cores of a group that read DRAM for all of it, in ascending order: as many as there are ports.

@@ -18,6 +18,7 @@ from ..analysis.semantic_effect import SemanticEffect, reassociating
 from ..analysis.tasks.grouping import LOOK_AHEAD, grow, has_one_output
 from ..chips import Chip
 from ..chips.cycles import RATE_BY_WIDTH, vector_cycles
+from ..chips.dram_ports import dram_rate
 from ..dialects.dataflow import ConstantOp, ConvOp, ReshapeOp, SliceOp, TransposeOp, WeightOp
 from ..dialects.dataflow.base import ints
 from ..dialects.dataflow.constants import Array
@@ -257,7 +258,7 @@ def _conv_cycles(op: ConvOp, chip: Chip) -> float:
     """Estimated cycles of a convolution: those of a core's part, and of loading the weights."""
     item = element_bytes(element_of(op.operand))
     _, cycles = op_cycles(op.cost(_tile(op, chip)), chip, item)
-    return cycles + prod(op.operand_shape(1)) * item / chip.dram_bytes_per_cycle
+    return cycles + prod(op.operand_shape(1)) * item / dram_rate(chip)
 
 
 def _with(values: Sequence[int], position: int, value: int) -> tuple[int, ...]:

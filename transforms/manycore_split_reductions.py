@@ -29,6 +29,7 @@ from ..analysis.semantic_effect import SemanticEffect, reassociating
 from ..analysis.tasks.task_info import TaskInfo, value_bytes
 from ..chips import Chip
 from ..chips.cycles import load_cycles
+from ..chips.dram_ports import dram_rate
 from ..dialects.dataflow import ReduceOp, ints
 from ..dialects.dataflow.contraction import ConvOp, MatmulOp, held_in
 from ..dialects.dataflow.entry_function import find_main
@@ -179,7 +180,7 @@ def _bound(info: TaskInfo, plan: TaskPlan, chip: Chip) -> float:
     """Lower bound of the task's cycles, over all tilings."""
     macs = prod(info.sizes) / (len(chip.usable_cores) * chip.mpu_rows * chip.mpu_cols)
     values = {info.operands[read.read.operand] for read in plan.reads if read.kind is ReadKind.STREAM}
-    return max(macs, sum(prod(shape_of(value)) * value_bytes(value) for value in values) / chip.dram_bytes_per_cycle)
+    return max(macs, sum(prod(shape_of(value)) * value_bytes(value) for value in values) / dram_rate(chip))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...chips import Chip
-from ...chips.dram_ports import port_routers
+from ...chips.dram_ports import port_rate, port_routers
 from ...support.jit import Array, jit
 from .tile_graph import TileGraph
 
@@ -47,9 +47,8 @@ class Estimator:
     def of(graph: TileGraph, chip: Chip, objective: PlaceObjective = PlaceObjective.MULTICAST) -> Estimator:
         """An estimator for a chip."""
         ports, homes = port_routers(chip)
-        rate = min(chip.dram_bytes_per_cycle / chip.dram_ports, chip.link_bytes_per_cycle)
         weights = (1.0, SPREAD) if objective is PlaceObjective.MULTICAST else (0.0, 1.0)
-        numbers = np.array([chip.link_bytes_per_cycle, rate, chip.hop_cycles, *weights], np.float64)
+        numbers = np.array([chip.link_bytes_per_cycle, port_rate(chip), chip.hop_cycles, *weights], np.float64)
         return Estimator(graph, numbers, ports, homes, chip.cols, np.zeros(6 * chip.cores, np.float64))
 
     def cycles(self, tasks: NDArray[np.int64], core_of: NDArray[np.int32]) -> float:

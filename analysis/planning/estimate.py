@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ...chips import Chip
 from ...chips.cycles import RATE_BY_WIDTH, STARTUP, matmul_cycles, shared_product, vector_cycles
-from ...chips.dram_ports import port_of_core
+from ...chips.dram_ports import port_of_core, port_rate
 from ...dialects.coreasm import isa
 from ...dialects.dataflow.tiling import Box, OpCost, Unit
 from ..sparse.product_cycles import dense_weights_cycles, product_cycles
@@ -147,8 +147,7 @@ def _step_work(info: TaskInfo, step: Box, chip: Chip) -> StepWork:
 def dram_bandwidth(chip: Chip, cores: tuple[int, ...]) -> float:
     """Bytes a cycle that these cores get from DRAM together."""
     ports = {port_of_core(chip, core) for core in cores}
-    port = min(chip.dram_bytes_per_cycle / chip.dram_ports, chip.link_bytes_per_cycle)
-    return min(len(ports) * port, len(cores) * chip.link_bytes_per_cycle)
+    return min(len(ports) * port_rate(chip), len(cores) * chip.link_bytes_per_cycle)
 
 
 class TaskWork(NamedTuple):

@@ -17,6 +17,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 from ...chips import Chip
+from ...chips.dram_ports import dram_rate
 from ...dialects.dataflow import ConstantOp, LoopOp, ReshapeOp, WeightOp
 from ...dialects.dataflow.types import shape_of
 from ...dialects.locations import at, located
@@ -482,7 +483,7 @@ def _must_be_in_dram(function: FuncOp, tasks: tuple[TaskInfo, ...]) -> set[SSAVa
 
 def _detour(value: SSAValue, chip: Chip) -> float:
     """Cycles to store a value to DRAM and load it again."""
-    return PASS_THROUGH * prod(shape_of(value)) * value_bytes(value) / chip.dram_bytes_per_cycle
+    return PASS_THROUGH * prod(shape_of(value)) * value_bytes(value) / dram_rate(chip)
 
 
 def in_cores(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from ...chips import Chip
+from ...chips.dram_ports import dram_rate
 from .estimate import HANDSHAKE, run_alone
 from .plan_task import TaskPlan, estimate_together
 
@@ -58,12 +59,13 @@ def prefetch_starts(
         times = [plan.cycles for plan in plans]
     else:
         times = run_alone([plan.work for plan in plans], chip)
-    idle = [max(0.0, time - moved / chip.dram_bytes_per_cycle) for time, moved in zip(times, own, strict=True)]
+    rate = dram_rate(chip)
+    idle = [max(0.0, time - moved / rate) for time, moved in zip(times, own, strict=True)]
     quiet = [_quiet_cycles(plan) for plan in plans]
     ahead: dict[int, int] = {}
     latest = len(plans)
     for number in range(len(plans) - 1, 0, -1):
-        needed = first[number] / chip.dram_bytes_per_cycle
+        needed = first[number] / rate
         if not needed:
             continue
         start = min(number, latest + 1)

@@ -9,6 +9,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ...chips import Chip
+from ...chips.dram_ports import dram_rate
 from ...dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ...dialects.dataflow.tiling import Box
 from ...dialects.dataflow.types import shape_of
@@ -48,11 +49,11 @@ def estimated_profiles(tasks: Sequence[TaskOp], predecessors: list[list[int]], c
         constants = sum(
             _bytes(value) for value in info.operands if isinstance(_root(value).owner, ConstantOp | WeightOp)
         )
-        load[number] = ceil(constants / chip.dram_bytes_per_cycle)
+        load[number] = ceil(constants / dram_rate(chip))
         held[number] = ceil(_bytes(info.result) / cores)
     names = tuple(task.sym_name.data for task in tasks)
     latency = np.full(len(tasks), HANDSHAKE + chip.dram_latency, np.int64)
-    spill = PASS_THROUGH * cores / chip.dram_bytes_per_cycle
+    spill = PASS_THROUGH * cores / dram_rate(chip)
     room = int(chip.sram_bytes * RESIDENT_SHARE)
     return UnitProfiles(names, UNITS, offset, busy, load, latency, lists_of(predecessors), held, room, spill)
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ...chips import Chip
 from ...chips.cycles import RATE_BY_WIDTH, bound_by_weights, load_cycles
+from ...chips.dram_ports import dram_rate, port_rate
 from ...dialects.dataflow.tiling import EncodedWork, split_evenly
 from ...formats.sparse.bits import Array, Ints
 from ...formats.sparse.encode import Mask, counts, group_mask
@@ -123,7 +124,7 @@ def layer_costs(
 
 def dense_cost(chip: Chip, layer: Layer, choice: Choice) -> LayerCost:
     """The costs of a layer with dense weights."""
-    memory = choice.nbytes / chip.dram_bytes_per_cycle
+    memory = choice.nbytes / dram_rate(chip)
     return LayerCost(choice, None, choice.nbytes, dense_cycles(chip, layer), memory)
 
 
@@ -186,7 +187,7 @@ def encoded_cycles(
     cores, few_loads = len(chip.usable_cores), _few_loads(chip, layer)
     mean_work = LOADING_WORK if few_loads else 1.0
     ports = chip.dram_ports
-    panel_cycles = nbytes / count / min(chip.dram_bytes_per_cycle / ports, chip.link_bytes_per_cycle)
+    panel_cycles = nbytes / count / port_rate(chip)
     best = (math.inf, math.inf, math.inf)
     of_rows: dict[int, NDArray[np.float64]] = {}  # cycles of each panel, however many of them a core has
     for m, own in grids(cores, layer.rows, count, few_loads):
@@ -201,7 +202,7 @@ def encoded_cycles(
         if chip.map_lanes == "joined":
             memory = panel_cycles * max(sum(size for _, size in tiles[port::ports]) for port in range(ports))
         else:
-            memory = nbytes / min(chip.dram_bytes_per_cycle, len(tiles) * chip.link_bytes_per_cycle)
+            memory = nbytes / min(dram_rate(chip), len(tiles) * chip.link_bytes_per_cycle)
         mean = float(of_panel.sum()) * -(-layer.rows // m) / cores
         best = min(best, (compute, memory, mean), key=lambda one: one[0] + one[1] + mean_work * one[2])
     return best

@@ -18,6 +18,7 @@ from itertools import pairwise
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ...chips import Chip
+from ...chips.dram_ports import dram_rate
 from ...dialects.dataflow.tiling import Box, TilingInterface, split_evenly
 from ...dialects.dataflow.types import element_bytes, element_of, shape_of
 from .grouping import group_operations
@@ -271,7 +272,7 @@ class _Chooser:
         longest = max(
             count * work.macs / (cores * chip.mpu_rows * chip.mpu_cols),
             count * work.vpu_ops / (cores * chip.vpu_lanes),
-            traffic / chip.dram_bytes_per_cycle,
+            traffic / dram_rate(chip),
         )
         return longest + count * work.operators * chip.dram_latency
 

@@ -15,7 +15,7 @@ from meshloom.analysis.planning.placement import column_major
 from meshloom.analysis.planning.plan_network import NetworkPlan, plan_network
 from meshloom.analysis.planning.reads import ReadKind
 from meshloom.chips import Chip, load_chip
-from meshloom.chips.dram_ports import port_of_core, port_rows
+from meshloom.chips.dram_ports import port_of_core, port_rate, port_rows
 from meshloom.dialects.dataflow import Dataflow
 from meshloom.dialects.dataflow.entry_function import find_main
 from meshloom.dialects.manycore import Manycore, TilingAttr
@@ -114,8 +114,7 @@ def alone_cycles(graph: TileGraph, task: int, core_of: list[int], chip: Chip) ->
         ports[port] += nbytes
         for link in way(chip, port_rows(chip)[port] * chip.cols, core):
             links[link] += nbytes
-    rate = min(chip.dram_bytes_per_cycle / chip.dram_ports, chip.link_bytes_per_cycle)
-    busiest = max(max([0, *links.values()]) / chip.link_bytes_per_cycle, max([0, *ports.values()]) / rate)
+    busiest = max(max([0, *links.values()]) / chip.link_bytes_per_cycle, max([0, *ports.values()]) / port_rate(chip))
     return busiest + SPREAD * sum(links.values()) / (4 * chip.cores * chip.link_bytes_per_cycle)
 
 
