@@ -40,12 +40,6 @@ def lay_out_multi_buffered(network: NetworkPlan, chip: Chip, works: TaskWorks) -
     if not policy.multi_buffered or network.loops:
         return best
     cycles = sum(estimated_times(network, best, chip, works))
-    for buffers in _one_a_step(network, chip):
-        found = _with_buffers(network, buffers, chip)
-        after = cycles if found is None else sum(estimated_times(network, found, chip, works))
-        if found is not None and after < cycles * ACCEPT_RATIO:
-            best, cycles = found, after
-            break
     waits = {
         task: wait for task, plan in enumerate(network.plans) if (wait := _waits(plan)) > cycles * (1 - ACCEPT_RATIO)
     }
@@ -58,6 +52,10 @@ def lay_out_multi_buffered(network: NetworkPlan, chip: Chip, works: TaskWorks) -
             if after < cycles * ACCEPT_RATIO:
                 best, cycles = found, after
                 break
+    for buffers in _one_a_step(network, chip):
+        found = _with_buffers(network, {**buffers, **best.multi_buffered}, chip)
+        if found is not None and sum(estimated_times(network, found, chip, works)) < cycles * ACCEPT_RATIO:
+            return found
     return best
 
 
