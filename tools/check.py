@@ -119,7 +119,8 @@ class Check:
         except (MeshloomError, ValueError) as error:
             return Verdict(False, f"the first differing tensor could not be found: {error}")
         reason = (
-            "compiled afresh, the model gives the right values: the executable stems from another model or is damaged"
+            "compiled with inner tensors as outputs, the model gives the right values: the executable stems from another "
+            "model or is damaged, or it was compiled wrongly"
         )
         return Verdict(False, f"{reason}; {first}" if first else reason)
 
