@@ -102,6 +102,17 @@ def test_a_wrong_operator_is_named(folder: Path) -> None:
     assert (wrong[0].name, wrong[1], wrong[2]) == ("quantise", "steps", 2)
 
 
+@pytest.mark.parametrize(("off", "wrong"), [(1, None), (2, "real"), (0.5, "y")])
+def test_a_runs_dequantised_values_may_be_one_step_off(off: float, wrong: str | None, folder: Path) -> None:
+    """Where a run keeps no integers in memory, and its outputs follow from what it has."""
+    search = NetworkSearch(on_the_edge(), {"x": np.load("x.npy")}, {})
+    step = numpy_helper.to_array(search.model.graph.initializer[1])
+    real = search.interpreted()["real"] + np.float32(off) * step
+    y = real * np.float32(0.5) + np.float32(wrong == "y")
+    found = search.first_wrong_from_steps({**search.steps_of({"real": real, "moved": real, "y": y}), "y": y})
+    assert (None if found is None else found[1]) == wrong
+
+
 def _from_steps() -> bytes:
     """The network's DequantizeLinear by itself."""
     model = on_the_edge()
