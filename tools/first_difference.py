@@ -42,17 +42,27 @@ def is_quantising(node: NodeProto) -> bool:
     return node.op_type in _QUANTISING or node.op_type.startswith("QLinear")
 
 
+def is_half(value: Array) -> bool:
+    """Whether these are floats of 16 bits, to which a sum in another order may be rounded up or down."""
+    return value.dtype == np.float16
+
+
 def gives_steps(node: NodeProto, value: Array) -> bool:
-    """Whether this result of a node may be off by a step, which is 1 or, of states, a share of their range."""
-    if node.op_type == "DynamicQuantizeLSTM":
+    """
+    Whether this result of a node may be off by a step, which is 1 or, of states, a share of their range, or of floats
+    of 16 bits, a unit in the last place of the largest.
+    """
+    if node.op_type == "DynamicQuantizeLSTM" or is_half(value):
         return True
     return is_quantising(node) and value.dtype.kind in "iu" and value.dtype.itemsize <= STEP_BYTES
 
 
 def within_a_step(node: NodeProto, found: Comparison, value: Array) -> bool:
-    """Whether a result is right: equal, or at most one step off where the operator quantises."""
+    """Whether a result is right: equal, or at most one step off where the operator quantises or rounds to 16 bits."""
     if found.equal or not gives_steps(node, value):
         return found.equal
+    if is_half(value):
+        return found.difference <= float(np.spacing(np.abs(value).max(initial=0)))
     step = float(np.ptp(value)) / STEPS_OF_STATES if value.dtype.kind == "f" else 1
     return found.difference <= step
 
@@ -185,12 +195,20 @@ class NetworkSearch:
         return model
 
     def quantised(self) -> set[str]:
-        """The tensors that are results of quantising operators, or depend on one."""
-        found: set[str] = set()
+        """The tensors that are results of quantising operators, or floats of 16 bits, or depend on one."""
+        found = {name for name, value in self.expected.items() if is_half(value)}
         for node in self.model.graph.node:
             if is_quantising(node) or not found.isdisjoint(_reads(node)):
                 found.update(node.output)
         return found
+
+    @property
+    def step(self) -> str:
+        """What a step is called in this network."""
+        halves = any(map(is_half, self.expected.values()))
+        return (
+            "rounding to f16" if halves and not any(map(is_quantising, self.model.graph.node)) else "quantisation step"
+        )
 
 
 def _tensors(model: ModelProto) -> Iterator[tuple[NodeProto, str]]:

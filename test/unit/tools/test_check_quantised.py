@@ -149,6 +149,14 @@ def test_which_results_may_be_one_off(op: str, dtype: Any, difference: float, ri
     assert is_quantising(node) == (op not in sums)
 
 
+@pytest.mark.parametrize(("dtype", "right"), [(np.float16, True), (np.float32, False)])
+def test_what_is_rounded_to_f16_may_be_one_rounding_off(dtype: Any, right: bool) -> None:
+    # From 2 to 4 floats of 16 bits lie 2^-9 apart.
+    node, value = helper.make_node("MatMul", ["x", "w"], ["y"]), np.array([0.1, -3], dtype)
+    assert within_a_step(node, Comparison("y", 2**-9, 1e-4), value) == right
+    assert not within_a_step(node, Comparison("y", 2**-8, 1e-4), value)
+
+
 @pytest.mark.parametrize(("difference", "right"), [(0.005, True), (0.01, False)])
 def test_states_of_8_bits_may_be_one_step_off(difference: float, right: bool) -> None:
     # Steps of 2 / 255 from -1 to 1.
