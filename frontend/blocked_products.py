@@ -2,7 +2,8 @@
 Products with known narrow weights that have a scale and zero point for each block of the reduced dimension.
 
 Each block of the other operand is multiplied by the block of weights as integers; the products are scaled and added.
-The weights therefore stay as narrow as they are in the file.
+The weights therefore stay as narrow as they are in the file. For many rows that would be more work than to widen the
+weights once (`widened_weights`).
 """
 
 from __future__ import annotations
@@ -16,9 +17,14 @@ import numpy as np
 from .builder_values import SMALL
 from .quantised import narrowest
 from .tensors import FLOAT32, Array, Tensor, known
+from .widened_weights import widened_matmul
 
 if TYPE_CHECKING:
     from .builder import Builder
+
+
+MANY = 3
+"""Weights are widened if there are more than a block of them for so many rows: what a block's products take."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,14 +51,15 @@ def blocks_of(parameter: Array, axis: int) -> int:
 
 def blocked_matmul(b: Builder, x: Tensor, weights: BlockedWeights) -> Tensor | None:
     """
-    x [..., K] times the weights. None if x is known or not f32, if the weights are few or not integers, or if there
-    would be more products of blocks than weights.
+    x [..., K] times the weights. None if x is known or not f32, or if the weights are few or not integers.
     """
     depth, outputs = weights.values.shape
     block, blocks = weights.block, len(weights.scale)
     rows = x.size // depth if x.rank and depth else 0
-    if x.array is not None or x.dtype != FLOAT32 or weights.values.size <= SMALL or not rows or 4 * rows > 3 * block:
+    if x.array is not None or x.dtype != FLOAT32 or weights.values.size <= SMALL or not rows:
         return None
+    if MANY * rows > block:
+        return widened_matmul(b, x, weights, rows)
     padding = blocks * block - depth
     values = (
         np.pad(weights.values, [(0, padding), (0, 0)], mode="edge").reshape(blocks, block, outputs).transpose(0, 2, 1)

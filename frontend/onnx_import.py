@@ -38,6 +38,7 @@ from .function_bodies import body_of, default_attributes, has_body, substitute
 from .inputs import check_outputs, declared_inputs, fixed_inputs, given_inputs
 from .model_file import ModelLike, read_model
 from .node import Node, array_of
+from .node_order import needed_nodes
 from .refusals import Refusals, advice
 from .signatures import Signature, TensorSignature, member
 from .sources import Sources
@@ -372,7 +373,7 @@ class _ModelImporter:
 
     def run_nodes(self, nodes: Iterable[onnx.NodeProto], outputs: Iterable[str], scope: Scope) -> None:
         """Import the nodes that the outputs need."""
-        needed = _needed(list(nodes), set(outputs))
+        needed = needed_nodes(list(nodes), set(outputs))
         for node in needed:
             for name in node.input:
                 scope.uses[name] = scope.uses.get(name, 0) + 1
@@ -520,28 +521,6 @@ def _domain(node: onnx.NodeProto) -> str:
 
 def _name_attrs(names: Iterable[str]) -> ArrayAttr[DictionaryAttr]:
     return ArrayAttr([DictionaryAttr({"dataflow.name": StringAttr(name)}) for name in names])
-
-
-def _inner_names(node: onnx.NodeProto) -> Iterable[str]:
-    """Names that subgraphs of a node may read from enclosing scopes."""
-    for attribute in node.attribute:
-        for graph in (attribute.g, *attribute.graphs):
-            for inner in graph.node:
-                yield from inner.input
-                yield from _inner_names(inner)
-            yield from (info.name for info in graph.output)
-
-
-def _needed(nodes: Sequence[onnx.NodeProto], outputs: set[str]) -> list[onnx.NodeProto]:
-    """The nodes that the outputs depend on, in their order."""
-    wanted = set(outputs)
-    kept: list[onnx.NodeProto] = []
-    for node in reversed(nodes):
-        if any(name in wanted for name in node.output if name):
-            kept.append(node)
-            wanted.update(node.input)
-            wanted.update(_inner_names(node))
-    return kept[::-1]
 
 
 def _sources_of(values: Iterable[SSAValue]) -> set[SSAValue]:

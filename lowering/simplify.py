@@ -23,6 +23,7 @@ from ..transforms.dataflow_hoist_from_loops import DataflowHoistFromLoopsPass
 from ..transforms.dataflow_merge_constants import DataflowMergeConstantsPass
 from ..transforms.dataflow_note_loops import DataflowNoteLoopsPass
 from ..transforms.dataflow_pack_weights import DataflowPackWeightsPass
+from ..transforms.dataflow_split_widened import DataflowSplitWidenedPass
 from ..transforms.dataflow_unroll_loops import DataflowUnrollLoopsPass
 from ..transforms.shared.chip_option import ChipPass
 from ..transforms.sparse_pack import SparsePackPass
@@ -38,6 +39,7 @@ PLACES = (
     CanonicalizePass.name,
     DataflowFoldAffinePass.name,
     DataflowBlockOutputsPass.name,
+    DataflowSplitWidenedPass.name,
     DataflowMergeConstantsPass.name,
     DataflowPackWeightsPass.name,
     SparsePackPass.name,
@@ -62,6 +64,7 @@ def simplifying_passes(chip: str | None = None, keep_loops: bool = False) -> Ite
         CanonicalizePass(),
         DataflowFoldAffinePass(),
         DataflowBlockOutputsPass(chip),
+        DataflowSplitWidenedPass(chip),
         DataflowMergeConstantsPass(),
         DataflowPackWeightsPass(),
         SparsePackPass(chip),

@@ -89,10 +89,11 @@ class Check:
         tensors: Callable[[], Mapping[str, Array]],
     ) -> Verdict:
         """
-        Whether different outputs of a quantised network are acceptable, and if not, where the network first differs.
-        They are acceptable if every operator, fed with ONNX Runtime's operands, gives ONNX Runtime's result (quantising
-        operators: within one step), and if the outputs follow from these operators and depend on quantising ones;
-        integer outputs may differ by one. `tensors`: intermediate tensors of a run by name.
+        Whether different outputs of a quantised network, or one of floats of 16 bits, are acceptable, and if not, where
+        the network first differs. They are acceptable if every operator, fed with ONNX Runtime's operands, gives ONNX
+        Runtime's result (within one step where it quantises or rounds to 16 bits), and if the outputs follow from these
+        operators and depend on such ones; integer outputs may differ by one. `tensors`: intermediate tensors of a run
+        by name.
         """
         if isinstance(self.oracle, Interpreted):
             return Verdict(False, "meshloom-opt --check-semantics finds the pass that changed a result")
@@ -106,20 +107,23 @@ class Check:
             quantised = search.quantised()
             explained = all(c.equal or (c.name in quantised and _may_differ(c, outputs[c.name])) for c in comparisons)
             if _same(outputs, right) and explained:
-                return Verdict(True, "")
+                return Verdict(True, search.step)
             if quantised and explained:
                 # Sums of floats in another order than the interpreter's may be quantised to another step.
+                if search.first_wrong_from_steps({**search.steps_of(tensors()), **outputs}) is None:
+                    return Verdict(True, search.step)
                 steps = search.steps_on_chip(chip)
                 if _same(outputs, steps):
                     wrong = search.first_wrong_from_steps(steps)
-                    return Verdict(True, "") if wrong is None else Verdict(False, _sentence(*wrong))
+                    return Verdict(True, search.step) if wrong is None else Verdict(False, _sentence(*wrong))
             if (wrong := search.first_wrong_on_chip(chip, right)) is not None:
                 return Verdict(False, _sentence(*wrong))
             first = first_different(compare_tensors(search, tensors()))
         except (MeshloomError, ValueError) as error:
             return Verdict(False, f"the first differing tensor could not be found: {error}")
         reason = (
-            "compiled afresh, the model gives the right values: the executable stems from another model or is damaged"
+            "compiled with inner tensors as outputs, the model gives the right values: the executable stems from "
+            "another model or is damaged, or it was compiled wrongly"
         )
         return Verdict(False, f"{reason}; {first}" if first else reason)
 
@@ -130,7 +134,7 @@ class Verdict:
 
     within_a_step: bool
     reason: str
-    """A sentence about the first difference."""
+    """What the steps are called; else a sentence about the first difference."""
 
 
 def _sentence(node: NodeProto, name: str, difference: float) -> str:

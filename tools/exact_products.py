@@ -56,7 +56,7 @@ def saturates() -> bool:
 def multiplies_integers(model: ModelProto) -> bool:
     """Whether a model has operators whose products may saturate."""
     functions = (node for function in model.functions for node in function.node)
-    nodes = (node for graph in _graphs(model.graph) for node in graph.node)
+    nodes = (node for graph in graphs_of(model.graph) for node in graph.node)
     return any(node.op_type in SECOND for node in (*nodes, *functions))
 
 
@@ -69,7 +69,7 @@ def with_exact_products(model: ModelProto, folder: str | Path = "") -> ModelProt
     copy = ModelProto()
     copy.CopyFrom(onnx.inliner.inline_local_functions(model) if model.functions else model)
     types = _types(copy)
-    for number, graph in enumerate(_graphs(copy.graph)):
+    for number, graph in enumerate(graphs_of(copy.graph)):
         _Shifted(graph, types, str(folder), f"/unsigned{number}").apply()
     return copy
 
@@ -127,21 +127,21 @@ class _Shifted:
         yield helper.make_node("Cast", [f"{new}/sum"], [new], to=dtype)
 
 
-def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
+def graphs_of(graph: GraphProto) -> Iterator[GraphProto]:
     """A graph and those inside it."""
     yield graph
     for node in graph.node:
         for attribute in node.attribute:
             if attribute.HasField("g"):
-                yield from _graphs(attribute.g)
+                yield from graphs_of(attribute.g)
             for inner in attribute.graphs:
-                yield from _graphs(inner)
+                yield from graphs_of(inner)
 
 
 def _types(model: ModelProto) -> dict[str, int]:
     """Types of elements by the names of tensors, as far as they are known."""
     found: dict[str, int] = {}
-    for graph in _graphs(onnx.shape_inference.infer_shapes(model).graph):
+    for graph in graphs_of(onnx.shape_inference.infer_shapes(model).graph):
         for info in (*graph.input, *graph.value_info, *graph.output):
             found[info.name] = info.type.tensor_type.elem_type
         found |= {tensor.name: tensor.data_type for tensor in graph.initializer}

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 from numpy.typing import NDArray
-from onnx import ModelProto, NodeProto, helper
+from onnx import ModelProto, NodeProto, helper, numpy_helper
 
 from ..frontend.onnx_import import ValuesNeededError, import_onnx
 from .interpreted import run_module
-from .oracle import Comparison, Oracle, compare
+from .oracle import RELATIVE, Comparison, Oracle, compare
 
 if TYPE_CHECKING:
     from ..chips import Chip
@@ -42,17 +42,27 @@ def is_quantising(node: NodeProto) -> bool:
     return node.op_type in _QUANTISING or node.op_type.startswith("QLinear")
 
 
+def is_half(value: Array) -> bool:
+    """Whether these are floats of 16 bits, to which a sum in another order may be rounded up or down."""
+    return value.dtype == np.float16
+
+
 def gives_steps(node: NodeProto, value: Array) -> bool:
-    """Whether this result of a node may be off by a step, which is 1 or, of states, a share of their range."""
-    if node.op_type == "DynamicQuantizeLSTM":
+    """
+    Whether this result of a node may be off by a step, which is 1 or, of states, a share of their range, or of floats
+    of 16 bits, a unit in the last place of the largest.
+    """
+    if node.op_type == "DynamicQuantizeLSTM" or is_half(value):
         return True
     return is_quantising(node) and value.dtype.kind in "iu" and value.dtype.itemsize <= STEP_BYTES
 
 
 def within_a_step(node: NodeProto, found: Comparison, value: Array) -> bool:
-    """Whether a result is right: equal, or at most one step off where the operator quantises."""
+    """Whether a result is right: equal, or at most one step off where the operator quantises or rounds to 16 bits."""
     if found.equal or not gives_steps(node, value):
         return found.equal
+    if is_half(value):
+        return found.difference <= float(np.spacing(np.abs(value).max(initial=0)))
     step = float(np.ptp(value)) / STEPS_OF_STATES if value.dtype.kind == "f" else 1
     return found.difference <= step
 
@@ -112,14 +122,18 @@ class NetworkSearch:
         ]
         return self._on_chip([*dict.fromkeys([*names, *self.outputs])], chip)
 
+    def steps_of(self, tensors: Mapping[str, Array]) -> dict[str, Array]:
+        """Of these tensors, the results of quantising operators, and of those that dequantise them."""
+        return {name: tensors[name] for node, name in self.tensors if name in tensors and self._is_cut(node, name)}
+
     def first_wrong_from_steps(self, steps: Mapping[str, Array]) -> tuple[NodeProto, str, float] | None:
         """
         The first of these values (see `steps_on_chip`) that does not follow from those before it; None: all do.
 
-        A result of a quantising operator follows where it is within one step of what the interpreter makes of the
-        others, and an output where it is equal to that.
+        A result of a quantising operator, or its dequantised values, follow where they are within one step of what the
+        interpreter makes of the others, and an output where it is equal to that.
         """
-        cut = {name for node, name in self.tensors if name in steps and gives_steps(node, self.expected[name])}
+        cut = {name for node, name in self.tensors if name in steps and self._is_cut(node, name)}
         model, inputs = self._cut(cut)
         model.graph.output.extend(_info(name, self.expected[name]) for name in self.outputs if name not in cut)
         inputs |= {name: steps[name] for name in cut}
@@ -127,9 +141,20 @@ class NetworkSearch:
         for node, name in self.tensors:
             if name in steps:
                 found = compare(name, steps[name], results[name + _COMPUTED if name in cut else name])
-                if not within_a_step(node, found, steps[name]):
+                if not within_a_step(node, found, steps[name]) and found.difference > self._dequantised_step(node):
                     return node, name, found.difference
         return None
+
+    def _is_cut(self, node: NodeProto, name: str) -> bool:
+        return name in self.expected and (node.op_type == "DequantizeLinear" or gives_steps(node, self.expected[name]))
+
+    def _dequantised_step(self, node: NodeProto) -> float:
+        """What a step of the operand changes in the result of DequantizeLinear, at most; of other operators 0."""
+        if node.op_type != "DequantizeLinear":
+            return 0.0
+        scales = [numpy_helper.to_array(one) for one in self.model.graph.initializer if one.name == node.input[1]]
+        scale = scales[0] if scales else self.expected[node.input[1]]
+        return float(np.abs(scale).max(initial=0)) * (1 + RELATIVE)
 
     def interpreted(self) -> dict[str, Array]:
         """Every tensor as the interpreter computes it from the network's inputs."""
@@ -170,12 +195,20 @@ class NetworkSearch:
         return model
 
     def quantised(self) -> set[str]:
-        """The tensors that are results of quantising operators, or depend on one."""
-        found: set[str] = set()
+        """The tensors that are results of quantising operators, or floats of 16 bits, or depend on one."""
+        found = {name for name, value in self.expected.items() if is_half(value)}
         for node in self.model.graph.node:
             if is_quantising(node) or not found.isdisjoint(_reads(node)):
                 found.update(node.output)
         return found
+
+    @property
+    def step(self) -> str:
+        """What a step is called in this network."""
+        halves = any(map(is_half, self.expected.values()))
+        return (
+            "rounding to f16" if halves and not any(map(is_quantising, self.model.graph.node)) else "quantisation step"
+        )
 
 
 def _tensors(model: ModelProto) -> Iterator[tuple[NodeProto, str]]:

@@ -1,7 +1,7 @@
 """
 ONNX Runtime without optimisations: what an executable's outputs are compared with. An optional dependency.
 
-Its products of integers are exact here on all processors, see `exact_products`.
+Its products are exact here on all processors, see `exact_products` and `exact_activations`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ..frontend.model_file import read_model
 from ..support.errors import InputError, MeshloomError
 from ..support.input_files import check_regular
+from .exact_activations import rounds_activations, with_exact_activations
 from .exact_products import multiplies_integers, saturates, with_exact_products
 
 Array = NDArray[Any]
@@ -66,10 +67,13 @@ class Oracle:
             check_is_file(Path(model))
         proto, path, _ = read_model(model)  # ONNX Runtime opens what the model names, be it a pipe
         try:
+            folder = str(path.parent) if path else ""
+            exact = with_exact_activations(proto) if rounds_activations(proto) else proto
             if multiplies_integers(proto) and saturates():
-                folder = str(path.parent) if path else ""
+                exact = with_exact_products(exact, folder)
+            if exact is not proto:
                 options.add_session_config_entry(_FOLDER, folder)
-                source = with_exact_products(proto, folder).SerializeToString()
+                source = exact.SerializeToString()
             self.session: Any = ort.InferenceSession(source, options, providers=["CPUExecutionProvider"])
         except Exception as error:
             what = "the model" if isinstance(model, bytes) else str(model)

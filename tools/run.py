@@ -185,7 +185,7 @@ def _compare(
         )
     if not verdict.within_a_step:
         raise MeshloomError(f"outputs differ from {check.judge}'s: {', '.join(wrong)}; {verdict.reason}")
-    _say(options, f"OK: within one quantisation step of {check.judge}'s: {', '.join(wrong)}; all others are equal")
+    _say(options, f"OK: within one {verdict.reason} of {check.judge}'s: {', '.join(wrong)}; all others are equal")
 
 
 def _say(options: argparse.Namespace, text: str) -> None:

@@ -11,6 +11,7 @@ PASSES: dict[str, str] = {
     "dataflow-prune": "dataflow_prune:DataflowPrunePass",
     "dataflow-remove-zero-channels": "dataflow_remove_zero_channels:DataflowRemoveZeroChannelsPass",
     "dataflow-split-batch": "dataflow_split_batch:DataflowSplitBatchPass",
+    "dataflow-split-widened": "dataflow_split_widened:DataflowSplitWidenedPass",
     "dataflow-split-to-fit": "dataflow_split_to_fit:DataflowSplitToFitPass",
     "dataflow-block-outputs": "dataflow_block_outputs:DataflowBlockOutputsPass",
     "dataflow-fuse-loops": "dataflow_fuse_loops:DataflowFuseLoopsPass",

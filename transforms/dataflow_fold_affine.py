@@ -17,9 +17,23 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.rewriter import InsertPoint
 
 from ..analysis.semantic_effect import SemanticEffect, reassociating
-from ..dialects.dataflow import AddOp, ConvOp, DivOp, MatmulOp, MulOp, NegOp, QuantizeOp, SubOp, WeightOp
+from ..dialects.dataflow import (
+    AddOp,
+    CastOp,
+    CeilOp,
+    ConvOp,
+    DivOp,
+    FloorOp,
+    MatmulOp,
+    MulOp,
+    NegOp,
+    QuantizeOp,
+    RoundOp,
+    SubOp,
+    WeightOp,
+)
 from ..dialects.dataflow.sources import LARGEST_CONSTANT
-from ..dialects.dataflow.types import element_of, shape_of
+from ..dialects.dataflow.types import element_of, is_float, shape_of
 from ..dialects.locations import at
 from ..dialects.manycore import SubgraphOp
 from .shared.affine import Affine, affine_of, affine_operand, joined
@@ -51,10 +65,10 @@ class DataflowFoldAffinePass(ModulePass):
     addition stays after the contraction, as its bias.
 
     A scale before a `quantize` by 1 becomes that of the `quantize`. A single division becomes a multiplication, which
-    is faster, unless it has few elements. Only floats, and only values without another use, are changed. New numbers
-    are computed in f64 and rounded once. Nothing is merged if numbers would leave the range of their type, if the new
-    table would be larger than the old ones, if a large number is added and subtracted (a way to round), or if a value
-    is offloaded.
+    is faster, unless it has few elements or is rounded to whole numbers, as in floor(x / 49). Only floats, and only
+    values without another use, are changed. New numbers are computed in f64 and rounded once. Nothing is merged if
+    numbers would leave the range of their type, if the new table would be larger than the old ones, if a large number
+    is added and subtracted (a way to round), or if a value is offloaded.
     """
 
     name = "dataflow-fold-affine"
@@ -112,7 +126,7 @@ class AffineChain(RewritePattern):
                 self._rewrite(segment, rewriter)
 
     def _rewrite(self, segment: _Segment, rewriter: PatternRewriter) -> None:
-        """Replace a segment if that needs fewer operations (a division of more than a few elements counts twice)."""
+        """Replace a segment if that needs fewer operations (a division that may as well be a multiplication is two)."""
         base, last = affine_operand(segment.ops[0]), segment.ops[-1].results[0]
         assert base is not None
         if is_offloaded(base) or is_offloaded(
@@ -124,7 +138,7 @@ class AffineChain(RewritePattern):
         if contraction is not None:
             function = Affine(None, function.offset)
         before = len(segment.ops)
-        if math.prod(shape_of(last)) > FEW:
+        if math.prod(shape_of(last)) > FEW and (not _is_rounded(last) or _is_power_of_two(function.scale)):
             before += sum(isinstance(op, DivOp) for op in segment.ops)
         if contraction is None and len(function.parts) >= before:
             return
@@ -176,6 +190,20 @@ class AffineChain(RewritePattern):
                 unique, number = f"{name}_{number}", number + 1
             self.names.add(name := unique)
         return rewriter.insert(source_of(stored, element, name)).results[0]
+
+
+def _is_rounded(value: SSAValue) -> bool:
+    """Whether a value is rounded to whole numbers: 49 / 49 has to be 1, which 49 * (1 / 49) is not in f32."""
+    return any(
+        isinstance(use.operation, FloorOp | CeilOp | RoundOp)
+        or (isinstance(use.operation, CastOp) and not is_float(element_of(use.operation.result)))
+        for use in value.uses
+    )
+
+
+def _is_power_of_two(scale: Doubles | None) -> bool:
+    """Whether multiplication by these numbers only changes exponents."""
+    return scale is None or bool((np.abs(np.frexp(scale)[0]) == 0.5).all())
 
 
 def _chain(op: Operation) -> list[Operation]:

@@ -291,7 +291,8 @@ class TaskInfo:
                 ranges, which = tiles.along(dims)
                 return rows_of(ranges, dims), which
             # The same for all grids that are cut alike along these dimensions.
-            key = "rows", read.uses[0], dims, tuple([tiles.tiling.grid[dim] for dim in dims])
+            over = tiles.tiling.over_cores
+            key = "rows", read.uses[0], dims, tuple([(over.parts[dim], over.multiple(dim)) for dim in dims])
             return self.once(key, lambda: rows_of(tiles.along(dims)[0], dims)), tiles.which(dims)
 
         def find_extents() -> NDArray[np.int64]:

@@ -57,7 +57,14 @@ def loop(node: Node) -> Sequence[Tensor]:
     going, count = node.get(1), node.get(0)
     unknown = next((one for one in (count, going) if one is not None and one.array is None), None)
     if unknown is not None:
-        return loop_by_values(node, LONGEST_LOOP, unknown.value)
+        try:
+            return loop_by_values(node, LONGEST_LOOP, unknown.value)
+        except AlreadyReported:
+            raise NodeError(
+                "its body cannot be imported for all iterations at once, and how often it runs is known only at run "
+                "time: if it were known at import, each iteration would be imported by itself",
+                unknown.value,
+            ) from None
     limit = None if count is None else int(node.known(0, "the trip count").reshape(-1)[0])
     state = [node.any(index) for index in range(2, len(node.inputs))]
     always = going is None or (going.array is not None and bool(going.array.reshape(-1)[0]))

@@ -27,7 +27,7 @@ def loop_by_values(node: Node, longest: int, needs: SSAValue | None = None) -> l
     state = [node.any(index) for index in range(2, len(node.inputs))]
     if any(isinstance(one, TensorSequence | Absent) for one in state):
         raise NodeError(
-            "its number of iterations is known only at run time, and its state is a sequence or an optional"
+            "its number of iterations is known only at run time, and its state is a sequence or an optional", needs
         )
     most, whole = _most(node, longest, needs)
     count = _count(b, limit, going, most)

@@ -24,7 +24,7 @@
 // CHECK: check-semantics: find-saturation kept all results
 // CLAMP: %y = saturate.clamp %x
 // VALUES: y: tensor<7xf32> = [-1., -1., -1., 0., 1., 2., 2.]
-// LIST: dataflow-fold-affine,dataflow-block-outputs{chip="quick"},find-saturation,dataflow-merge-constants
+// LIST: dataflow-fold-affine,dataflow-block-outputs{chip="quick"},dataflow-split-widened{chip="quick"},find-saturation,dataflow-merge-constants
 // STAGES: dataflow.minimum
 // STAGES: manycore.execute
 // STAGES: saturate.clamp

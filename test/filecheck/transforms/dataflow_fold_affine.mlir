@@ -113,3 +113,28 @@ func.func @main(%x: tensor<2x2xf32>, %i: tensor<2xi32>) -> (tensor<2x2xf32>, ten
   %9 = dataflow.mul %8, %j : (tensor<2xi32>, tensor<i32>) -> tensor<2xi32>
   func.return %7, %9 : tensor<2x2xf32>, tensor<2xi32>
 }
+
+// -----
+
+// A division that is rounded to whole numbers is exact; its inverse is where it is a power of two.
+// CHECK-LABEL: func.func @main
+// CHECK: %a = dataflow.div %x
+// CHECK: dataflow.floor %a
+// CHECK: %b = dataflow.div %x
+// CHECK: dataflow.cast %b
+// CHECK: %c = dataflow.mul %x
+// CHECK: dataflow.floor %c
+// CHECK: %d = dataflow.mul %x
+// CHECK-NEXT: func.return
+func.func @main(%x: tensor<80xf32>) -> (tensor<80xf32>, tensor<80xi32>, tensor<80xf32>, tensor<80xf32>) {
+  %c49 = dataflow.constant dense<49.0> : tensor<f32>
+  %c8 = dataflow.constant dense<8.0> : tensor<f32>
+  %a = dataflow.div %x, %c49 : (tensor<80xf32>, tensor<f32>) -> tensor<80xf32>
+  %rows = dataflow.floor %a : (tensor<80xf32>) -> tensor<80xf32>
+  %b = dataflow.div %x, %c49 : (tensor<80xf32>, tensor<f32>) -> tensor<80xf32>
+  %row = dataflow.cast %b : (tensor<80xf32>) -> tensor<80xi32>
+  %c = dataflow.div %x, %c8 : (tensor<80xf32>, tensor<f32>) -> tensor<80xf32>
+  %eighths = dataflow.floor %c : (tensor<80xf32>) -> tensor<80xf32>
+  %d = dataflow.div %x, %c49 : (tensor<80xf32>, tensor<f32>) -> tensor<80xf32>
+  func.return %rows, %row, %eighths, %d : tensor<80xf32>, tensor<80xi32>, tensor<80xf32>, tensor<80xf32>
+}

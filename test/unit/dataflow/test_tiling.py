@@ -289,11 +289,15 @@ def test_tiles_make_the_whole(family: Callable[[Draw], TiledOp]) -> None:
     law()
 
 
-def check_slices(op: TiledOp, draw: Draw) -> None:
+def info_of(op: TiledOp) -> TaskInfo:
     block = Block([op])
     lower_block(block)
     (task,) = [task for task in block.ops if isinstance(task, TaskOp)]
-    info = TaskInfo.of(task)
+    return TaskInfo.of(task)
+
+
+def check_slices(op: TiledOp, draw: Draw) -> None:
+    info = info_of(op)
     cuttable = [dim.kind in (DimKind.PARALLEL, DimKind.WINDOW) for dim in info.space]
     grid: tuple[int, ...] = tuple(
         draw(st.integers(1, max(1, size) + 1)) if cut else 1 for size, cut in zip(info.sizes, cuttable, strict=True)
@@ -334,6 +338,17 @@ def test_slices_of_all_tiles_are_those_of_each(family: Callable[[Draw], TiledOp]
         check_slices(family(data.draw), data.draw)
 
     law()
+
+
+def test_slices_of_a_cut_in_multiples_are_not_those_of_an_even_one() -> None:
+    """What a task remembers of one cut does not serve another into as many parts."""
+    info = info_of(MatmulOp(value((1, 4)), value((4, 20))))
+    (weights,) = [read for read in info.reads if read.uses[0] == (0, 1)]
+    columns: list[list[int]] = []
+    for multiples in ((), (1, 4, 1)):
+        tiles = Tiles.of(Tiling((1, 2, 1), (0, 1), (1, 1, 1), (0, 1, 2), multiples), info.sizes)
+        columns.append([sliced.box.sizes[1] for sliced in info.read_slices(weights, tiles).values()])
+    assert columns == [[10, 10], [8, 12]]
 
 
 def test_conv_halo() -> None:

@@ -79,6 +79,19 @@ def test_if(flag: bool, known: bool) -> None:
     assert ("select" in ops_of(module)) == (not known)
 
 
+def test_nodes_may_read_what_comes_after_them() -> None:
+    """As quantisers write it: what the branches of an If read is computed after it."""
+    nodes = [
+        helper.make_node("If", ["flag"], ["s"], then_branch=branch("Sin"), else_branch=branch("Cos")),
+        helper.make_node("Add", ["s", "late"], ["y"]),
+        helper.make_node("Neg", ["x"], ["late"]),
+    ]
+    inputs = {"flag": np.asarray(True), "x": random(3)}
+    assert ops_of(check(model_of(nodes, inputs, ["y"]), inputs)) == ["sin", "cos", "select", "neg", "add"]
+    nodes[0].attribute[0].g.node[0].input[0] = "late"
+    assert ops_of(check(model_of(nodes, inputs, ["y"]), inputs)) == ["neg", "sin", "cos", "select", "add"]
+
+
 def test_local_functions_are_inlined() -> None:
     function = helper.make_function(
         "mine",

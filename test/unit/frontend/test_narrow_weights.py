@@ -159,22 +159,22 @@ def test_executables_of_narrow_weights_are_about_as_large_as_the_model(tmp_path:
     assert (tmp_path / "w.mlx").stat().st_size <= 1.25 * len(proto.SerializeToString())
 
 
-@pytest.mark.parametrize("chip", ["tiny", "edge"])
-@pytest.mark.parametrize("bits", [4, 8])
-@pytest.mark.parametrize("zeros", [False, True])
-def test_weights_in_blocks_with_scales_of_their_own_take_8_bits(bits: int, zeros: bool, chip: str) -> None:
-    depth, outputs, block = 200, 70, 32
+def in_blocks(rows: tuple[int, ...], depth: int, bits: int, zeros: bool | float) -> tuple[onnx.ModelProto, Array]:
+    """A MatMulNBits of blocks of 32, without or with zero points (as floats, around a number), and x."""
+    outputs, block = 70, 32
     blocks = -(-depth // block)
     # Values of 8 bits fit with their zero point at 128, the default.
     packed = codes((outputs, blocks, block * bits // 8), np.uint8)
     known = {"q": packed, "s": scales(outputs * blocks)}
-    if zeros:
+    if isinstance(zeros, float):
+        known["z"] = random(outputs * blocks) + np.float32(zeros)
+    elif zeros:
         known["z"] = (
             codes((outputs * (-(-blocks * bits // 8)),), np.uint8, 1)
             if bits == 4
             else np.full(outputs * blocks, 128, np.uint8)
         )
-    x = random(2, 3, depth)
+    x = random(*rows, depth)
     user = helper.make_node(
         "MatMulNBits", ["x", *known], ["y"], domain="com.microsoft", K=depth, N=outputs, bits=bits, block_size=block
     )
@@ -184,8 +184,36 @@ def test_weights_in_blocks_with_scales_of_their_own_take_8_bits(bits: int, zeros
         [numpy_helper.from_array(array, name) for name, array in known.items()],
     )  # fmt: skip
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
-    proto = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8), x
+
+
+def check_in_blocks(proto: onnx.ModelProto, x: Array, chip: str, weights: str) -> None:
+    """The chip's result, and the type of the weights in the imported module."""
     (expected,) = run_reference(proto, {"x": x}).values()
     result = compile(proto, chip).run({"x": x}, check=True).outputs["y"]
     assert np.abs(result - expected).max() <= 2e-5 * np.abs(expected).max()
-    assert f"tensor<{blocks}x{outputs}x{block}xi8>" in str(import_onnx(proto))
+    assert weights in str(import_onnx(proto))
+
+
+@pytest.mark.parametrize("chip", ["tiny", "edge"])
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("zeros", [False, True])
+def test_weights_in_blocks_with_scales_of_their_own_take_8_bits(bits: int, zeros: bool, chip: str) -> None:
+    check_in_blocks(*in_blocks((2, 3), 200, bits, zeros), chip, "tensor<7x70x32xi8>")
+
+
+@pytest.mark.parametrize(
+    ("depth", "bits", "zeros", "weights"),
+    [
+        (256, 4, False, "tensor<4x32x70xui8>"),  # two a byte
+        (240, 4, True, "tensor<4x32x70xui8>"),
+        (200, 4, True, "tensor<7x32x70xi8>"),  # seven blocks cannot be halved
+        (200, 8, True, "tensor<7x32x70xi8>"),
+        (256, 4, 7.5, "tensor<4x32x70xui8>"),
+        (256, 4, 300.0, "tensor<4x32x70xui8>"),  # 8 bits do not hold the differences
+    ],
+)
+def test_weights_in_blocks_are_widened_once_for_many_rows(
+    depth: int, bits: int, zeros: bool | float, weights: str
+) -> None:
+    check_in_blocks(*in_blocks((2, 12), depth, bits, zeros), "tiny", weights)

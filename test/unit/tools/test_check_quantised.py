@@ -102,6 +102,17 @@ def test_a_wrong_operator_is_named(folder: Path) -> None:
     assert (wrong[0].name, wrong[1], wrong[2]) == ("quantise", "steps", 2)
 
 
+@pytest.mark.parametrize(("off", "wrong"), [(1, None), (2, "real"), (0.5, "y")])
+def test_a_runs_dequantised_values_may_be_one_step_off(off: float, wrong: str | None, folder: Path) -> None:
+    """Where a run keeps no integers in memory, and its outputs follow from what it has."""
+    search = NetworkSearch(on_the_edge(), {"x": np.load("x.npy")}, {})
+    step = numpy_helper.to_array(search.model.graph.initializer[1])
+    real = search.interpreted()["real"] + np.float32(off) * step
+    y = real * np.float32(0.5) + np.float32(wrong == "y")
+    found = search.first_wrong_from_steps({**search.steps_of({"real": real, "moved": real, "y": y}), "y": y})
+    assert (None if found is None else found[1]) == wrong
+
+
 def _from_steps() -> bytes:
     """The network's DequantizeLinear by itself."""
     model = on_the_edge()
@@ -136,6 +147,14 @@ def test_which_results_may_be_one_off(op: str, dtype: Any, difference: float, ri
     assert within_a_step(node, Comparison("y", difference, 0), np.zeros(1, dtype)) == right
     sums = ("MatMulInteger", "ConvInteger", "ArgMax", "MaxPool")
     assert is_quantising(node) == (op not in sums)
+
+
+@pytest.mark.parametrize(("dtype", "right"), [(np.float16, True), (np.float32, False)])
+def test_what_is_rounded_to_f16_may_be_one_rounding_off(dtype: Any, right: bool) -> None:
+    # From 2 to 4 floats of 16 bits lie 2^-9 apart.
+    node, value = helper.make_node("MatMul", ["x", "w"], ["y"]), np.array([0.1, -3], dtype)
+    assert within_a_step(node, Comparison("y", 2**-9, 1e-4), value) == right
+    assert not within_a_step(node, Comparison("y", 2**-8, 1e-4), value)
 
 
 @pytest.mark.parametrize(("difference", "right"), [(0.005, True), (0.01, False)])

@@ -118,3 +118,29 @@ def test_inside_a_branch() -> None:
     got = Oracle(with_exact_products(model).SerializeToString()).run(inputs)["y"]
     left, right = (np.asarray(x).astype(np.int32) for x in OPERANDS["MatMulInteger"][:2])
     np.testing.assert_array_equal(got, left @ right)
+
+
+def test_floats_are_not_rounded_before_products_with_narrow_weights() -> None:
+    """`accuracy_level` 4 allows 8 bits."""
+    weights = np.random.default_rng(3).integers(0, 256, (32, 2, 16), np.uint8)
+    known = [("w", weights), ("s", np.ones(64, np.float32))]
+    outputs: list[Array] = []
+    for level in (0, 4):
+        node = helper.make_node(
+            "MatMulNBits",
+            ["x", "w", "s"],
+            ["y"],
+            K=64,
+            N=32,
+            block_size=32,
+            accuracy_level=level,
+            domain="com.microsoft",
+        )
+        info = [helper.make_tensor_value_info(name, F32, shape) for name, shape in (("x", [3, 64]), ("y", [3, 32]))]
+        graph = helper.make_graph(
+            [node], "few", info[:1], info[1:], [numpy_helper.from_array(value, name) for name, value in known]
+        )
+        domains = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+        model = helper.make_model(graph, opset_imports=domains, ir_version=8)
+        outputs.append(Oracle(model.SerializeToString()).run({"x": floats(3, 64)})["y"])
+    assert np.array_equal(outputs[0], outputs[1])
