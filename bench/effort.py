@@ -54,14 +54,14 @@ def recorded() -> Generator[list[Tried]]:
     tried: list[Tried] = []
     try_variant = Search[Any].try_variant
 
-    def noted(search: Any, variant: str, make: Callable[[], Any], *, estimate: float = 0.0, share: float = 1.0) -> None:
+    def noted(search: Any, variant: str, make: Callable[[], Any], *, estimate: float = 0.0, **limits: float) -> bool:
         def made() -> Any:
             found = make()
             if estimate:
                 tried.append(Tried(variant, estimate, search.cycles(found)))
             return found
 
-        try_variant(search, variant, made, estimate=estimate, share=share)
+        return try_variant(search, variant, made, estimate=estimate, **limits)
 
     with patch.object(Search, "try_variant", noted):
         yield tried

@@ -30,12 +30,12 @@ class Verdict(StrEnum):
     UNEXPLAINED = "nothing happens"
 
 
-FOUND = (Verdict.CHANGED, Verdict.ERROR, Verdict.CHECKED)
-"""What an emulator that runs the program should say."""
+FOUND = (Verdict.CHANGED, Verdict.ERROR, Verdict.CHECKED, Verdict.OTHER_INPUT)
+"""The verdicts on defects that runs show. A maximum may hide the defect for one input and show it for another."""
 
 
 class Judge:
-    """Compares defective programs with the right one, on several inputs of which the first decides."""
+    """Compares defective programs with the right one, on the first of several inputs, and then on the others."""
 
     def __init__(self, exe: Executable, inputs: Sequence[Inputs]) -> None:
         self.exe = exe

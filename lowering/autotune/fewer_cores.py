@@ -13,6 +13,11 @@ from ...chips import Chip
 from ...support.errors import MeshloomError
 from .autotune_subgraph import AutotunedSubgraph
 
+MOST_NEEDED = 7 / 8
+"""
+Half of the cores is tried if these and DRAM need at most this share of the cycles of the plan for all cores. With 1,
+most networks would be planned twice; bench/more_resources.py shows what it brings.
+"""
 PlanOn: TypeAlias = Callable[[ModuleOp, Chip], AutotunedSubgraph]
 """Tile, place and prefetch the tasks of a module for a chip; the module is rewritten."""
 
@@ -22,15 +27,13 @@ def plan_on_fewer_cores(module: ModuleOp, chip: Chip, plan_on: PlanOn) -> Autotu
     The fastest plan for all cores, for half of the columns of cores, for a quarter and so on, until one is no faster
     than the one before. The module is rewritten to that plan. Raises as `plan_on` does for all cores.
 
-    More cores exchange more and smaller messages. Half of them is tried where even twice the time for computing, and
-    then all transfers from and to DRAM, take less time than the plan before.
+    More cores exchange more and smaller messages. Half of them is tried where the plan is far from what half of them
+    need at least, and then half of these as long as that is faster.
     """
     untiled = module.clone()
     best = plan_on(module, chip)
     trials: list[Trial] = []
-    for part, columns in _halves(chip):
-        if not _may_be_faster_on_half(best):
-            break
+    for part, columns in _halves(chip) if _may_be_faster_on_half(best) else ():
         before = best.placed.emulated_cycles
         variant, name = untiled.clone(), f"{columns} of {chip.cols} columns of cores"
         try:
@@ -62,9 +65,11 @@ def _halves(chip: Chip) -> Iterator[tuple[Chip, int]]:
 
 
 def _may_be_faster_on_half(found: AutotunedSubgraph) -> bool:
+    """Whether half of the cores, which compute twice as long, and DRAM need at most `MOST_NEEDED` of the cycles."""
     works = [plan.work for plan in found.placed.plan.plans]
     cycles = found.placed.laid_out.estimated_cycles if found.cycles is None else found.cycles
-    return sum(2 * work.computing + work.own_dram for work in works) < cycles
+    computing, transfers = sum(work.computing for work in works), sum(work.own_dram for work in works)
+    return max(2 * computing, transfers) <= MOST_NEEDED * cycles
 
 
 def _replace_contents(module: ModuleOp, other: ModuleOp) -> None:
