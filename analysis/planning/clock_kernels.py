@@ -29,6 +29,8 @@ STAGING = 2
 Number of buffers from which parts of a result are stored to DRAM: a part waits until the one STAGING before it is
 stored.
 """
+SHARED = 2
+"""A store takes so many times its cycles while cores load: a DRAM port serves both as they come."""
 EXAMINED_STEPS = 12
 """Number of steps that are run one by one; later steps take as long as the last of these."""
 MAX_SPANS = 2 + 3 * EXAMINED_STEPS
@@ -194,7 +196,8 @@ def run_task(
                     clock[unit] = max(clock[unit], done)
             if task.stored:
                 clock[_DRAM] += task.stored
-                done = max(float(clock[_DRAM]), done + task.stored)
+                # Ports take turns between stores and loads: what is stored does not wait for all that is asked for.
+                done = max(done + task.stored, min(float(clock[_DRAM]), done + SHARED * task.stored))
                 stored[stored_count] = done + rates[3]
                 stored_count += 1
         end = max(end, done)

@@ -78,6 +78,14 @@ def test_a_part_waits_for_the_buffer_of_the_part_two_before() -> None:
     assert alone_on(replace(BARE, dram_latency=200), task) == third + 2 * 10 + 5
 
 
+@pytest.mark.parametrize(("loads", "arrives"), [(0, 150), (120, 170), (1000, 200)])
+def test_stores_share_ports_with_loads_under_way(loads: float, arrives: float) -> None:
+    """50 cycles of a store from cycle 100 on: after the loads asked for, but no later than at half the rate."""
+    clocks = Clocks(BARE)
+    clocks.clock[-1] = loads  # of DRAM
+    assert clocks.run(NOTHING._replace(step=StepWork("MPU", 100, 0, 0), stored=50), 0) == arrives
+
+
 def test_exchanges_wait_for_what_they_send() -> None:
     task = NOTHING._replace(step=StepWork("MPU", 100, 0, 0), gather=50)
     assert Clocks(BARE).run(task, 1000) == 1000 + HANDSHAKE + MESSAGE + 50 + HANDSHAKE + 100
