@@ -10,7 +10,7 @@ not a lower bound: parts of two layers may overlap, and what cores exchange is n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -23,6 +23,41 @@ from ..executable.executable import Executable
 from ..machine.errors import EmulationError
 from .network_layers import NOTE, NetworkLayer, layers_from_json
 from .roofline import noted_work
+
+PARTS = {
+    "peak": "at the peak of the units",
+    "filling": "as shapes do not fill arrays",
+    "loads": "for loads that nothing hides",
+    "results": "to store the results",
+}
+"""What the achievable time consists of: the fields with the cycles, and their names in texts."""
+
+
+@dataclass(frozen=True)
+class LayerTime:
+    """What a layer adds to the achievable time, in cycles."""
+
+    number: int
+    """Its place in the network, from 0 on."""
+    product: tuple[int, int, int, int]
+    """Batch, M, K, N; zeros where there is none."""
+    peak: float
+    filling: float
+    loads: float
+
+    @property
+    def cycles(self) -> float:
+        return self.peak + self.filling + self.loads
+
+    @property
+    def name(self) -> str:
+        """`layer 3 (1 x 529 x 27 x 28)`: its place in the network, from 1 on, and its product."""
+        sizes = " x ".join(map(str, self.product))
+        return f"layer {self.number + 1} ({sizes if any(self.product) else 'no product'})"
+
+    def figures(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {"product": list(self.product), "peak": self.peak, "filling": self.filling, "loads": self.loads}
 
 
 @dataclass(frozen=True)
@@ -38,8 +73,12 @@ class Achievable:
     """In which nothing is computed, as weights or inputs are not there yet."""
     results: float
     """Storing the outputs that the last layer computes."""
-    of_layer: tuple[float, ...] = field(default=())
-    """What each layer computes for."""
+    layers: tuple[LayerTime, ...] = ()
+    """The layers in order; they and the storing of results add up to `cycles`."""
+
+    def longest(self, count: int) -> list[LayerTime]:
+        """The layers that take most, the longest first."""
+        return sorted(self.layers, key=lambda layer: -layer.cycles)[:count]
 
 
 def achievable(chip: Chip, layers: Sequence[NetworkLayer]) -> Achievable:
@@ -49,7 +88,13 @@ def achievable(chip: Chip, layers: Sequence[NetworkLayer]) -> Achievable:
     done = layer_ends(chip, layers, computing)
     last = layers[-1].stored_bytes / chip.dram_bytes_per_cycle + chip.dram_latency if layers else 0.0
     end, busy = done[-1] if done else 0.0, sum(computing)
-    return Achievable(end + last, sum(peak), busy - sum(peak), end - busy, last, tuple(computing))
+    times = tuple(
+        LayerTime(
+            number, layer.product, peak[number], computing[number] - peak[number], round(own - computing[number], 6)
+        )
+        for number, (layer, own) in enumerate(zip(layers, np.diff(done, prepend=0.0).tolist(), strict=True))
+    )
+    return Achievable(end + last, sum(peak), busy - sum(peak), end - busy, last, times)
 
 
 def layer_ends(chip: Chip, layers: Sequence[NetworkLayer], computing: Sequence[float]) -> list[float]:

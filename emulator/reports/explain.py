@@ -8,12 +8,15 @@ from typing import Any
 from ...support.errors import MeshloomError
 from ..executable.executable import Executable
 from ..timing.engine import TimingResult
+from .achievable import PARTS, Achievable, achievable_of
 from .critical_path import Piece, critical_path
 from .task_bounds import TaskOverBound, tasks_over_bound
 from .waterfall import IDEAL, Waterfall, waterfall
 
 LEAST_SHARE = 0.005
 """Of the run; shorter sums are one line, the rest."""
+LAYERS = 5
+"""Number of layers that are listed."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,8 @@ class Explanation:
     path: tuple[Piece, ...]
     waterfall: Waterfall | None = None
     """From the roofline to the run; None where the executable does not say what its network's own work is."""
+    achievable: Achievable | None = None
+    """What its layers could take one after the other; None where the executable does not say what they are."""
 
     def __str__(self) -> str:
         return explain_text(self)
@@ -75,8 +80,9 @@ def explain(exe: Executable, timing: TimingResult) -> Explanation:
     tasks = sorted(by_task.items(), key=lambda item: -item[1])
     over = tasks_over_bound(exe, timing, path)
     return Explanation(
-        timing.cycles, tuple(shares), tuple(tasks), tuple(over), tuple(path), waterfall(exe, timing, path)
-    )
+        timing.cycles, tuple(shares), tuple(tasks), tuple(over), tuple(path), waterfall(exe, timing, path),
+        achievable_of(exe),
+    )  # fmt: skip
 
 
 def _longest(share: Share) -> int:
@@ -98,6 +104,8 @@ def explain_text(explanation: Explanation) -> str:
         lines.append(f"  {rest:>12,}  {100 * rest / total:5.1f}%  {'':<6}the rest, each under {100 * LEAST_SHARE:g}%")
     if explanation.waterfall is not None:
         lines += _waterfall_lines(explanation.waterfall)
+    if explanation.achievable is not None:
+        lines += _layer_lines(explanation.achievable)
     if explanation.over_bound:
         lines.append("operations that cost most over their own bound:")
     for one in explanation.over_bound:
@@ -114,4 +122,15 @@ def _waterfall_lines(found: Waterfall) -> list[str]:
     for part, cycles in found.parts.items():
         if abs(cycles) >= LEAST_SHARE * bound:
             lines.append(f"  {cycles:>12,.0f}  {cycles / bound:5.2f} x  {part}")
+    return lines
+
+
+def _layer_lines(found: Achievable) -> list[str]:
+    """The layers that take most of the achievable time, and for what."""
+    lines = [f"layers that take most of the {found.cycles:,.0f} that are achievable one after the other:"]
+    for layer in found.longest(LAYERS):
+        figures = layer.figures()
+        parts = [f"{figures[part]:,.0f} {text}" for part, text in PARTS.items() if round(figures.get(part, 0.0))]
+        share = 100 * layer.cycles / max(found.cycles, 1)
+        lines.append(f"  {layer.cycles:>12,.0f}  {share:5.1f}%  {layer.name}: {', '.join(parts) or 'nothing'}")
     return lines

@@ -238,7 +238,8 @@ def _achievable(exe: Executable, cycles: int) -> dict[str, Any]:
         return {}
     parts = {"peak": found.peak, "filling": found.filling, "loads": found.loads, "results": found.results}
     ratio = cycles / found.cycles if found.cycles > 0 else None
-    return {"achievable": {"cycles": found.cycles, "ratio": ratio, "by_part": parts, "layers": len(found.of_layer)}}
+    layers = [layer.figures() for layer in found.layers]
+    return {"achievable": {"cycles": found.cycles, "ratio": ratio, "by_part": parts, "layers": layers}}
 
 
 def _reference(chip: Chip, work: Work, layers: Sequence[RecurrentLayer], cycles: int) -> dict[str, Any]:

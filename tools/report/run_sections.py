@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...dialects.coreasm.isa import QUEUES, Unit
+from ...emulator.reports.achievable import achievable_of
 from ...emulator.reports.critical_path import REASONS
-from ...emulator.reports.explain import LEAST_SHARE, explain
+from ...emulator.reports.explain import LAYERS, LEAST_SHARE, explain
 from ...emulator.reports.waterfall import IDEAL, PARTS
 from .bars import Bar, bar_chart, stacked_bar
 from .chip_facts import chip_section
@@ -125,6 +126,17 @@ def limits(facts: RunFacts) -> Section | None:
     return Section("What limits it", join(parts), note)
 
 
+def _achievable_layers(facts: RunFacts) -> Child:
+    """The layers that take most of the achievable time."""
+    found = achievable_of(facts.exe)
+    rows = [
+        (layer.name, *(f"{cycles:,.0f}" for cycles in (layer.cycles, layer.peak, layer.filling, layer.loads)))
+        for layer in ([] if found is None else found.longest(LAYERS))
+    ]
+    heads = ["layer (batch, M, K, N)", "cycles", "at the peak", "not filled", "loads not hidden"]
+    return table(heads, rows)
+
+
 def bounds(facts: RunFacts) -> Section:
     """Cycles against the least that each unit needs."""
     colours = {"MPU": "mpu", "VPU": "vpu", "NoC": "send", "DRAM": "load", "host": "host"}
@@ -156,7 +168,7 @@ def bounds(facts: RunFacts) -> Section:
         ]
         heading = f"Achievable, one layer after the other: {entry['cycles']:,.0f} cycles"
         chart = bar_chart("parts of the achievable time", bars, mark=(cycles, f"run: {cycles:,} cycles"))
-        parts += [tag("h3", heading), chart]
+        parts += [tag("h3", heading), chart, _achievable_layers(facts)]
     most = [
         Bar(
             one["name"],

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...emulator.executable.executable import Executable
+from ...emulator.reports.achievable import PARTS
 
 PICO = {"pJ": 1.0, "nJ": 1e3, "uJ": 1e6, "mJ": 1e9, "J": 1e12}
 SHOWN_LAUNCHES = 16
@@ -70,11 +71,7 @@ def achievable_text(stats: dict[str, Any]) -> str:
     """
     figures = stats["achievable"]
     parts = figures["by_part"]
-    texts = {
-        "peak": "at the peak of the units", "filling": "as shapes do not fill arrays",
-        "loads": "for loads that nothing hides", "results": "to store the results",
-    }  # fmt: skip
-    found = ", ".join(f"{parts[part]:,.0f} {text}" for part, text in texts.items() if round(parts[part]))
+    found = ", ".join(f"{parts[part]:,.0f} {text}" for part, text in PARTS.items() if round(parts[part]))
     times = f"{figures['ratio']:.2f} x " if figures["ratio"] else ""
     return f"{times}{figures['cycles']:,.0f}, achievable layer after layer: {found or 'nothing to do'}"
 

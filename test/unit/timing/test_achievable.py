@@ -88,6 +88,10 @@ def test_loads_go_ahead_as_far_as_there_is_room() -> None:
     assert layer_ends(replace(TINY, sram_bytes=500), layers, [100, 300, 100]) == [300, 600, 800]
     found = achievable(TINY, [*layers, layer((1, 100, 8, 8), 0, stored=80)])
     assert (found.cycles, found.peak, found.filling, found.loads, found.results) == (3156, 3025, 21, 0, 110)
+    assert [(one.peak, one.filling, one.loads) for one in found.layers] == [(1000, 0, 0)] * 3 + [(25, 21, 0)]
+    found = achievable(TINY, large)
+    assert [(one.peak, one.filling, one.loads) for one in found.layers] == [(1000, 0, 19_100), *[(1000, 0, 19_000)] * 2]
+    assert [one.number for one in found.longest(2)] == [0, 1]
 
 
 def test_layers_of_a_network() -> None:

@@ -37,6 +37,10 @@ def test_the_options_print_and_write_the_same_sums(tmp_path: Path, capsys: pytes
     assert f"what the {cycles:,} cycles consist of" in printed
     assert f"the same program with one number changed ({cycles:,} cycles as it is)" in printed
     assert len(figures["what_if"]) == 9
+    achievable = figures["achievable"]
+    assert f"layers that take most of the {achievable['cycles']:,.0f} that are achievable" in printed
+    of_layers = [layer["peak"] + layer["filling"] + layer["loads"] for layer in achievable["layers"]]
+    assert sum(of_layers) + achievable["by_part"]["results"] == pytest.approx(achievable["cycles"])
     # The first section of the page.
     assert page.read_text().index("What limits it") < page.read_text().index("Distance to the roofline")
     result = compiled.run({"x": np.ones((16, 64), np.float32)})
