@@ -60,8 +60,8 @@ def test_more_is_seldom_slower_on_random_programs() -> None:
     assert max(ratios) < 1.2
 
 
-WORST_KNOWN = {("onet", "cloud"): 1.03}
-"""Of 140 series one is above the allowance: 256 cores that load at once through ports of ever more bytes a cycle."""
+WORST_KNOWN = {("onet", "cloud"): 1.03, ("rnet", "cloud"): 1.05}
+"""Of 140 series two are above the allowance: 256 cores that load at once through ports of ever more bytes a cycle."""
 
 
 @pytest.mark.slow
