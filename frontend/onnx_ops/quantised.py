@@ -28,6 +28,11 @@ def _along(b: Builder, x: Tensor, parameter: Tensor, axis: int, block: int) -> T
             raise NodeError("blocked quantisation needs parameters of the operand's rank")
         repeats = np.minimum(arrays.arange(x.shape[axis]) // block, parameter.shape[axis] - 1)
         return b.gather(parameter, known(repeats), axis)
+    if parameter.size != x.shape[axis]:
+        raise NodeError(
+            f"a scale or zero point has shape {list(parameter.shape)}, expected 1 element or {x.shape[axis]}, the size "
+            f"of axis {axis}"
+        )
     return b.reshape(parameter, [parameter.size, *[1] * (x.rank - axis - 1)])
 
 

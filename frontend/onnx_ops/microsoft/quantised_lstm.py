@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ....dialects.dataflow import Along
 from ... import arrays
 from ...builder import Builder
+from ...loops import run_loop
 from ...node import Node
 from ...tensors import FLOAT32, INT64, NodeError, Tensor, check_steps, known
 from ..integer_products import Centred, centred, integer_matmul
@@ -112,19 +114,21 @@ def _run(node: Node, x: Tensor, one: _Direction) -> tuple[Tensor, Tensor, Tensor
         x = _reversed(b, x, lengths)
     products = one.weights.product(b, b.reshape(x, [steps * batch, width]))
     products = b.reshape(products, [steps, batch, products.shape[1]])
-    hidden, cell = one.hidden, one.cell
-    shown: list[Tensor] = []
-    for time in range(steps):
-        inputs = b.reshape(b.slice_axis(products, 0, time, 1), products.shape[1:])
-        new, new_cell = _step(node, b.add(inputs, one.recurrent.product(b, hidden)), cell, one)
-        seen = new
-        if lengths is not None:  # sequences that are over keep their state and give zeros
-            alive = b.reshape(b.compare("gt", lengths, time), [batch, 1])
-            seen = b.select(alive, new, 0)
-            new, new_cell = b.select(alive, new, hidden), b.select(alive, new_cell, cell)
-        hidden, cell = new, new_cell
-        shown.append(b.reshape(seen, [1, 1, *seen.shape]))
-    states = b.concat(shown, 0)
+    scanned = [(products, Along(0))]
+    if lengths is not None:
+        scanned.append((b.iota(steps, lengths.dtype), Along(0)))
+
+    def step(carried: list[Tensor], slices: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        hidden, cell = carried
+        new, new_cell = _step(node, b.add(slices[0], one.recurrent.product(b, hidden)), cell, one)
+        if lengths is None:
+            return [new, new_cell], [new]
+        # Sequences that are over keep their state and give zeros.
+        alive = b.reshape(b.compare("gt", lengths, slices[1]), [batch, 1])
+        return [b.select(alive, new, hidden), b.select(alive, new_cell, cell)], [b.select(alive, new, 0)]
+
+    (hidden, cell), (states,) = run_loop(b, steps, [one.hidden, one.cell], scanned, [Along(0)], step)
+    states = b.reshape(states, [steps, 1, *hidden.shape])
     if one.reverse:
         states = b.reshape(_reversed(b, b.reshape(states, [steps, *hidden.shape]), lengths), states.shape)
     return states, b.reshape(hidden, [1, *hidden.shape]), b.reshape(cell, [1, *cell.shape])

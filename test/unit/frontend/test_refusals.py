@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import onnx
 import pytest
 from meshloom.frontend.onnx_import import import_onnx
@@ -73,3 +74,11 @@ def test_a_domain_without_a_version_is_asked_for_one() -> None:
     del model.opset_import[1:]
     (line,) = refusal(model)
     assert line.endswith("add com.microsoft to opset_import")
+
+
+@pytest.mark.parametrize("op", ["QuantizeLinear", "DequantizeLinear"])
+def test_scales_of_another_axis_are_named(op: str) -> None:
+    x = random(4, 3) if op == "QuantizeLinear" else np.zeros((4, 3), np.uint8)
+    node = helper.make_node(op, ["x", "s"], ["y"], axis=1)
+    (line,) = refusal(model_of([node], {"x": x}, ["y"], {"s": np.ones((4, 1), np.float32)}))
+    assert "a scale or zero point has shape [4, 1], expected 1 element or 3, the size of axis 1" in line
