@@ -13,7 +13,7 @@ from ...chips import Chip
 from ...support.errors import MeshloomError
 from .autotune_subgraph import AutotunedSubgraph
 
-MOST_NEEDED = 7 / 8
+MOST_NEEDED = 0.8
 """
 Half of the cores is tried if these and DRAM need at most this share of the cycles of the plan for all cores. With 1,
 most networks would be planned twice; bench/more_resources.py shows what it brings.
