@@ -18,6 +18,8 @@ MOST_NEEDED = 0.8
 Half of the cores is tried if these and DRAM need at most this share of the cycles of the plan for all cores. With 1,
 most networks would be planned twice; bench/more_resources.py shows what it brings.
 """
+MIN_CORES = 32
+"""Fewest cores of a chip for which parts are tried: with 16, no network that was measured is faster on half of them."""
 PlanOn: TypeAlias = Callable[[ModuleOp, Chip], AutotunedSubgraph]
 """Tile, place and prefetch the tasks of a module for a chip; the module is rewritten."""
 
@@ -33,7 +35,7 @@ def plan_on_fewer_cores(module: ModuleOp, chip: Chip, plan_on: PlanOn) -> Autotu
     untiled = module.clone()
     best = plan_on(module, chip)
     trials: list[Trial] = []
-    for part, columns in _halves(chip) if _may_be_faster_on_half(best) else ():
+    for part, columns in _halves(chip) if _may_be_faster_on_half(best, chip) else ():
         before = best.placed.emulated_cycles
         variant, name = untiled.clone(), f"{columns} of {chip.cols} columns of cores"
         try:
@@ -64,8 +66,10 @@ def _halves(chip: Chip) -> Iterator[tuple[Chip, int]]:
         columns //= 2
 
 
-def _may_be_faster_on_half(found: AutotunedSubgraph) -> bool:
+def _may_be_faster_on_half(found: AutotunedSubgraph, chip: Chip) -> bool:
     """Whether half of the cores, which compute twice as long, and DRAM need at most `MOST_NEEDED` of the cycles."""
+    if len(chip.usable_cores) < MIN_CORES:
+        return False
     works = [plan.work for plan in found.placed.plan.plans]
     cycles = found.placed.laid_out.estimated_cycles if found.cycles is None else found.cycles
     computing, transfers = sum(work.computing for work in works), sum(work.own_dram for work in works)

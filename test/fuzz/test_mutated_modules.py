@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 from mutate_modules import RUNS, campaign, mutant, seeds
 
-COUNT = 20
+COUNT = 12
 """Mutants of each level."""
 
 

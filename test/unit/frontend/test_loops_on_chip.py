@@ -125,7 +125,7 @@ def test_lengths_peepholes_and_states_that_enter() -> None:
 
 
 @pytest.mark.parametrize("direction", ["forward", "reverse"])
-@pytest.mark.parametrize("hidden", [32, 20])
+@pytest.mark.parametrize("hidden", [pytest.param(32, marks=pytest.mark.slow), 20])
 @pytest.mark.parametrize("batch", [1, 3])
 def test_what_steps_scan_stays_in_the_cores(direction: str, hidden: int, batch: int) -> None:
     """Also where tiles are not equally large: DRAM is read for inputs and weights alone."""
@@ -265,6 +265,7 @@ def test_values_that_are_scanned_along_an_inner_axis_are_unrolled() -> None:
     compiled(model_of([node], inputs, ["o0"], {}), inputs, "tiny", 0)
 
 
+@pytest.mark.slow
 def test_the_quicker_of_a_loop_and_of_single_steps_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     model, inputs = layer("RNN", "forward", 9)
     looped = compiled(model, inputs, "edge", 1).timing.cycles
@@ -346,7 +347,15 @@ def test_channels_without_weights_before_and_after_a_loop() -> None:
     np.testing.assert_allclose(outputs["out"], run_reference(model, inputs)["out"], rtol=2e-5, atol=2e-5)
 
 
-@pytest.mark.parametrize(("kind", "hidden"), [("LSTM", 100), ("GRU", 100), ("LSTM", 97), ("GRU", 61)])
+@pytest.mark.parametrize(
+    ("kind", "hidden"),
+    [
+        pytest.param("LSTM", 100, marks=pytest.mark.slow),
+        pytest.param("GRU", 100, marks=pytest.mark.slow),
+        ("LSTM", 97),
+        ("GRU", 61),
+    ],
+)
 def test_any_size_is_cut_over_many_cores(kind: str, hidden: int) -> None:
     """A state of 97 elements lies on 14 of 16 cores, one of 61 on 8, not on one: no size needs divisors."""
     model, inputs = layer(kind, "forward", 24, hidden, 40)

@@ -176,7 +176,11 @@ def test_an_instruction_costs_what_its_entry_says(start: Run, tmp_path: Path) ->
     [
         (None, "net.mlx holds instructions 'distance' of plug-in 'own.py': load it with --plugin"),
         (OWN.format(code=0xE6, factor=1), "of another version of plug-in 'own.py': compile it again"),
-        (OWN.format(code=0xE5, factor=2), "of another version of plug-in 'own.py': compile it again"),
+        pytest.param(
+            OWN.format(code=0xE5, factor=2),
+            "of another version of plug-in 'own.py': compile it again",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_an_executable_says_which_plugin_it_needs(plugin: str | None, message: str, start: Run, tmp_path: Path) -> None:
