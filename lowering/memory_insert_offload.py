@@ -22,6 +22,7 @@ from ..support.errors import InputError
 from ..support.warn import warn
 from ..transforms.canonicalize import CanonicalizePass
 from ..transforms.shared.chip_option import chip_for
+from ..transforms.shared.kept_loops import stays_loop
 from ..transforms.shared.options import Number, positive
 from .cache.compile_cache import CompileCache, cache_for
 from .ir.refuse_launches import refuse_launches
@@ -87,7 +88,7 @@ class MemoryInsertOffloadPass(EffortOptions, ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         options = SubgraphOptions(jobs=default_jobs() if self.jobs is None else self.jobs, effort=self.read_effort())
         budget = self._budget()
-        unroll_loops(op)
+        unroll_loops(op, stays_loop)
         refuse_launches(op, self.name)
         for network in networks_of(op):
             if not saves_memory(network):

@@ -31,8 +31,7 @@ def compiler_passes(options: SearchOptions, sparse: bool) -> Iterator[ModulePass
     chip, subgraphs, fuse, how = options.chip, options.subgraphs, options.fuse, options.how()
     if sparse:
         yield encode_pass(options)
-    whole = options.chips is None and not options.saves_memory
-    yield from simplifying_passes(chip, keep_loops=whole)
+    yield from simplifying_passes(chip)
     saving = options.budget, options.save, options.compress_to, options.launch_bytes, options.offload
     if options.chips is not None:
         yield ManycoreCutStagesPass(options.chips, chip, subgraphs, fuse, *saving, **how)

@@ -51,16 +51,15 @@ ADDED_PASSES: dict[str, list[type[ModulePass]]] = {}
 """Passes of plug-ins by position."""
 
 
-def simplifying_passes(chip: str | None = None, keep_loops: bool = False) -> Iterator[ModulePass]:
+def simplifying_passes(chip: str | None = None) -> Iterator[ModulePass]:
     """
-    Hoist computations that need no carried value out of loops, record the work of loops and unroll them (`keep_loops`:
-    except loops that can stay), simplify operators, and bring encoded weights into the form that matrix units take
-    (`chip`, or the module's).
+    Hoist computations that need no carried value out of loops, record the work of loops and unroll those that cannot
+    stay, simplify operators, and bring encoded weights into the form that matrix units take (`chip`, or the module's).
     """
     own = (
         DataflowHoistFromLoopsPass(),
         DataflowNoteLoopsPass(),
-        DataflowUnrollLoopsPass(keep_loops),
+        DataflowUnrollLoopsPass(keep=True),
         CanonicalizePass(),
         DataflowFoldAffinePass(),
         DataflowBlockOutputsPass(chip),
@@ -76,16 +75,16 @@ def simplifying_passes(chip: str | None = None, keep_loops: bool = False) -> Ite
     yield from (added() for added in ADDED_PASSES.get(LAST, ()))
 
 
-def simplify(module: ModuleOp, chip: Chip, progress: Progress, keep_loops: bool = False) -> None:
+def simplify(module: ModuleOp, chip: Chip, progress: Progress) -> None:
     """
-    Bring a module into the form that is compiled, in place. `keep_loops`: see `simplifying_passes`.
+    Bring a module into the form that is compiled, in place.
 
     Raises InputError if there is no @main, or if the module is for another chip.
     """
     find_main(module)
     progress("simplify")
     context = _context()
-    for one in simplifying_passes(keep_loops=keep_loops):
+    for one in simplifying_passes():
         if isinstance(one, ChipPass):
             one.run(module, chip)  # which need not have a name
         else:

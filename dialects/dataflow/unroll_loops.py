@@ -39,8 +39,8 @@ def unroll_loops(root: Operation, stays: Callable[[LoopOp], bool] = no_loop) -> 
         _check_runs(loop)
         if not loop.may_run_all:
             error = InputError(
-                "the number of steps of a loop is known at run time only, so it cannot be unrolled: compile it for one "
-                "chip, without options that save memory, cut the network or encode weights"
+                "the number of steps of a loop is known at run time only, so it cannot be unrolled, which --calibrate "
+                "and passes that cut or encode operations need: give a fixed number by --shape or --value"
             )
             raise located(error, loop)
     for loop in loops[::-1]:  # inner ones first

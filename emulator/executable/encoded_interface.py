@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -40,7 +40,9 @@ class HostInterface:
         else:
             inputs, outputs = target.input_tensors(), target.output_tensors()
             encoded = _of_chips(target)
-        steps = _steps_of(target) if isinstance(target, Executable) else StepNotes()
+        # Every stage has the note of the whole network.
+        notes = target.notes if isinstance(target, Executable) else target.chips[0].notes
+        steps = _fitting_steps(noted_steps(notes), inputs, outputs)
         return HostInterface(
             encoded,
             tuple(
@@ -143,11 +145,10 @@ def _of_chips(pipeline: ChipPipeline) -> EncodedInterface:
     return EncodedInterface(inputs, outputs)
 
 
-def _steps_of(exe: Executable) -> StepNotes:
-    """What an executable notes of lengths and numbers of steps, as far as it fits its tensors."""
-    steps = noted_steps(exe.notes)
-    inputs = {info.name: info.shape for info in exe.inputs}
-    outputs = {info.name: info.shape for info in exe.outputs}
+def _fitting_steps(steps: StepNotes, taken: Iterable[TensorInfo], given: Iterable[TensorInfo]) -> StepNotes:
+    """What is noted of lengths and numbers of steps, as far as it fits the inputs and outputs."""
+    inputs = {info.name: info.shape for info in taken}
+    outputs = {info.name: info.shape for info in given}
     return StepNotes(
         {
             name: [axis, who]

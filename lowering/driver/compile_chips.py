@@ -131,10 +131,10 @@ class _ChipsDriver:
         self.capacity = float(chip.dram_bytes)
         """Bytes of weights that are assumed to fit on a chip beside everything else."""
         self.budget = budget
-        if budget is not None and budget.amount is not None and budget.amount > 1:
+        if budget is not None and budget.amount is not None and not budget.is_share:
             self.capacity = min(self.capacity, float(budget.amount))
         self.refused: list[tuple[int, int]] = []
-        """Stages that exceed the budget; stages that contain one of these exceed it as well."""
+        """Stages that exceed the budget; so do those that contain one of these, if the budget is in bytes."""
         self.in_subgraphs = options.rule is not None
         self._stages: dict[object, _Stage] = {}
         self._said: dict[Operators, Subgraph] = {}
@@ -161,9 +161,9 @@ class _ChipsDriver:
             if bounds in seen or expected == inf or (search.is_any and expected >= search.least() * ACCEPT_RATIO):
                 break
             attempt(bounds)
-        search.best()  # raises if no stages keep the budget
-        if one_chip not in seen and search.least() > alone and self._expected(units, one_chip) < inf:
-            # Parts of a task list are not always compiled as well as the whole.
+        faster = not search.is_any or search.least() > alone
+        if one_chip not in seen and faster and self._expected(units, one_chip) < inf:
+            # Parts of a task list are not always compiled as well as the whole, nor do they keep every budget.
             attempt(one_chip)
         self._note_trials(units, search.trials)
         best = search.best()
@@ -213,7 +213,10 @@ class _ChipsDriver:
         """Cycles of all stages, infinite for those that do not keep the budget."""
         costs = units.stage_costs(self.chip, self.capacity)
         for low, high in self.refused:
-            costs[: low + 1, high:] = inf
+            if self.budget is not None and self.budget.is_share:
+                costs[low, high] = inf
+            else:
+                costs[: low + 1, high:] = inf
         return costs
 
     def _expected(self, units: Units, bounds: Sequence[int]) -> float:
@@ -329,4 +332,5 @@ class _ChipsDriver:
         verb = "is" if used == 1 else "are"
         what = "subgraphs" if self.in_subgraphs else "tasks"
         why = f"the network has {units} {what}" if used == units else "with more it would not be faster"
+        why += ", or not keep the budget" if self.refused else ""
         return f"{used} of {self.chips} chips {verb} used: {why}"

@@ -46,7 +46,7 @@ def compile_module(
     options = SubgraphOptions() if options is None else options
     if budget is not None:
         check_cut(options)
-    simplify(module, chip, progress, keep_loops=budget is None)
+    simplify(module, chip, progress)
     simplified = module.clone()
     log = CompilationLog(on_note)
     cache = CompileCache(chip, options.cache, options.effort) if cache is None else cache

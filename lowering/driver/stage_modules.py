@@ -14,6 +14,7 @@ from ...analysis.tasks.grouping import group_operations
 from ...dialects.dataflow.entry_function import argument_names, find_main, main_function, result_names
 from ...dialects.memory.attributes import Space
 from ...dialects.module_notes import add_note, notes_of
+from ...dialects.step_notes import STEPS
 from ...dialects.tensor_names import TENSORS
 from ...emulator.executable.chip_pipeline import NETWORK, Feed
 from ...formats.sparse.encoded_interface import ENCODED, EncodedInterface, read_interface
@@ -81,7 +82,8 @@ def stage_modules(function: FuncOp, stages: Sequence[Operators]) -> list[StageMo
     nowhere = [value for value in block.args if not any(value in entering for _, entering in read)]
     network = function.parent_op()
     notes = notes_of(network) if isinstance(network, ModuleOp) else {}
-    encoded, names_of_tensors = read_interface(notes.get(ENCODED)), notes.get(TENSORS)
+    encoded = read_interface(notes.get(ENCODED))
+    carried = {key: notes[key] for key in (TENSORS, STEPS) if key in notes}  # they are those of the whole network
     made: list[StageModule] = []
     for number, (held, entering) in enumerate(read):
         wanted = sorted((value for value in entering if isinstance(value, BlockArgument)), key=lambda one: one.index)
@@ -93,8 +95,8 @@ def stage_modules(function: FuncOp, stages: Sequence[Operators]) -> list[StageMo
         let_results_say(find_main(module), dict.fromkeys(given[number].keys() - {*outputs[number]}, Space.HOST))
         mine = {op: clones[op] for op in stages[number]}
         taken = dict(zip(names, feeds.values(), strict=True))
-        if names_of_tensors is not None:
-            add_note(module, TENSORS, names_of_tensors)
+        for key, text in carried.items():
+            add_note(module, key, text)
         if encoded:
             _note_encoded(module, encoded, taken, outputs[number])
         made.append(StageModule(module, taken, outputs[number], tuple(given[number]), mine))

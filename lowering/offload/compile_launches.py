@@ -54,6 +54,11 @@ class Budget:
     thresholds: Thresholds | None = None
     """Thresholds that choose the offloaded tensors, instead of the search for the least time."""
 
+    @property
+    def is_share(self) -> bool:
+        """Whether the amount is a share of what the network needs without saving."""
+        return self.amount is not None and self.amount <= 1
+
 
 @dataclass(frozen=True)
 class LaunchCompilation:
@@ -104,7 +109,7 @@ def save_in_launches(
         if enough >= unsaved and budget.launch_bytes is None:
             least = "the subgraphs as they are need" if cutter.in_subgraphs else "one launch of all needs"
             reason = f"nothing is gained by saving memory: {least} the least, {unsaved} bytes"
-            if budget.amount is not None and budget.amount <= 1:
+            if budget.is_share:
                 warn(reason)
                 return None
         raise BudgetError(capacity, reason, enough)

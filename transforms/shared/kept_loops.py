@@ -29,16 +29,13 @@ def _is_carried_out(op: Operation) -> bool:
 
 def stays_loop(loop: LoopOp) -> bool:
     """
-    Whether a loop can be executed as a loop: those of a function for one chip, or of one of its subgraphs, without
-    memory saving, of operators without nested loops, with scanned and stacked values contiguous in memory.
+    Whether a loop can be executed as a loop: those of a function, or of one of its subgraphs, of operators without
+    nested loops, with scanned and stacked values contiguous in memory.
     """
     function = loop.parent_op()
     if isinstance(function, SubgraphOp):
         function = function.parent_op()
-    if not isinstance(function, FuncOp) or any(op.name.startswith("memory.") for op in function.body.block.ops):
-        return False
-    module = function.parent_op()
-    if module is not None and module.parent_op() is not None:  # of several chips
+    if not isinstance(function, FuncOp):
         return False
     inside = list(loop.body.block.ops)
     values = [*loop.operands, *loop.results, *loop.body.block.args, *(one for op in inside for one in op.results)]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from meshloom.emulator.executable.encoded_interface import HostInterface
 from meshloom.frontend.onnx_import import import_onnx
 from meshloom.support.errors import InputError
 from meshloom.support.sizes import UpTo
+from meshloom.tools.api import CompiledNetwork
+from meshloom.tools.chips_api import CompiledPipeline
 from meshloom.tools.compile import main as compile_main
 from meshloom.tools.oracle import Oracle
 from meshloom.tools.run import main as run_main
@@ -28,13 +31,15 @@ node = helper.make_node
 def network(nodes: Sequence[NodeProto], outputs: Sequence[str], batch: int = 1, ways: int = 1) -> bytes:
     """These nodes after y, y_last = GRU(relu(x)), x of shape [T, batch, units], with weights d [units, 5]."""
     random = np.random.default_rng(0)
-    shapes = {"w": (ways, 3 * UNITS, UNITS), "r": (ways, 3 * UNITS, UNITS), "d": (ways * UNITS, 5)}
+    gates = (ways, 3 * UNITS, UNITS)
+    shapes = {"w": gates, "r": gates, "d": (ways * UNITS, 5), "w2": gates, "r2": gates}
     weights = [
         numpy_helper.from_array((random.standard_normal(shape) / 4).astype(np.float32), name)
         for name, shape in shapes.items()
     ]
     weights.append(numpy_helper.from_array(np.array([0, 0, -1]), "joined"))
     weights.append(numpy_helper.from_array(np.array(-1), "at_end"))
+    weights.append(numpy_helper.from_array(np.array([1]), "ways"))
     direction = "bidirectional" if ways == 2 else "forward"
     first = [
         node("Relu", ["x"], ["positive"]),
@@ -73,6 +78,30 @@ def test_one_executable_for_all_lengths(ways: int, batch: int) -> None:
     for length in (0, MOST + 1):
         with pytest.raises(InputError, match=rf"input 'x' has shape \[{length}, .*expected \[1..{MOST}, "):
             compiled.run({"x": np.zeros((length, batch, UNITS), np.float32)})
+
+
+TWO_LAYERS = [
+    node("Squeeze", ["y", "ways"], ["between"]),
+    node("GRU", ["between", "w2", "r2"], ["z", "z_last"], hidden_size=UNITS),
+]
+
+
+@pytest.mark.parametrize("options", [{"chips": 2}, {"budget": 0.7}, {"budget": 0.9, "chips": 2}], ids=str)
+def test_any_length_on_chips_and_with_memory_saving(options: dict[str, Any]) -> None:
+    model = network(TWO_LAYERS, ["z", "z_last"])
+    compiler = cast("Callable[..., CompiledNetwork | CompiledPipeline]", meshloom.compile)
+    compiled = compiler(model, "tiny", shapes={"x": (f"1..{MOST}", 1, UNITS)}, **options)
+    oracle, cycles = Oracle(model), list[int]()
+    for length in (3, MOST):
+        x = np.random.default_rng(length).standard_normal((length, 1, UNITS)).astype(np.float32)
+        result = compiled.run({"x": x}, check=True)
+        for name, value in oracle.run({"x": x}).items():
+            assert result.outputs[name].shape == value.shape
+            np.testing.assert_allclose(result.outputs[name], value, rtol=1e-4, atol=1e-6)
+        cycles.append(result.cycles)
+    assert cycles[0] < cycles[1]
+    with pytest.raises(InputError, match=rf"input 'x' has shape \[{MOST + 1}, .*expected \[1..{MOST}, "):
+        compiled.run({"x": np.zeros((MOST + 1, 1, UNITS), np.float32)})
 
 
 def bounded(model: bytes) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import pytest
 from meshloom.frontend.onnx_import import import_onnx
 from meshloom.support.errors import InputError, MeshloomError
 from meshloom.tools.api import CompiledNetwork
+from meshloom.tools.chips_api import CompiledPipeline
 from meshloom.tools.oracle import Oracle
 from meshloom.tools.run import main as run_main
 from onnx import NodeProto, TensorProto, ValueInfoProto, helper, load_model_from_string, numpy_helper
@@ -76,7 +77,7 @@ def inputs_of(scale: float = 1.0, **others: Any) -> dict[str, Any]:
 Checked = Callable[[Mapping[str, Any]], tuple[int, int]]
 
 
-def checked(model: bytes, compiled: CompiledNetwork, validate: bool = False) -> Checked:
+def checked(model: bytes, compiled: CompiledNetwork | CompiledPipeline, validate: bool = False) -> Checked:
     """Runs the network, compares all outputs with ONNX Runtime's, and gives the rows collected and the cycles."""
     oracle = Oracle(model)
 
@@ -119,6 +120,14 @@ def test_count_and_conditions_whichever_comes_first() -> None:
     assert [run(inputs_of(n=n))[0] for n in (0, 2, 9)] == [0, 2, 7]
 
 
+@pytest.mark.parametrize("options", [{"chips": 2}, {"budget": 2048}, {"budget": 2048, "chips": 2}], ids=str)
+def test_count_and_conditions_on_chips_and_with_memory_saving(options: dict[str, Any]) -> None:
+    model = network("computed", "computed")
+    compiler = cast("Callable[..., CompiledNetwork | CompiledPipeline]", meshloom.compile)
+    run = checked(model, compiler(model, "tiny", max_steps=9, **options))
+    assert [run(inputs_of(n=n, m=[1]))[0] for n in (0, 2, 8)] == [1, 3, 7]
+
+
 def test_a_loop_without_a_count_has_to_end() -> None:
     model = network(None, "computed")
     run = checked(model, meshloom.compile(model, "tiny", max_steps=7))
@@ -157,8 +166,6 @@ def test_what_import_refuses() -> None:
         import_onnx(network("input", "holds"), most_steps=0)
     with pytest.raises(InputError, match="max_steps is of type str"):
         meshloom.compile(network("input", "holds"), "tiny", max_steps="all")  # pyright: ignore[reportArgumentType]
-    with pytest.raises(InputError, match="cannot be unrolled: compile it for one chip"):
-        meshloom.compile(network("input", "holds"), "tiny", max_steps=12, budget=0.5)
 
 
 def test_rows_cannot_be_computed_with() -> None:

@@ -1,4 +1,4 @@
-"""Three small networks to compile with several options at once, and what they must give."""
+"""Four small networks to compile with several options at once, and what they must give."""
 
 from __future__ import annotations
 
@@ -69,6 +69,24 @@ def convolutions() -> Network:
     ]
     model = _model(nodes, weights, ("x", [2, 4, 8, 8]), ("y", [2, 40]))
     return _inference("convolutions.onnx", model, {"x": _normal(generator, 2, 4, 8, 8)})
+
+
+def recurrent() -> Network:
+    """Two LSTM layers of 12 steps, with pruned recurrent weights, and a pruned product."""
+    generator = np.random.default_rng(4)
+    steps, size = 12, 24
+    weights: Arrays = {"w": pruned(generator, size, 16)}
+    nodes: list[NodeProto] = []
+    for layer in range(2):
+        weights[f"w{layer}"] = _normal(generator, 1, 4 * size, size) / 5
+        weights[f"r{layer}"] = pruned(generator, 1, size, 4 * size).transpose(0, 2, 1).copy()
+        read = [f"x{layer}", f"w{layer}", f"r{layer}"]
+        nodes.append(helper.make_node("LSTM", read, [f"y{layer}"], hidden_size=size))
+        nodes.append(helper.make_node("Squeeze", [f"y{layer}", "axes"], [f"x{layer + 1}"]))
+    nodes.append(helper.make_node("MatMul", ["x2", "w"], ["out"]))
+    weights["axes"] = np.array([1], np.int64)
+    model = _model(nodes, weights, ("x0", [steps, 1, size]), ("out", [steps, 1, 16]))
+    return _inference("recurrent.onnx", model, {"x0": _normal(generator, steps, 1, size)})
 
 
 def training_step() -> Network:

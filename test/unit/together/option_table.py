@@ -60,8 +60,13 @@ OPTIONS: dict[str, Option] = {
     "little-sram": Option(chip={"sram_bytes": 16384}),
     "little-dram": Option(little_dram=True),
 }
-NETWORKS = {"perceptron": networks.perceptron, "convolutions": networks.convolutions, "step": networks.training_step}
-DRAM_BYTES = {"perceptron": 147456, "convolutions": 54848, "step": 78080}
+NETWORKS = {
+    "perceptron": networks.perceptron,
+    "convolutions": networks.convolutions,
+    "step": networks.training_step,
+    "recurrent": networks.recurrent,
+}
+DRAM_BYTES = {"perceptron": 147456, "convolutions": 54848, "step": 78080, "recurrent": 40448}
 """What each needs on `tiny`, whole."""
 Compiled: TypeAlias = CompiledNetwork | CompiledPipeline
 

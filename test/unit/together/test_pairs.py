@@ -1,5 +1,5 @@
 """
-Every two options of the compiler together, on three small networks: the results are those of the network, and each
+Every two options of the compiler together, on four small networks: the results are those of the network, and each
 option has the effect that it has alone. No pair is refused.
 """
 
@@ -68,7 +68,7 @@ def test_options_of_a_perceptron(given: Collection[str], tmp_path: Path, capsys:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("given", PAIRS, ids=ids)
-@pytest.mark.parametrize("name", ["convolutions", "step"])
+@pytest.mark.parametrize("name", ["convolutions", "step", "recurrent"])
 def test_options_of_other_networks(
     name: str, given: Collection[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -94,24 +94,38 @@ def test_three_or_four_options(
 
 
 SAMPLE = [
-    pytest.param(("sparse", "subgraphs"), marks=pytest.mark.slow),
-    ("sparse", "chips"),
-    ("budget", "subgraphs"),
-    ("compress", "fuse"),
-    ("chips", "subgraphs"),
-    ("order", "placements"),
-    ("placement", "fuse"),
-    ("little-dram", "fuse"),
-    pytest.param(("chips", "budget", "subgraphs", "fuse"), marks=pytest.mark.slow),
+    ("perceptron", ("sparse", "chips")),
+    ("perceptron", ("budget", "subgraphs")),
+    ("perceptron", ("compress", "fuse")),
+    ("perceptron", ("chips", "subgraphs")),
+    ("perceptron", ("order", "placements")),
+    ("perceptron", ("placement", "fuse")),
+    ("perceptron", ("little-dram", "fuse")),
+    ("recurrent", ("budget", "chips")),
+    pytest.param("perceptron", ("sparse", "subgraphs"), marks=pytest.mark.slow),
+    pytest.param("perceptron", ("chips", "budget", "subgraphs", "fuse"), marks=pytest.mark.slow),
 ]
 """For every option, one choice at least."""
 
 
-@pytest.mark.parametrize("given", SAMPLE, ids=ids)
-def test_the_command_line_python_and_the_list_of_passes_agree(
+@pytest.mark.parametrize("given", [("budget",), ("chips",), ("budget", "chips")], ids=ids)
+def test_loops_stay_with_memory_saving_and_chips(
     given: Collection[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    case = case_of("perceptron", [*given], tmp_path)
+    case = case_of("recurrent", [*given], tmp_path)
+    assert main([str(case.model), *case.arguments, "--print-pipeline"]) == 0
+    passes, last, _ = capsys.readouterr().out.partition(",manycore-autotune")
+    text = tmp_path / "tasks.mlir"
+    assert last
+    assert opt.main([str(case.model), "-p", passes, "-o", str(text)]) == 0
+    assert text.read_text().count("dataflow.loop") == 2
+
+
+@pytest.mark.parametrize(("name", "given"), SAMPLE, ids=lambda one: one if isinstance(one, str) else ids(one))
+def test_the_command_line_python_and_the_list_of_passes_agree(
+    name: str, given: Collection[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = case_of(name, [*given], tmp_path)
     case.compiled()
     expected = case.model.with_suffix(".mlx").read_bytes()
     again, text = tmp_path / "again.mlx", tmp_path / "all.mlir"
