@@ -36,10 +36,10 @@ from ..launch.read_launch import address_of, read_launch
 from ..launch.write_launch import CONSTANTS, CYCLES, FIGURES, WORKING
 from .constants import constant_bytes, reference_of
 from .controller import Action, Begin, Copy, Join, Start, Wait, controller_words
-from .executable_data import Data
+from .executable_data import DataSection
 from .link_codes import link_codes
 from .relocate import LaunchCode
-from .result_notes import results_of
+from .result_notes import task_results
 from .select_launch import select_launch
 from .write_program import OPERATORS
 
@@ -61,9 +61,9 @@ def is_program(module: ModuleOp) -> bool:
     return any(isinstance(op, LaunchOp) for op in module.walk())
 
 
-def data_of(module: ModuleOp) -> list[Data]:
+def initial_data(module: ModuleOp) -> list[DataSection]:
     """Initial contents of the memories, by reference where possible."""
-    found: list[Data] = []
+    found: list[DataSection] = []
     for op in find_main(module).body.block.ops:
         if isinstance(op, GlobalOp):
             space: Literal["dram", "host"] = "dram" if buffer_of(op.buffer).space is Space.DRAM else "host"
@@ -72,7 +72,7 @@ def data_of(module: ModuleOp) -> list[Data]:
                 owner = _constant(value)
                 content = reference_of(owner) if isinstance(owner, WeightOp) else constant_bytes(owner)
                 size = constant_bytes(owner).size
-                found.append(Data(space, at, content, padded(size)))
+                found.append(DataSection(space, at, content, padded(size)))
                 at += padded(size)
     return found
 
@@ -146,7 +146,7 @@ class _Reader:
 
     def _image(self, space: Space) -> tuple[NDArray[np.uint8], int]:
         """The initial contents of a memory, and the address of the first byte: in DRAM always 0."""
-        entries = [entry for entry in data_of(self.module) if entry.space == space.value]
+        entries = [entry for entry in initial_data(self.module) if entry.space == space.value]
         start = 0 if space is Space.DRAM else min((entry.address for entry in entries), default=0)
         data = np.zeros(max((entry.end for entry in entries), default=start) - start, np.uint8)
         for entry in entries:
@@ -239,7 +239,7 @@ class _Reader:
             "subgraphs": json.dumps(parts),
             **notes_of(self.module),
             "tasks": json.dumps(tasks, separators=(",", ":")),
-            RESULTS: results_as_json(list(results_of([launch.op for launch in launches]))),
+            RESULTS: results_as_json(list(task_results([launch.op for launch in launches]))),
         }
 
 

@@ -10,7 +10,7 @@ from ..launch.dram_segments import padded
 from ..launch.result_values import Values
 from ..linker.constants import constant_bytes
 from ..linker.controller import boundary_actions
-from ..linker.device_program import Datum, DeviceProgram, PlacedLaunch
+from ..linker.device_program import ConstantBlock, DeviceProgram, PlacedLaunch
 from .dram_residency import Needs, Network, Residency
 from .host_layout import HostLayout
 from .launch_sequence import LaunchSequence
@@ -50,12 +50,12 @@ def link_network(
         )
     )
     resident = [
-        Datum("dram", address, (sequence.constants[stay.number],))
+        ConstantBlock("dram", address, (sequence.constants[stay.number],))
         for stay, address in zip(residency.stays, residency.addresses, strict=True)
         if stay.kind == "constant"
     ]
     streamed = [
-        Datum("host", host.block_address(launch), tuple(sequence.constants[number] for number in block))
+        ConstantBlock("host", host.block_address(launch), tuple(sequence.constants[number] for number in block))
         for launch, block in residency.blocks.items()
     ]
     return DeviceProgram(
