@@ -167,7 +167,7 @@ class _Generator:
     def _rows_as_one(self, number: int, begin: Mapping[int, int]) -> None:
         """Let each access to a row of a resident value since these instructions count as an access to all rows."""
         buffer = self._schedule.buffers[number]
-        if not isinstance(buffer, TileBuffer) or buffer.rows is None:
+        if not isinstance(buffer, TileBuffer) or buffer.row is None:
             return
         task = self._schedule.tasks[buffer.task]
         for core, box in task.held(buffer)[0].boxes.items():
@@ -314,7 +314,7 @@ class _TaskCode:
         for core, box in self.held.items():
             emitter = self.machine.emitters[core]
             if isinstance(buffer, TileBuffer):
-                if buffer.rows is not None:
+                if buffer.row is not None:
                     emitter.fill(View.dense("sram", buffer.address, self._dtypes[-1], (steps * box.volume,)), 0)
             elif buffer.whole is not None:
                 part = self.views.result_in_dram(self.number).box(box.offsets, box.sizes)
@@ -361,8 +361,9 @@ class _TaskCode:
         dtype = self._dtypes[number]
         buffer = info.buffers.of_op[number]
         if buffer != info.buffers.result:
-            turned = task.turn * (self.phases[step].version % 2) if buffer == info.buffers.of_op[0] else 0
-            return View.dense("sram", task.temporaries[buffer] + turned, dtype, result.sizes)
+            is_odd_root = buffer == info.buffers.of_op[0] and self.phases[step].version % 2
+            offset = task.double_buffer_offset if is_odd_root else 0
+            return View.dense("sram", task.temporaries[buffer] + offset, dtype, result.sizes)
         resident = self.buffer if isinstance(self.buffer, TileBuffer) else None
         if resident is None or (task.staging and number + 1 < len(info.body)):
             slot = self.phases[step].version % len(task.staging)
