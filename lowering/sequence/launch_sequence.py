@@ -256,71 +256,98 @@ def module_of_subgraph(subgraph: SubgraphOp) -> SubgraphModule:
 
 def launch_sequence(function: FuncOp, parts: Sequence[Operators]) -> LaunchSequence:
     """The launch sequence of a function's subgraphs (each operator in one of them, in a topological order)."""
-    last = function.body.block.last_op
-    returned = list(last.operands) if last is not None else []
-    constants = ConstantTable()
-    entering = [root for value in function.body.block.args for root in _input_values(value)]
-    numbers: dict[SSAValue, int] = {value: n for n, value in enumerate(entering)}
-    producer = dict.fromkeys(numbers, -1)
-    readers: dict[SSAValue, list[int]] = {value: [] for value in numbers}
-    interfaces: list[SubgraphInterface] = []
-    for launch, part in enumerate(parts):
+    return _SequenceBuilder(function).build(parts)
+
+
+class _SequenceBuilder:
+    """Numbers the values and constants that the launches of a function use."""
+
+    def __init__(self, function: FuncOp) -> None:
+        self._function = function
+        self._constants = ConstantTable()
+        self._numbers: dict[SSAValue, int] = {}
+        self._producer: dict[SSAValue, int] = {}
+        self._readers: dict[SSAValue, list[int]] = {}
+        for value in [root for argument in function.body.block.args for root in _input_values(argument)]:
+            self._add_value(value, -1)
+
+    def build(self, parts: Sequence[Operators]) -> LaunchSequence:
+        interfaces = tuple(self._interface(launch, part) for launch, part in enumerate(parts))
+        inputs, outputs = self._inputs(), self._outputs()
+        copied, staying = (
+            {
+                segment.number
+                for one in outputs
+                if one.stays_in_dram == staying
+                for segment in one.segments
+                if segment.kind == "value"
+            }
+            for staying in (False, True)
+        )
+        values = tuple(
+            Value(
+                bytes_of(value), self._producer[value], tuple(self._readers[value]), number in copied, number in staying
+            )
+            for value, number in self._numbers.items()
+        )
+        return LaunchSequence(interfaces, values, tuple(self._constants.ops), tuple(inputs), tuple(outputs))
+
+    def _add_value(self, value: SSAValue, producer: int) -> None:
+        self._numbers[value] = len(self._numbers)
+        self._producer[value] = producer
+        self._readers[value] = []
+
+    def _interface(self, launch: int, part: Operators) -> SubgraphInterface:
+        """The interface of a subgraph, whose results get numbers."""
         ops, entering = sources(part)
         for value in entering:
-            readers[value].append(launch)
+            self._readers[value].append(launch)
         leaving = _results_read_outside(part)
         for value in leaving:
-            numbers[value] = len(numbers)
-            producer[value] = launch
-            readers[value] = []
-        interfaces.append(
-            SubgraphInterface(
-                tuple(constants.number(op) for op in ops if isinstance(op, ConstantOp | WeightOp)),
-                tuple(numbers[value] for value in entering),
-                tuple(numbers[value] for value in leaving),
-                tuple(leaving),
-            )
+            self._add_value(value, launch)
+        return SubgraphInterface(
+            tuple(self._constants.number(op) for op in ops if isinstance(op, ConstantOp | WeightOp)),
+            tuple(self._numbers[value] for value in entering),
+            tuple(self._numbers[value] for value in leaving),
+            tuple(leaving),
         )
 
-    def segments(roots: Sequence[SSAValue]) -> Iterator[TensorSegment]:
+    def _inputs(self) -> list[NamedTensor]:
+        arguments = zip(self._function.body.block.args, argument_names(self._function), strict=True)
+        return [self._tensor(value, name, _input_values(value)) for value, name in arguments]
+
+    def _outputs(self) -> list[NamedTensor]:
+        function = self._function
+        last = function.body.block.last_op
+        returned = list(last.operands) if last is not None else []
+        names = zip(returned, result_names(function), strict=True)
+        outputs = [self._tensor(value, name, _output_values(value)) for value, name in names]
+        spaces = zip(outputs, spaces_of_results(function), strict=True)
+        outputs = [replace(one, stays_in_dram=space is Space.DRAM) for one, space in spaces]
+        for one in outputs:
+            if one.stays_in_dram and len(one.segments) > 1:
+                message = (
+                    f"result '{one.name}' of @main is copied in {len(one.segments)} blocks: it cannot stay in dram"
+                )
+                raise located(InputError(message), function)
+        return outputs
+
+    def _tensor(self, value: SSAValue, name: str, roots: Sequence[SSAValue]) -> NamedTensor:
+        segments = tuple(self._segments(roots))
+        return NamedTensor(name, dtype_code(value), shape_of(value), bytes_of(value), segments)
+
+    def _segments(self, roots: Sequence[SSAValue]) -> Iterator[TensorSegment]:
+        """The segments of an input or output that has its bytes in these values, in order."""
         offset = 0
         for root in roots:
             owner = root.owner
             if isinstance(owner, HostSliceOp):
                 offset = _slice_offset(owner)
             if isinstance(owner, ConstantOp | WeightOp):
-                yield TensorSegment("constant", constants.number(owner), offset, bytes_of(root))
+                yield TensorSegment("constant", self._constants.number(owner), offset, bytes_of(root))
             else:
-                yield TensorSegment("value", numbers[root], offset, bytes_of(root))
+                yield TensorSegment("value", self._numbers[root], offset, bytes_of(root))
             offset += bytes_of(root)
-
-    def tensor(value: SSAValue, name: str, roots: Sequence[SSAValue]) -> NamedTensor:
-        return NamedTensor(name, dtype_code(value), shape_of(value), bytes_of(value), tuple(segments(roots)))
-
-    names = argument_names(function), result_names(function)
-    inputs = [tensor(*pair, _input_values(pair[0])) for pair in zip(function.body.block.args, names[0], strict=True)]
-    outputs = [tensor(*pair, _output_values(pair[0])) for pair in zip(returned, names[1], strict=True)]
-    spaces = spaces_of_results(function)
-    outputs = [replace(one, stays_in_dram=where is Space.DRAM) for one, where in zip(outputs, spaces, strict=True)]
-    for one in outputs:
-        if one.stays_in_dram and len(one.segments) > 1:
-            message = f"result '{one.name}' of @main is copied in {len(one.segments)} blocks: it cannot stay in dram"
-            raise located(InputError(message), function)
-    copied, staying = (
-        {
-            segment.number
-            for one in outputs
-            if one.stays_in_dram == staying
-            for segment in one.segments
-            if segment.kind == "value"
-        }
-        for staying in (False, True)
-    )
-    values = tuple(
-        Value(bytes_of(value), producer[value], tuple(readers[value]), number in copied, number in staying)
-        for value, number in numbers.items()
-    )
-    return LaunchSequence(tuple(interfaces), values, tuple(constants.ops), tuple(inputs), tuple(outputs))
 
 
 def constant_bytes_read(part: Operators) -> int:
