@@ -19,7 +19,7 @@ from ...dialects.coreasm.isa import DEPENDS_ON_DATA, MAX_LOOPS, QUEUES
 from ...support.phases import phase
 from ..executable.executable import Executable
 from ..executable.host import controller_steps
-from ..executable.load import decides_by_values
+from ..executable.load import has_dynamic_loops
 from ..machine.costs import host_cycles
 from ..machine.errors import EmulationError
 from ..machine.expand import Decisions
@@ -164,7 +164,7 @@ def run_timing(exe: Executable, trace: bool = False, mapped: MappedWork | None =
 
 def depends_on_values(exe: Executable) -> bool:
     """Whether the cycles of some instruction, or how often one is executed, depend on values."""
-    return decides_by_values(exe) or has_sparse_work(exe)
+    return has_dynamic_loops(exe) or has_sparse_work(exe)
 
 
 def has_sparse_work(exe: Executable) -> bool:

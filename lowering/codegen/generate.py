@@ -96,7 +96,7 @@ class _Generator:
             if isinstance(result, DramBuffer) and result.whole is None:
                 name = self._schedule.tasks[task].info.name
                 raise MeshloomError(
-                    f"task '{name}' of a loop writes the same place in dram in every step: expected sram"
+                    f"task '{name}' of a loop writes the same bytes of dram in every step: expected sram"
                 )
             self._machine.set_source(task)
             self._passing.wait_write_after_read(task)
@@ -105,8 +105,8 @@ class _Generator:
         self._clear(repeat)
         groups = repeat.steps // repeat.group
         self._machine.begin_loop(groups)
-        self._begin_by_values(repeat)
-        numbers = list(range(groups))[:2] if repeat.ends_by_values else _emitted_steps(repeat.steps, self._front)
+        self._begin_dynamic_loop(repeat)
+        numbers = list(range(groups))[:2] if repeat.has_dynamic_steps else _emitted_steps(repeat.steps, self._front)
         for number in numbers:
             self._machine.begin_step(number)
             for step in range(number * repeat.group, (number + 1) * repeat.group):
@@ -118,7 +118,7 @@ class _Generator:
                     self._issue(one, in_loop=True)
             self._end_step(repeat)
         self._views.step = 0
-        ending = EmittedEnding(repeat.count is not None, repeat.must_end) if repeat.ends_by_values else None
+        ending = EmittedEnding(repeat.count is not None, repeat.must_end) if repeat.has_dynamic_steps else None
         self._machine.end_loop(ending)
         used = [self._schedule.tasks[task] for task in tasks]
         for number in {number for task in used for number in (*task.operands, task.result)}:
@@ -127,9 +127,9 @@ class _Generator:
             self._machine.set_source(task)
             self._passing.signal_read_after_write(task)
 
-    def _begin_by_values(self, repeat: Repeat) -> None:
-        """Wait until units are idle before a loop whose number of steps is known at run time only, and read that."""
-        if not repeat.ends_by_values:
+    def _begin_dynamic_loop(self, repeat: Repeat) -> None:
+        """Before a dynamic loop: wait until all units are idle, and read the number of steps if it is known by then."""
+        if not repeat.has_dynamic_steps:
             return
         address = None if repeat.count is None else self._number_at(repeat.count)
         for emitter in self._machine.emitters.values():
@@ -140,10 +140,10 @@ class _Generator:
 
     def _end_step(self, repeat: Repeat) -> None:
         """
-        End a step of such a loop as all of them end, whatever comes after it: with idle units. The state of
-        synchronisation is then the same however many there are.
+        End a step of a dynamic loop with idle units, so that the synchronisation state after the loop does not depend
+        on the number of steps.
         """
-        if not repeat.ends_by_values:
+        if not repeat.has_dynamic_steps:
             return
         address = None if repeat.going is None else self._number_at(repeat.going)
         for emitter in self._machine.emitters.values():
@@ -159,13 +159,16 @@ class _Generator:
         return buffer.address
 
     def _clear(self, repeat: Repeat) -> None:
-        """Write zeros where steps of a loop by values write parts of a value, each core where it does."""
-        for task in (one.task for one in repeat.body if isinstance(one, Execute) and repeat.ends_by_values):
+        """Before a dynamic loop, write zeros to the values of which its steps write rows: not all steps may run."""
+        for task in (one.task for one in repeat.body if isinstance(one, Execute) and repeat.has_dynamic_steps):
             self._machine.set_source(task)
             self._tasks[task].clear(repeat.steps)
 
     def _rows_as_one(self, number: int, begin: Mapping[int, int]) -> None:
-        """Let each access to a row of a resident value since these instructions count as an access to all rows."""
+        """
+        Count each access to a row of a resident value, from instruction begin[core] on, as one to all rows: the
+        synchronisation of steps is then equal.
+        """
         buffer = self._schedule.buffers[number]
         if not isinstance(buffer, TileBuffer) or buffer.row is None:
             return

@@ -218,7 +218,7 @@ class Repeat:
     """Number of consecutive steps that form one iteration; `count` counts iterations."""
 
     @property
-    def ends_by_values(self) -> bool:
+    def has_dynamic_steps(self) -> bool:
         """Whether the number of steps is known at run time only."""
         return self.count is not None or self.going is not None
 

@@ -108,7 +108,7 @@ class _Values:
                 stacked = None if written is None else written.rows
                 buffer = TileBuffer(self._sram.addresses.get(("tile", task, 0, 0), 0), task, stacked=stacked)
             else:
-                previous = tuple(self.number(other) for other in self._dram.before.get(root, ()))
+                previous = tuple(self.number(other) for other in self._dram.previous.get(root, ()))
                 buffer = DramBuffer(self._dram.addresses[root], bytes_of(root), task, previous)
             self._numbers[root] = len(self.buffers)
             self.buffers.append(buffer)

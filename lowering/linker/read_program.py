@@ -46,10 +46,10 @@ from .write_program import OPERATORS
 
 def read_program(module: ModuleOp, chip: Chip, known: Mapping[str, LaunchCode] | None = None) -> Executable:
     """
-    The executable of a module. `known`: machine code of launches that exists already, by digest of the schedule.
-    Without it, the module may be a user's, and is checked against the chip.
+    The executable of a module. `known`: machine code of launches that were compiled before, by digest of the schedule.
+    Without it, a user may have written the module, and it is checked against the chip.
 
-    Raises InputError naming what cannot be executed, ResourceError for more sets of receivers than can be named.
+    Raises InputError naming an operation that cannot be executed, ResourceError for more core sets than fit in 16 bits.
     """
     if known is None:
         check_chip(module, chip)
@@ -117,7 +117,7 @@ class _Reader:
             notes=self._notes(launches),
             host_weights=host_weights,
             host_weights_address=host_address,
-            host_bytes_used=self._kept_end(),
+            host_bytes_used=self._spilled_end(),
         )
 
     def _launch(self, op: LaunchOp) -> _Launch:
@@ -131,18 +131,18 @@ class _Reader:
     # ---- memories
 
     def _end(self, space: Space) -> int:
-        """Bytes up to the end of the last buffer in a memory."""
+        """The end of the highest buffer in a memory."""
         return max(
             (_range(value)[1] for value in _buffers(self.function) if buffer_of(value).space is space), default=0
         )
 
-    def _kept_end(self) -> int:
-        """End of the controller's temporary data in host memory; 0: none."""
+    def _spilled_end(self) -> int:
+        """The end of the highest buffer of spilled values in host memory; 0: there are none."""
         last = self.function.body.block.last_op
         assert isinstance(last, ReturnOp)
-        given = set(last.operands)
-        kept = [op.buffer for op in self.ops if isinstance(op, AllocOp) and op.buffer not in given]
-        return max((_range(value)[1] for value in kept if buffer_of(value).space is Space.HOST), default=0)
+        returned = set(last.operands)
+        spilled = [op.buffer for op in self.ops if isinstance(op, AllocOp) and op.buffer not in returned]
+        return max((_range(value)[1] for value in spilled if buffer_of(value).space is Space.HOST), default=0)
 
     def _image(self, space: Space) -> tuple[NDArray[np.uint8], int]:
         """The initial contents of a memory, and the address of the first byte: in DRAM always 0."""
@@ -164,7 +164,7 @@ class _Reader:
         def add(value: SSAValue, name: str, role: Role, dram: int) -> None:
             type = buffer_of(value)
             code = DTYPE_CODES[type.element_type]
-            if role == "output" and type.space is Space.DRAM and type.offset is not None:  # it stays there
+            if role == "output" and type.space is Space.DRAM and type.offset is not None:  # it stays in DRAM
                 table.append(TensorInfo(name, role, code, type.shape, type.offset, type.nbytes))
                 return
             if type.space is not Space.HOST or type.offset is None:
@@ -180,7 +180,7 @@ class _Reader:
         return table
 
     def _copied_whole(self) -> dict[tuple[bool, SSAValue], int]:
-        """(to DRAM?, host buffer) -> the DRAM address of the first copy of all of it."""
+        """(whether to DRAM, host buffer) -> the DRAM address of the first copy of the whole buffer."""
         found: dict[tuple[bool, SSAValue], int] = {}
         for op in self.ops:
             for one, other in _pairs(op):
@@ -267,7 +267,7 @@ def _range(value: SSAValue) -> tuple[int, int]:
 
 
 def _pairs(op: Operation) -> list[tuple[SSAValue, SSAValue]]:
-    """The (source, target)s of a copy."""
+    """The pairs (source, target) of a copy; none for other operations."""
     return list(zip(op.sources, op.targets, strict=True)) if isinstance(op, CopyOp) else []
 
 

@@ -39,7 +39,7 @@ def roll_steps(words: NDArray[np.void], loop: EmittedLoop, states: NDArray[np.ui
     starts = [start - loop.starts[0] for start in loop.starts]
     parts = [words[low:high] for low, high in pairwise(starts)]
     if loop.ending is not None:
-        return _roll_data_dependent(parts, loop.steps, loop.ending)
+        return _roll_dynamic(parts, loop.steps, loop.ending)
     if len(loop.numbers) == loop.steps:
         return reroll_loops(words)
     front = len(loop.numbers) - 3
@@ -62,7 +62,7 @@ def roll_steps(words: NDArray[np.void], loop: EmittedLoop, states: NDArray[np.ui
     return np.concatenate(rerolled)
 
 
-def _roll_data_dependent(parts: list[NDArray[np.void]], steps: int, ending: EmittedEnding) -> NDArray[np.void]:
+def _roll_dynamic(parts: list[NDArray[np.void]], steps: int, ending: EmittedEnding) -> NDArray[np.void]:
     """
     A loop whose number of steps, at most `steps`, is known at run time only. `parts`: the first two steps, or the only
     one.
