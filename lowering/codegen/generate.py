@@ -39,8 +39,8 @@ from .stream import CoreStream, EmittedEnding
 from .task_reads import TaskReads
 from .view import ITEM_BYTES, View
 
-KEPT_LIKE = 1 << 12
-"""Number of instruction groups of a task that are kept for copying."""
+MAX_CACHED_GROUPS = 1 << 12
+"""Most instruction groups of a task that are cached, to be copied for equal steps and cores."""
 
 
 def generate(schedule: LaunchSchedule, chip: Chip, front: int = 6) -> Machine:
@@ -69,7 +69,7 @@ class _Generator:
                 whole = self._schedule.buffers[buffer.whole]
                 assert isinstance(whole, DramBuffer)
                 for stream in self._machine.streams.values():
-                    stream.as_one(whole.address, whole.address + whole.nbytes)
+                    stream.merge_dram_accesses(whole.address, whole.address + whole.nbytes)
         for one in self._schedule.order:
             if isinstance(one, Repeat):
                 self._repeat(one)
@@ -111,7 +111,7 @@ class _Generator:
             self._machine.begin_step(number)
             for step in range(number * repeat.group, (number + 1) * repeat.group):
                 self._views.step = step
-                self._machine.take_again()
+                self._machine.reuse_semaphores()
                 for task in tasks:
                     self._tasks[task] = self._code(task, loaded)
                 for one in repeat.body:
@@ -122,7 +122,7 @@ class _Generator:
         self._machine.end_loop(ending)
         used = [self._schedule.tasks[task] for task in tasks]
         for number in {number for task in used for number in (*task.operands, task.result)}:
-            self._rows_as_one(number, begin)
+            self._merge_row_accesses(number, begin)
         for task in tasks:
             self._machine.set_source(task)
             self._passing.signal_read_after_write(task)
@@ -164,7 +164,7 @@ class _Generator:
             self._machine.set_source(task)
             self._tasks[task].clear(repeat.steps)
 
-    def _rows_as_one(self, number: int, begin: Mapping[int, int]) -> None:
+    def _merge_row_accesses(self, number: int, begin: Mapping[int, int]) -> None:
         """
         Count each access to a row of a resident value, from instruction begin[core] on, as one to all rows: the
         synchronisation of steps is then equal.
@@ -176,7 +176,7 @@ class _Generator:
         for core, box in task.held(buffer)[0].boxes.items():
             if core in begin and box.volume:
                 high = buffer.address + box.volume * ITEM_BYTES[task.result_dtype]
-                self._machine.streams[core].as_one_since(buffer.address, high, begin[core])
+                self._machine.streams[core].merge_sram_accesses(buffer.address, high, begin[core])
 
     def _execute(self, execute: Execute) -> None:
         task = self._tasks[execute.task]
@@ -255,7 +255,7 @@ class _TaskCode:
         """Emitted instruction groups and their positions, by everything that they depend on."""
 
     def emit(self, actions: Sequence[Action], step: int) -> None:
-        """Emit the work that each core does in a step without other cores."""
+        """Emit the core-local work of a step on each core."""
         self.machine.set_source(self.number)
         for core in self.tiles:
             if not self.steps[core][step].volume:
@@ -275,7 +275,7 @@ class _TaskCode:
         result = self.results[core][step]
         addends = info.addends
         if addends and not phase.accumulate and self.begun.get(core) != step:
-            self._begin(core, step)
+            self._sum_addends(core, step)
         emitter = self.machine.emitters[core]
         views: list[View] = []
         for number, (op, kernel) in enumerate(zip(info.body, self._kernels, strict=True)):
@@ -300,9 +300,10 @@ class _TaskCode:
             like = number, tile.box.sizes, position, out, tuple(operands), accumulate, turn
             self._emit_once(core, like, partial(kernel, op, tile))
             if number == 0 and addends and following is not None and not self.phases[following].accumulate:
-                # Before the vector unit waits for this step's root, so that the next one's need not wait for it.
+                # Emitted before the rest of the body, which waits for this step's root on the vector unit: the sum for
+                # the next step need not wait for that.
                 if self._buffer(0, core, following).address != out.address:
-                    self._begin(core, following)
+                    self._sum_addends(core, following)
 
     def _store(self, core: int, step: int) -> None:
         """Emit the stores to DRAM of the results that the step completes."""
@@ -312,7 +313,7 @@ class _TaskCode:
             self.machine.emitters[core].store(target, self._buffer(len(self.info.body) - 1, core, step))
 
     def clear(self, steps: int) -> None:
-        """Write zeros to all of so many parts of a value, of which the result is one in each step, on all cores."""
+        """Write zeros to a value of which each of `steps` steps computes one row or part, on all cores."""
         buffer = self.buffer
         for core, box in self.held.items():
             emitter = self.machine.emitters[core]
@@ -326,7 +327,7 @@ class _TaskCode:
                 parts = part.walk((steps, *part.shape), (buffer.advance, *part.strides))
                 emitter.store(parts.reverse(0) if buffer.advance < 0 else parts, zero)
 
-    def _begin(self, core: int, step: int) -> None:
+    def _sum_addends(self, core: int, step: int) -> None:
         """Emit the sum of the addends, to which the root adds its products."""
         self.begun[core] = step
         if not self.steps[core][step].volume:
@@ -351,7 +352,7 @@ class _TaskCode:
         if found is None:
             begin = len(stream)
             emit()
-            if len(self._emitted) >= KEPT_LIKE:
+            if len(self._emitted) >= MAX_CACHED_GROUPS:
                 self._emitted.clear()
             self._emitted[like] = stream, begin, len(stream)
         else:
