@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ...analysis.allocation.memory_reuse import reuse_dependences
 from ...analysis.planning.reads import ReadKind, ReadPlan, plan_read
+from ...analysis.planning.storage import Distribution
 from ...analysis.tasks.slices import Tiles
 from ...analysis.tasks.task_info import TaskInfo
 from ...chips import Chip
@@ -180,11 +181,8 @@ class _Reader:
         slots = tuple(map(address_of, op.read_buffers(index)))
         # A part of a constant that is another one in each step is no constant here.
         constant = isinstance(value.owner, GlobalOp)
-        return ScheduledRead(
-            read,
-            slots,
-            partial(_plan_read, self.chip, info, op.tiling.data, index, slots, source, constant, tile_row(value)),
-        )
+        planner = _ReadPlanner(self.chip, info, op.tiling.data, index, slots, source, constant, tile_row(value))
+        return ScheduledRead(read, slots, planner.plan)
 
     # ---- order
 
@@ -247,25 +245,51 @@ class _Reader:
         return self.number_of[task.sym_name.data]
 
 
-def _plan_read(
-    chip: Chip,
-    info: TaskInfo,
-    tiling: Tiling,
-    index: int,
-    slots: Sequence[int],
-    source: tuple[ScheduledTask, TileBuffer] | None,
-    constant: bool,
-    row: TileRow | None,
-) -> ReadPlan:
-    """
-    The slices of a read. `source`: the task whose tiles hold the operand, and their buffer; None if it is in DRAM.
-    `row`: the row of it that each step of a loop reads. Raises InputError.
-    """
-    read = info.reads[index]
-    held = None
-    if source is not None:
-        shape = shape_of(info.arguments[read.operand])
-        writer, buffer = source
+@dataclass(frozen=True)
+class _ReadPlanner:
+    """Derives the slices of a read, when they are needed."""
+
+    chip: Chip
+    info: TaskInfo
+    tiling: Tiling
+    index: int
+    """Number of the read."""
+    slots: Sequence[int]
+    """Addresses of its buffers."""
+    source: tuple[ScheduledTask, TileBuffer] | None
+    """The task whose tiles hold the operand, and their buffer; None if it is in DRAM."""
+    constant: bool
+    row: TileRow | None
+    """The row of the operand that each step of a loop reads."""
+
+    def plan(self) -> ReadPlan:
+        """The slices of the read. Raises InputError if the operand or the buffers do not allow it."""
+        info, row, slots = self.info, self.row, self.slots
+        tiles = Tiles.of(self.tiling, info.sizes)
+        plan = plan_read(info, self.chip, tiles, info.reads[self.index], self._held(), self.constant)
+        if row is not None and (plan.kind is not ReadKind.DIRECT or slots):
+            raise InputError(
+                f"task @{info.name} reads rows of {row.whole.type}, which other cores hold than those that need them: "
+                "give it a buffer in dram"
+            )
+        if plan.kind is ReadKind.DIRECT and slots:
+            gathered = int(plan.whole.gathered.prod(axis=1).max(initial=0)) * plan.item_bytes
+            return replace(plan, kind=ReadKind.GATHER, gathered=gathered)
+        streamed = plan.kind is ReadKind.STREAM and (
+            plan.whole.is_padded or (plan.whole.extents[:, :, 1] > 0).all(1).any()
+        )
+        if not slots and (streamed or plan.gathered):
+            name, index = info.name, self.index
+            raise InputError(f"task @{name} has no buffer for read {index}: give it one in 'reads' and 'slots'")
+        return plan
+
+    def _held(self) -> Distribution | None:
+        """The distribution of the operand over the cores, in the shape in which it is read; None if it is in DRAM."""
+        if self.source is None:
+            return None
+        info, row = self.info, self.row
+        shape = shape_of(info.arguments[info.reads[self.index].operand])
+        writer, buffer = self.source
         spread, whole = writer.held(buffer)
         held = spread.reshaped(whole, shape) if row is None else spread.row(whole, row.rows, shape)
         if held is None:
@@ -273,19 +297,7 @@ def _plan_read(
                 f"task @{info.name} reads the result of @{writer.info.name} in a shape in which its tiles are not "
                 "contiguous: give that result a buffer in dram"
             )
-    plan = plan_read(info, chip, Tiles.of(tiling, info.sizes), read, held, constant)
-    if row is not None and (plan.kind is not ReadKind.DIRECT or slots):
-        raise InputError(
-            f"task @{info.name} reads rows of {row.whole.type}, which other cores hold than those that need them: "
-            "give it a buffer in dram"
-        )
-    if plan.kind is ReadKind.DIRECT and slots:
-        gathered = int(plan.whole.gathered.prod(axis=1).max(initial=0)) * plan.item_bytes
-        return replace(plan, kind=ReadKind.GATHER, gathered=gathered)
-    streamed = plan.kind is ReadKind.STREAM and (plan.whole.is_padded or (plan.whole.extents[:, :, 1] > 0).all(1).any())
-    if not slots and (streamed or plan.gathered):
-        raise InputError(f"task @{info.name} has no buffer for read {index}: give it one in 'reads' and 'slots'")
-    return plan
+        return held
 
 
 def address_of(value: SSAValue) -> int:
