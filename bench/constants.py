@@ -1,9 +1,9 @@
 """
-What the constants of the search are worth: cycles and processor time of compiling with another value of one of them, as
-shares of what its own value gives.
+Sensitivity of compiled networks to the constants of the search: cycles, and processor time of compiling, with another
+value of one constant, as shares of those with the value that it has.
 
-A JSON line for each constant and value: the geometric mean, the least and the largest share of the cycles over the
-models, and the share of the processor time in all.
+Prints a JSON line for each constant and value: the geometric mean, the least and the largest share of the cycles over
+the models, and the share of the processor time of all of them.
 
     python bench/constants.py rnet onet vad --chip tiny
     python bench/constants.py --only analysis.search:WORTHWHILE
@@ -50,8 +50,14 @@ CONSTANTS: dict[str, tuple[float, ...]] = {
     "analysis.placement.methods:QUICK_TRIALS": (20, 80),
     "transforms.manycore_split_reductions:ACCEPT_RATIO": (0.9, 0.999),
     "transforms.manycore_split_reductions:SECOND_TASK": (0, 500),
+    "transforms.manycore_split_reductions:NETWORK_ACCEPT_RATIO": (1.0, 0.98),
+    "transforms.dataflow_block_outputs:ACCEPT_RATIO": (0.6, 1.0),
+    "lowering.autotune.candidate_plans:MIN_STEP_LATENCIES": (1, 4),
+    "lowering.autotune.fewer_cores:MAX_BOUND_SHARE": (0.6, 1.0),
+    "lowering.autotune.fewer_cores:MIN_CORES": (16, 64),
+    "dialects.dataflow.contraction:MIN_SHARED_TERMS": (64, 256),
 }
-"""By module and name, the other values."""
+"""Module and name -> the other values that are tried."""
 MODELS = ("rnet", "pnet", "onet", "magika", "vad", "vad-sequence", "vad-half")
 
 
@@ -65,7 +71,7 @@ class Measured:
 
 @contextmanager
 def changed(constant: str, value: float) -> Generator[None]:
-    """Another value of a constant, wherever it was imported. It keeps its type."""
+    """Replace a constant by another value of the same type, in all modules that have imported it."""
     place, name = constant.split(":")
     own = vars(import_module(f"meshloom.{place}"))[name]
     with ExitStack() as stack:

@@ -33,7 +33,7 @@ from ..dialects.weight_references import reference_of
 from ..emulator.executable.check import WordError, check_executable
 from ..emulator.executable.executable import Buffer, Executable, Launch, Program, Role, TensorInfo
 from ..support.errors import InputError
-from .linker.executable_data import Data, Space
+from .linker.executable_data import DataSection, Space
 from .linker.program_code import SourceTable, core_sets_of, launch_of
 
 _Op = TypeVar("_Op", bound=Operation)
@@ -153,10 +153,10 @@ def _tensor(op: TensorOp) -> TensorInfo:
     )
 
 
-def _data(op: DataOp | BytesOp) -> tuple[DataOp | BytesOp, Data]:
+def _data(op: DataOp | BytesOp) -> tuple[DataOp | BytesOp, DataSection]:
     space = cast(Space, op.space.data)
     content = reference_of(op) if isinstance(op, DataOp) else op.content
-    return op, Data(space, op.address.value.data, content)
+    return op, DataSection(space, op.address.value.data, content)
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class _Image:
     start: int
     nbytes: int
     used: int
-    entries: Sequence[tuple[DataOp | BytesOp, Data]]
+    entries: Sequence[tuple[DataOp | BytesOp, DataSection]]
     """The data by address; none overlaps another or lies outside of the memory."""
     location: str
 
@@ -174,7 +174,7 @@ class _Image:
     def of(
         module: ModuleOp,
         space: Space,
-        data: Iterable[tuple[DataOp | BytesOp, Data]],
+        data: Iterable[tuple[DataOp | BytesOp, DataSection]],
         tensors: Sequence[TensorInfo],
         location: str,
     ) -> _Image:
@@ -217,7 +217,7 @@ class _Image:
         """Zeros of this size, which take no memory until they are written."""
         return np.zeros(self.nbytes, np.uint8)
 
-    def _entry(self, op: Operation, entry: Data) -> NDArray[np.uint8]:
+    def _entry(self, op: Operation, entry: DataSection) -> NDArray[np.uint8]:
         try:
             return entry.load()
         except InputError as error:

@@ -27,14 +27,14 @@ from ..dialects.coreasm.packed import ControllerOp, ProgramOp
 from ..dialects.manycore import CHIP, ChipAttr
 from ..emulator.executable.executable import Executable, TensorInfo, as_view
 from ..formats.weights import STORE, WeightRef, sha256_of
-from .linker.executable_data import Data
+from .linker.executable_data import DataSection
 from .linker.program_code import SourceTable, controller_code, launch_programs
 
 LARGEST_INLINE = 64
 """Largest number of bytes that are printed inline."""
 
 
-def executable_to_coreasm(exe: Executable, data: Sequence[Data] | None = None) -> ModuleOp:
+def executable_to_coreasm(exe: Executable, data: Sequence[DataSection] | None = None) -> ModuleOp:
     """
     The module that describes an executable, which must be valid (see `emulator.executable.check`).
 
@@ -61,14 +61,14 @@ def executable_to_coreasm(exe: Executable, data: Sequence[Data] | None = None) -
     return ModuleOp(ops, {CHIP: chip_attr(exe.chip)})
 
 
-def data_in_file(exe: Executable, file: memoryview, source: str) -> list[Data]:
+def data_in_file(exe: Executable, file: memoryview, source: str) -> list[DataSection]:
     """The data of an executable decoded from the bytes of `file`, as references into it by the name `source`."""
     start = np.frombuffer(file, np.uint8).ctypes.data
-    entries: list[Data] = []
+    entries: list[DataSection] = []
     for entry in _own_data(exe):
         data = entry.load()
         reference = WeightRef(source, data.ctypes.data - start if data.size else 0, data.size, sha256_of(data))
-        entries.append(Data(entry.space, entry.address, reference))
+        entries.append(DataSection(entry.space, entry.address, reference))
     return entries
 
 
@@ -79,14 +79,14 @@ def chip_attr(chip: Chip) -> ChipAttr:
     return ChipAttr(json.dumps(asdict(chip), sort_keys=True))
 
 
-def _own_data(exe: Executable) -> list[Data]:
+def _own_data(exe: Executable) -> list[DataSection]:
     return [
-        Data("dram", exe.weights_address, exe.weights),
-        Data("host", exe.host_weights_address, exe.host_weights),
+        DataSection("dram", exe.weights_address, exe.weights),
+        DataSection("host", exe.host_weights_address, exe.host_weights),
     ]
 
 
-def _memories(exe: Executable, data: Sequence[Data]) -> list[Operation]:
+def _memories(exe: Executable, data: Sequence[DataSection]) -> list[Operation]:
     ends = {space: max((entry.end for entry in data if entry.space == space), default=0) for space in ("dram", "host")}
     dram, host = exe.weights_address, exe.host_weights_address
     dram_bytes = exe.weight_bytes or max(0, ends["dram"] - dram)
@@ -102,7 +102,7 @@ def _tensor(t: TensorInfo) -> TensorOp:
     return TensorOp(t.role, t.name, TYPES[t.dtype].name, t.shape, t.dram_address, t.nbytes, host)
 
 
-def _data(entry: Data) -> Operation:
+def _data(entry: DataSection) -> Operation:
     content = entry.content
     if isinstance(content, WeightRef):
         ref = content

@@ -17,7 +17,7 @@ from ..dialects.manycore.stage import networks_of
 from ..support.errors import InputError
 from .executable_to_coreasm import executable_to_coreasm
 from .ir.replace_module import replace_module
-from .linker.read_program import data_of, read_program
+from .linker.read_program import initial_data, read_program
 
 
 @dataclass(frozen=True)
@@ -49,4 +49,4 @@ def select_instructions(module: ModuleOp, chip: Chip) -> None:
     Raises InputError for a module that is for another chip, else as `read_program` does.
     """
     for program in networks_of(module):
-        replace_module(program, executable_to_coreasm(read_program(program, chip), data_of(program)))
+        replace_module(program, executable_to_coreasm(read_program(program, chip), initial_data(program)))

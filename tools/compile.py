@@ -263,9 +263,9 @@ def _levels(compilation: Compilation | ChipsCompilation) -> list[tuple[str, Modu
 
 def _instructions(compilation: Compilation) -> ModuleOp:
     from ..lowering.executable_to_coreasm import executable_to_coreasm
-    from ..lowering.linker.read_program import data_of
+    from ..lowering.linker.read_program import initial_data
 
-    return executable_to_coreasm(compilation.executable, data_of(compilation.module))
+    return executable_to_coreasm(compilation.executable, initial_data(compilation.module))
 
 
 def _select_instructions(module: ModuleOp, model: Path, named: Chip | None) -> None:

@@ -27,7 +27,7 @@ def module_of(target: Executable | ChipPipeline, path: Path) -> ModuleOp:
     from ..dialects.manycore import LaunchOp
     from ..emulator.executable.task_results import NOTE, results_as_json
     from ..lowering.linker.read_program import is_program
-    from ..lowering.linker.result_notes import results_of
+    from ..lowering.linker.result_notes import task_results
     from .read_module import read_module
 
     exe = only_chip(target, "--validate=tensors")
@@ -35,7 +35,7 @@ def module_of(target: Executable | ChipPipeline, path: Path) -> ModuleOp:
     if not is_program(module):
         raise InputError(f"--ir {path} is not at the memory level: it has no launches over buffers")
     launches = [op for op in module.walk() if isinstance(op, LaunchOp)]
-    if results_as_json(list(results_of(launches))) != exe.notes.get(NOTE):
+    if results_as_json(list(task_results(launches))) != exe.notes.get(NOTE):
         raise InputError(f"--ir {path} is not what the executable was made of: its tasks and their results are others")
     return module
 

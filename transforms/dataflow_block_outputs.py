@@ -28,8 +28,11 @@ from .shared.chip_option import ChipPass
 from .shared.constants import constant_array, constant_source, source_name, source_of
 from .shared.rewrite_once import erase_unread, rewrite_once
 
-MOST_OF_BEFORE = 0.8
-"""The largest share of a convolution's estimated cycles that a block may take: estimates know nothing of exchanges."""
+ACCEPT_RATIO = 0.8
+"""
+A blocked convolution is taken if its estimated cycles are at most this share of the convolution's. The margin is large
+since the estimates leave out exchanges between cores.
+"""
 
 
 @dataclass(frozen=True)
@@ -168,7 +171,7 @@ class _Blocked:
 
 
 class _BlockOutputs(RewritePattern):
-    """Replaces a convolution by the blocked one that takes the fewest cycles, if that is worthwhile."""
+    """Replaces a convolution by the blocked one with the fewest estimated cycles, if they are few enough."""
 
     def __init__(self, chip: Chip, names: set[str]) -> None:
         self._chip, self._names = chip, names
@@ -182,7 +185,7 @@ class _BlockOutputs(RewritePattern):
             return
         blocks = [_Blocked(op, dim, number, self._names) for dim, number in _blocks_of(op, self._chip)]
         cycles = [self._cycles(one) for one in blocks]
-        if not cycles or (least := min(cycles)) > MOST_OF_BEFORE * _conv_cycles(op, self._chip):
+        if not cycles or (least := min(cycles)) > ACCEPT_RATIO * _conv_cycles(op, self._chip):
             return
         members = _with_epilogue(op)
         constants = dict.fromkeys(value for member in members for value in member.operands if value is not op.operand)
@@ -193,7 +196,7 @@ class _BlockOutputs(RewritePattern):
             erase_unread(value)
 
     def _cycles(self, blocked: _Blocked) -> float:
-        """Estimated cycles of a blocked convolution, and of bringing what it computes into the order of before."""
+        """Estimated cycles of a blocked convolution, and of restoring the order of its results."""
         op = blocked.op
         shapes = op.operand_shape(0), blocked.weight_shape
         arguments = Block(arg_types=[tensor(element_of(op.operand), shape) for shape in shapes]).args

@@ -46,15 +46,18 @@ from .shared.chip_option import chip_for
 from .shared.refuse_subgraphs import refuse_subgraphs
 
 ACCEPT_RATIO = 0.95
-"""Two tasks replace one only if they take less than this fraction of its time."""
+"""Two tasks replace one only if their estimated cycles are less than this share of its."""
 SECOND_TASK = 250
 """Cycles that an additional task costs beside its estimate."""
 EXAMINED_TASKS = 2
 """How many numbers of parts are planned."""
 BOUND_RATIO = 1.3
 """A task whose cycles are within this factor of its lower bound is not examined."""
-NETWORK_RATIO = 0.998
-"""Products of matrices are only cut if the whole network takes less than this fraction of its time."""
+NETWORK_ACCEPT_RATIO = 0.998
+"""
+Products of matrices are split only if the estimated cycles of the whole network become less than this share of those
+before: a loop may read the result of a split task in another distribution, which costs exchanges.
+"""
 PARTS_SUFFIX = ".parts"
 """Suffix of the name of a task of partial sums; the next task, which adds them up, keeps the name."""
 
@@ -98,7 +101,7 @@ def split_reductions(function: FuncOp, chip: Chip, memo: PlanMemo | None = None)
     before = _network_cycles(function, chip, memo) if others else inf
     for split in others:
         split.carry_out()
-    if others and _network_cycles(function, chip, memo) >= NETWORK_RATIO * before:
+    if others and _network_cycles(function, chip, memo) >= NETWORK_ACCEPT_RATIO * before:
         for split in others:
             split.revert()
         others = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -37,64 +38,107 @@ def read_cost_graph(path: str | Path) -> CostGraph:
 def parse_cost_graph(data: object, location: str = "graph", name: str = "graph") -> CostGraph:
     """The graph in decoded JSON; `location` begins the messages. Raises InputError."""
     table = _table(data, location)
-    tensors = [_table(item, f"{location}: tensors[{i}]") for i, item in enumerate(_list(table, "tensors", location))]
-    ops = [_table(item, f"{location}: ops[{i}]") for i, item in enumerate(_list(table, "ops", location))]
-    numbers: dict[int, int] = {}
-    ids, kinds, shapes, sizes = list[int](), list[str](), list[tuple[int, ...]](), list[int]()
-    for index, tensor in enumerate(tensors):
-        ids.append(_whole(tensor, "id", f"{location}: tensors[{index}]"))
-        where = f"{location}: tensor {ids[-1]}"
-        if numbers.setdefault(ids[-1], index) != index:
-            raise InputError(f"{where} is there twice")
-        kinds.append(_text(tensor, "kind", where))
-        if kinds[-1] not in KINDS:
-            raise InputError(f"{where}: 'kind' is {_shown(kinds[-1])}, expected one of {', '.join(KINDS)}")
-        sizes.append(_count(tensor, "size", where))
-        shapes.append(tuple(_dims(tensor, where)))
-    op_ids, op_names, units, phases = list[int](), list[str](), list[str](), list[str]()
-    durations, flops, ins, outs = list[int](), list[int](), list[list[int]](), list[list[int]]()
-    seen: set[int] = set()
-    for index, op in enumerate(ops):
-        op_ids.append(_whole(op, "id", f"{location}: ops[{index}]"))
-        op_names.append(_text(op, "name", f"{location}: op {op_ids[-1]}", str(op_ids[-1])))
-        where = f"{location}: op {op_ids[-1]} ({op_names[-1]})"
-        if op_ids[-1] in seen:
-            raise InputError(f"{where} is there twice")
-        seen.add(op_ids[-1])
-        units.append(_text(op, "unit", where))
-        phases.append(_text(op, "phase", where, ""))
-        durations.append(_count(op, "dur_ns", where))
-        flops.append(_count(op, "flops", where, 0))
-        ins.append(list(dict.fromkeys(_tensors(op, "ins", numbers, where))))
-        outs.append(_tensors(op, "outs", numbers, where))
-    if sum(durations) > LARGEST or sum(sizes) > LARGEST:
+    tensors = _read_tensors(table, location)
+    ops = _read_ops(table, tensors, location)
+    if sum(ops.durations) > LARGEST or sum(tensors.sizes) > LARGEST:
         raise InputError(f"{location}: durations or sizes add up to more than 2^62")
-    names = [f"op {number} ({text})" for number, text in zip(op_ids, op_names, strict=True)]
-    there = {number for number, kind in enumerate(kinds) if kind in FROM_THE_START}.union(*outs)
-    for op, operands in enumerate(ins):
-        if missing := [tensor for tensor in operands if tensor not in there]:
-            raise InputError(
-                f"{location}: {names[op]} reads tensor {ids[missing[0]]}, which no operation computes: tensors without "
-                f"a producer are of kind {' or '.join(FROM_THE_START)}"
-            )
-    _check_order(ins, outs, names, ids, location)
-    unit_names = tuple(dict.fromkeys(units))
+    names = [f"op {number} ({text})" for number, text in zip(ops.ids, ops.names, strict=True)]
+    _check_producers(ops, tensors, names, location)
+    _check_order(ops.ins, ops.outs, names, tensors.ids, location)
+    unit_names = tuple(dict.fromkeys(ops.units))
     return CostGraph(
         _text(table, "name", location, name),
-        tuple(op_names),
-        tuple(op_ids),
+        tuple(ops.names),
+        tuple(ops.ids),
         unit_names,
-        np.array([unit_names.index(unit) for unit in units], np.int64),
-        np.array(durations, np.int64),
-        np.array(flops, np.int64),
-        tuple(phases),
-        lists_of(ins),
-        lists_of(outs),
-        tuple(ids),
-        tuple(kinds),
-        tuple(shapes),
-        np.array(sizes, np.int64),
+        np.array([unit_names.index(unit) for unit in ops.units], np.int64),
+        np.array(ops.durations, np.int64),
+        np.array(ops.flops, np.int64),
+        tuple(ops.phases),
+        lists_of(ops.ins),
+        lists_of(ops.outs),
+        tuple(tensors.ids),
+        tuple(tensors.kinds),
+        tuple(tensors.shapes),
+        np.array(tensors.sizes, np.int64),
     )
+
+
+@dataclass(frozen=True)
+class _Tensors:
+    """The columns of `tensors`."""
+
+    ids: list[int] = field(default_factory=list[int])
+    kinds: list[str] = field(default_factory=list[str])
+    shapes: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])
+    sizes: list[int] = field(default_factory=list[int])
+    numbers: dict[int, int] = field(default_factory=dict[int, int])
+    """id -> row"""
+
+
+@dataclass(frozen=True)
+class _Ops:
+    """The columns of `ops`; operands and results by row in `tensors`."""
+
+    ids: list[int] = field(default_factory=list[int])
+    names: list[str] = field(default_factory=list[str])
+    units: list[str] = field(default_factory=list[str])
+    phases: list[str] = field(default_factory=list[str])
+    durations: list[int] = field(default_factory=list[int])
+    flops: list[int] = field(default_factory=list[int])
+    ins: list[list[int]] = field(default_factory=list[list[int]])
+    outs: list[list[int]] = field(default_factory=list[list[int]])
+
+
+def _read_tensors(table: dict[str, Any], location: str) -> _Tensors:
+    items = [_table(item, f"{location}: tensors[{i}]") for i, item in enumerate(_list(table, "tensors", location))]
+    found = _Tensors()
+    for index, tensor in enumerate(items):
+        own = _whole(tensor, "id", f"{location}: tensors[{index}]")
+        where = f"{location}: tensor {own}"
+        if found.numbers.setdefault(own, index) != index:
+            raise InputError(f"{where} is there twice")
+        kind = _text(tensor, "kind", where)
+        if kind not in KINDS:
+            raise InputError(f"{where}: 'kind' is {_shown(kind)}, expected one of {', '.join(KINDS)}")
+        found.ids.append(own)
+        found.kinds.append(kind)
+        found.sizes.append(_count(tensor, "size", where))
+        found.shapes.append(tuple(_dims(tensor, where)))
+    return found
+
+
+def _read_ops(table: dict[str, Any], tensors: _Tensors, location: str) -> _Ops:
+    items = [_table(item, f"{location}: ops[{i}]") for i, item in enumerate(_list(table, "ops", location))]
+    found = _Ops()
+    seen: set[int] = set()
+    for index, op in enumerate(items):
+        own = _whole(op, "id", f"{location}: ops[{index}]")
+        name = _text(op, "name", f"{location}: op {own}", str(own))
+        where = f"{location}: op {own} ({name})"
+        if own in seen:
+            raise InputError(f"{where} is there twice")
+        seen.add(own)
+        found.ids.append(own)
+        found.names.append(name)
+        found.units.append(_text(op, "unit", where))
+        found.phases.append(_text(op, "phase", where, ""))
+        found.durations.append(_count(op, "dur_ns", where))
+        found.flops.append(_count(op, "flops", where, 0))
+        found.ins.append(list(dict.fromkeys(_tensors(op, "ins", tensors.numbers, where))))
+        found.outs.append(_tensors(op, "outs", tensors.numbers, where))
+    return found
+
+
+def _check_producers(ops: _Ops, tensors: _Tensors, names: list[str], location: str) -> None:
+    """Every tensor that an operation reads is there from the start, or computed by an operation."""
+    there = {number for number, kind in enumerate(tensors.kinds) if kind in FROM_THE_START}.union(*ops.outs)
+    for op, operands in enumerate(ops.ins):
+        if missing := [tensor for tensor in operands if tensor not in there]:
+            raise InputError(
+                f"{location}: {names[op]} reads tensor {tensors.ids[missing[0]]}, which no operation computes: tensors "
+                f"without a producer are of kind {' or '.join(FROM_THE_START)}"
+            )
 
 
 def _check_order(ins: list[list[int]], outs: list[list[int]], names: list[str], ids: list[int], location: str) -> None:

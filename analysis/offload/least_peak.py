@@ -44,7 +44,7 @@ def least_peak(graph: CostGraph, most_states: int = 2_000_000) -> LeastPeak:
 
 
 class _Search:
-    """A graph as Python lists, and the state of a search: missing operands, remaining readers, bytes in memory."""
+    """A graph as Python lists, and the search for orders of its operations."""
 
     def __init__(self, graph: CostGraph) -> None:
         size = np.where(graph.counted, graph.size, 0).tolist()
@@ -62,74 +62,97 @@ class _Search:
         left, live, peak = self.readers.copy(), 0, 0
         for op in order:
             peak = max(peak, live + self.takes[op])
-            live += self._growth(op, left)
+            live += self.growth(op, left)
             for tensor in self.reads[op]:
                 left[tensor] -= 1
         return peak
 
-    def _growth(self, op: int, left: list[int]) -> int:
+    def growth(self, op: int, left: list[int]) -> int:
         """Bytes in memory after an operation minus those before it."""
         freed = sum(self.size[t] for t in self.reads[op] if left[t] == 1)
         return self.takes[op] - freed - sum(self.size[t] for t in self.makes[op] if not self.readers[t])
 
     def within(self, limit: int, most_states: int) -> tuple[list[int] | None, int]:
         """(an order that stays within a limit, or None; number of sets visited)."""
-        left, missing = self.readers.copy(), self.predecessors.copy()
-        ready = {op for op in range(self.ops) if not missing[op]}
-        live, done = 0, 0
-        order: list[int] = []
+        state = _State(self)
         seen: set[int] = set()
         # Each level: how many operations were done before it, and what is still to be tried there.
         levels: list[tuple[int, list[int]]] = []
-
-        def run(op: int) -> None:
-            nonlocal live, done
-            live += self._growth(op, left)
-            for tensor in self.reads[op]:
-                left[tensor] -= 1
-            ready.discard(op)
-            for after in self.successors[op]:
-                missing[after] -= 1
-                if not missing[after]:
-                    ready.add(after)
-            order.append(op)
-            done |= 1 << op
-
-        def undo() -> None:
-            nonlocal live, done
-            op = order.pop()
-            for after in self.successors[op]:
-                if not missing[after]:
-                    ready.discard(after)
-                missing[after] += 1
-            for tensor in self.reads[op]:
-                left[tensor] += 1
-            ready.add(op)
-            live -= self._growth(op, left)
-            done ^= 1 << op
-
         while True:
-            moved = True
-            while moved:
-                moved = False
-                for op in sorted(ready):
-                    if live + self.takes[op] <= limit and self._growth(op, left) <= 0:
-                        run(op)
-                        moved = True
-            if len(order) == self.ops:
-                return order, len(seen)
-            if done not in seen:
-                seen.add(done)
+            state.run_shrinking(limit)
+            if len(state.order) == self.ops:
+                return state.order, len(seen)
+            if state.done not in seen:
+                seen.add(state.done)
                 if len(seen) >= most_states:
                     return None, len(seen)
-                fitting = [op for op in ready if live + self.takes[op] <= limit]
-                fitting.sort(key=lambda op: (self._growth(op, left), op), reverse=True)
-                levels.append((len(order), fitting))
+                levels.append((len(state.order), state.fitting(limit)))
             while levels and not levels[-1][1]:
                 levels.pop()
             if not levels:
                 return None, len(seen)
             count, untried = levels[-1]
-            while len(order) > count:
-                undo()
-            run(untried.pop())
+            while len(state.order) > count:
+                state.undo()
+            state.run(untried.pop())
+
+
+class _State:
+    """The operations that have run, and what follows from them."""
+
+    def __init__(self, search: _Search) -> None:
+        self._search = search
+        self._left, self._missing = search.readers.copy(), search.predecessors.copy()
+        self._ready = {op for op in range(search.ops) if not self._missing[op]}
+        self._live = 0
+        """Bytes in memory."""
+        self.order: list[int] = []
+        self.done = 0
+        """The set of operations that have run, a bit each."""
+
+    def _growth(self, op: int) -> int:
+        return self._search.growth(op, self._left)
+
+    def _fits(self, op: int, limit: int) -> bool:
+        return self._live + self._search.takes[op] <= limit
+
+    def run_shrinking(self, limit: int) -> None:
+        """Run the operations that are ready, fit, and do not increase memory, until there are none."""
+        moved = True
+        while moved:
+            moved = False
+            for op in sorted(self._ready):
+                if self._fits(op, limit) and self._growth(op) <= 0:
+                    self.run(op)
+                    moved = True
+
+    def fitting(self, limit: int) -> list[int]:
+        """The operations that are ready and fit, the one with the least growth last."""
+        fitting = [op for op in self._ready if self._fits(op, limit)]
+        return sorted(fitting, key=lambda op: (self._growth(op), op), reverse=True)
+
+    def run(self, op: int) -> None:
+        """Run an operation that is ready."""
+        self._live += self._growth(op)
+        for tensor in self._search.reads[op]:
+            self._left[tensor] -= 1
+        self._ready.discard(op)
+        for after in self._search.successors[op]:
+            self._missing[after] -= 1
+            if not self._missing[after]:
+                self._ready.add(after)
+        self.order.append(op)
+        self.done |= 1 << op
+
+    def undo(self) -> None:
+        """Undo the last operation."""
+        op = self.order.pop()
+        for after in self._search.successors[op]:
+            if not self._missing[after]:
+                self._ready.discard(after)
+            self._missing[after] += 1
+        for tensor in self._search.reads[op]:
+            self._left[tensor] += 1
+        self._ready.add(op)
+        self._live -= self._growth(op)
+        self.done ^= 1 << op

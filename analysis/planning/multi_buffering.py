@@ -78,17 +78,19 @@ def _one_a_step(network: NetworkPlan, chip: Chip) -> Iterator[dict[int, int]]:
 
 def _with_buffers(network: NetworkPlan, buffers: dict[int, int], chip: Chip) -> SramLayout | None:
     """The layout with so many buffers for the weights of tasks, all prefetched; None if they do not fit."""
-    ahead = prefetch_starts(network.plans, chip, network.policy, buffers)
+    prefetch_from = prefetch_starts(network.plans, chip, network.policy, buffers)
     try:
-        return lay_out(network, chip, ahead, buffers)
+        return lay_out(network, chip, prefetch_from, buffers)
     except ResourceError:
         return None
 
 
-def _as_written(network: NetworkPlan, chip: Chip, ahead: dict[int, int], multi_buffered: dict[int, int]) -> SramLayout:
-    layout = lay_out(network, chip, ahead, multi_buffered)
-    for task, start in ahead.items():
-        if layout.ahead.get(task) != start:
+def _as_written(
+    network: NetworkPlan, chip: Chip, prefetch_from: dict[int, int], multi_buffered: dict[int, int]
+) -> SramLayout:
+    layout = lay_out(network, chip, prefetch_from, multi_buffered)
+    for task, start in prefetch_from.items():
+        if layout.prefetch_from.get(task) != start:
             raise InputError(
                 f"task '{network.tasks[task].name}' is to load its constants {task - start} tasks ahead, but then the "
                 "buffers of the cores do not fit in SRAM: load them later ('prefetch')"
@@ -133,13 +135,16 @@ def _fits(plan: TaskPlan, buffers: int, chip: Chip) -> bool:
 def _deepened(network: NetworkPlan, layout: SramLayout, task: int, buffers: int, chip: Chip) -> SramLayout | None:
     """`layout` with so many buffers for the weights of a task, all prefetched; None if they do not fit."""
     multi_buffered = {**layout.multi_buffered, task: buffers}
-    starts = [
-        ahead[task]
-        for ahead in (layout.ahead, prefetch_starts(network.plans, chip, network.policy, multi_buffered))
-        if task in ahead
+    found = [
+        prefetch_from[task]
+        for prefetch_from in (
+            layout.prefetch_from,
+            prefetch_starts(network.plans, chip, network.policy, multi_buffered),
+        )
+        if task in prefetch_from
     ]
-    ahead = {**layout.ahead, **({task: min(starts)} if starts else {})}
+    prefetch_from = {**layout.prefetch_from, **({task: min(found)} if found else {})}
     try:
-        return lay_out(network, chip, dict(sorted(ahead.items())), multi_buffered)
+        return lay_out(network, chip, dict(sorted(prefetch_from.items())), multi_buffered)
     except ResourceError:
         return None

@@ -29,7 +29,7 @@ T = TypeVar("T")
 class Code:
     """Facts about a network's layout and code beside its plan."""
 
-    ahead: Mapping[int, int]
+    prefetch_from: Mapping[int, int]
     """Task -> the earlier task during which its first constants are loaded (see `prefetch_starts`)."""
     apart: Collection[int]
     """Tasks that compute parts of their results in staging buffers (see `interleaved`)."""
@@ -148,7 +148,7 @@ def estimate_rates(chip: Chip) -> NDArray[np.float64]:
 def estimate_times(code: Code, chip: Chip, count: int) -> Times:
     """`Times` of the loads of so many tasks."""
     during = np.arange(count)
-    during[list(code.ahead)] = list(code.ahead.values())
+    during[list(code.prefetch_from)] = list(code.prefetch_from.values())
     later = np.flatnonzero(during < np.arange(count))
     later = later[np.argsort(during[later], kind="stable")]
     freed = np.full((count, 2), -1)

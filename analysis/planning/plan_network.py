@@ -29,6 +29,7 @@ from .estimate import PASS_THROUGH, Pricing
 from .kept_constants import (
     Keeping,
     ReadOf,
+    Sharing,
     find_sharing,
     first_of_kept,
     keep_operands,
@@ -202,74 +203,149 @@ def _plan_all(
     pricing: Pricing = Pricing.HIDDEN,
 ) -> NetworkPlan:
     """As `plan_network`, with the tilings, grids and cores that are given of some tasks."""
-    grids = dict(given.grids)
-    tasks = tuple(map(memo.info, tasks_in(function)))
-    fixed = {**given.tilings, **spread_tilings(tasks, place)}
-    last_use = last_uses(tasks)
-    in_dram = _must_be_in_dram(function, tasks)
-    shapes = shapes_read(tasks)
-    begun = _Begun(tasks, last_use)
-    keeping = Keeping(find_sharing(tasks, list(map(memo.number, tasks))), chip)
+    return _NetworkPlanner(function, chip, place, memo, given, pricing).plan()
 
-    def evict(values: set[SSAValue]) -> None:
+
+class _NetworkPlanner:
+    """
+    Plans the tasks of a function in order. If a task does not fit beside what is resident, earlier results go to DRAM,
+    and planning goes back to the first of the tasks that compute them.
+    """
+
+    def __init__(
+        self, function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMemo, given: LoopGrids, pricing: Pricing
+    ) -> None:
+        self._chip, self._place, self._memo, self._pricing = chip, place, memo, pricing
+        tasks = self._tasks = tuple(map(memo.info, tasks_in(function)))
+        self._grids, self._cores = dict(given.grids), given.cores
+        self._fixed = {**given.tilings, **spread_tilings(tasks, place)}
+        self._last_use = last_uses(tasks)
+        self._in_dram = _must_be_in_dram(function, tasks)
+        self._shapes = shapes_read(tasks)
+        self._begun = _Begun(tasks, self._last_use)
+        self._keeping = Keeping(find_sharing(tasks, list(map(memo.number, tasks))), chip)
+
+    def plan(self) -> NetworkPlan:
+        """The plan of all tasks. Raises as `plan_network`."""
+        begun = self._begun
+        while len(begun.plans) < len(self._tasks):
+            kept = self._keeping.beside(begun.plans)
+            held = begun.held_bytes + sum(map(kept_bytes, kept.values()))
+            plan = self._plan_next(held)
+            if plan is not None:
+                self._accept(plan, kept, held)
+        return NetworkPlan(self._tasks, with_loads(self._tasks, begun.plans), self._last_use, pricing=self._pricing)
+
+    def _available(self, held: int) -> int:
+        """Bytes of SRAM that a task which the compiler tiles may take beside `held` bytes."""
+        return int(self._chip.sram_bytes * WORKING_SHARE) - held
+
+    def _evict(self, values: set[SSAValue]) -> None:
         """Let these values be in DRAM, and plan again from the first of them on."""
-        in_dram.update(values)
-        begun.go_back(values)
+        self._in_dram.update(values)
+        self._begun.go_back(values)
 
-    while len(begun.plans) < len(tasks):
-        info, resident, movable = tasks[len(begun.plans)], begun.resident, begun.movable
-        kept = keeping.beside(begun.plans)
-        held = begun.held_bytes + sum(map(kept_bytes, kept.values()))
-        available = int(chip.sram_bytes * WORKING_SHARE) - held
-        sources = [source_of(value, resident) for value in info.operands]
-        number, value = len(begun.plans), held_as(info.result)
-        read_as = shapes.get(memory_root(value), set())
-        if not is_specified(info) and number in fixed:
-            plan = plan_tiled(
-                info, chip, sources, fixed[number], SramBudget(available), chip.sram_bytes - held, resident=True
-            )
-        elif is_specified(info):
-            must_leave = _must_leave(info, value in in_dram, read_as)
-            sources = keep_operands(sources, info.op.kept)
-            with at(info.op):
-                plan = _planned_as_written(info, chip, sources, available, chip.sram_bytes - held, must_leave, memo)
-        else:
-            stays = value not in in_dram
-            alone = partial(
-                _plan_next, info, chip, place, stays=stays, read_as=read_as, memo=memo, pricing=pricing,
-                grid=grids.get(number), cores=given.cores.get(number, ()),
-            )  # fmt: skip
-            planned = partial(alone, available=available)
-            plan = keeping.plan(begun.plans, sources, planned) or planned(sources)
-            # So many steps may be a sign that too much stays: is it faster with the largest values in DRAM?
-            if isinstance(plan, TaskPlan) and plan.fitting_steps >= CROWDED_STEPS and movable:
-                victims = begun.in_the_way()
-                rest = {value: one for value, one in resident.items() if value not in victims}
-                more = available + sum(begun.bytes_of(victim) for victim in victims)
-                other = alone([source_of(value, rest) for value in info.operands], available=more)
-                detour = sum(_detour(victim, chip) for victim in victims)
-                if isinstance(other, TaskPlan) and other.cycles + detour < plan.cycles:
-                    evict(victims)
-                    continue
-        if isinstance(plan, TaskPlan) and (apart := _rows_elsewhere(info, plan, resident)):
+    def _plan_next(self, held: int) -> TaskPlan | Shortage | None:
+        """
+        Plan the next task beside `held` resident bytes on each core. None: values were evicted, so that an earlier task
+        is the next one now.
+        """
+        begun, number = self._begun, len(self._begun.plans)
+        info = self._tasks[number]
+        free, available = self._chip.sram_bytes - held, self._available(held)
+        sources = [source_of(value, begun.resident) for value in info.operands]
+        if is_specified(info):
+            return self._plan_specified(info, keep_operands(sources, info.op.kept), available, free)
+        if number in self._fixed:
+            budget = SramBudget(available)
+            return plan_tiled(info, self._chip, sources, self._fixed[number], budget, free, resident=True)
+        planned = partial(self._plan_unspecified, number, available=available)
+        plan = self._keeping.plan(begun.plans, sources, planned) or planned(sources)
+        # So many steps may be a sign that too much stays: is it faster with the largest values in DRAM?
+        if isinstance(plan, TaskPlan) and plan.fitting_steps >= CROWDED_STEPS and begun.movable:
+            if victims := self._victims(number, plan, available):
+                self._evict(victims)
+                return None
+        return plan
+
+    def _victims(self, number: int, plan: TaskPlan, available: int) -> set[SSAValue]:
+        """The largest movable values if a task is faster than with `plan` when they are in DRAM, else none."""
+        begun, info = self._begun, self._tasks[number]
+        victims = begun.in_the_way()
+        rest = {value: one for value, one in begun.resident.items() if value not in victims}
+        more = available + sum(begun.bytes_of(victim) for victim in victims)
+        sources = [source_of(value, rest) for value in info.operands]
+        other = self._plan_unspecified(number, sources, available=more)
+        detour = sum(_detour(victim, self._chip) for victim in victims)
+        return victims if isinstance(other, TaskPlan) and other.cycles + detour < plan.cycles else set()
+
+    def _plan_unspecified(
+        self, number: int, sources: Sequence[Source], *, available: int, grid: Grid | None = None
+    ) -> TaskPlan | Shortage:
+        """
+        Plan a task that the compiler tiles in so many bytes of SRAM; its result goes to DRAM if it must not or cannot
+        stay. `grid`: the only one allowed, in place of the one that is given for the task.
+        """
+        info, chip, pricing = self._tasks[number], self._chip, self._pricing
+        value = held_as(info.result)
+        stays, read_as = value not in self._in_dram, self._shapes.get(memory_root(value), set())
+        grid, cores = self._grids.get(number) if grid is None else grid, self._cores.get(number, ())
+        place = first_of(cores, self._place)
+
+        def plan(budget: SramBudget) -> TaskPlan | Shortage:
+            def planned(readable: Readable | None) -> TaskPlan | Shortage:
+                return plan_task(info, chip, sources, budget, readable, place, grid=grid, pricing=pricing)
+
+            if stays and read_as:
+                plan = planned(readable_as(info, read_as))
+                if isinstance(plan, TaskPlan):
+                    if not plan.resident or plan.fitting_steps < CROWDED_STEPS:
+                        return plan
+                    other = planned(None)
+                    return other if isinstance(other, TaskPlan) and other.cycles < plan.cycles else plan
+            return planned(None)
+
+        return self._memo.plan(info, sources, available, (stays, frozenset(read_as), grid, cores, pricing), plan)
+
+    def _plan_specified(
+        self, info: TaskInfo, sources: Sequence[Source], available: int, free: int
+    ) -> TaskPlan | Shortage:
+        """`plan_specified` in so many bytes of SRAM."""
+        value = held_as(info.result)
+        must_leave = _must_leave(info, value in self._in_dram, self._shapes.get(memory_root(value), set()))
+
+        def plan(budget: SramBudget) -> TaskPlan | Shortage:
+            return plan_specified(info, self._chip, sources, budget, free, must_leave)
+
+        how = "written", info.op.tiling.data, info.op.space, must_leave, free - available
+        with at(info.op):
+            return self._memo.plan(info, sources, available, how, plan)
+
+    def _accept(self, plan: TaskPlan | Shortage, kept: Mapping[Sharing, TaskPlan], held: int) -> None:
+        """
+        Go on with the next task; or, if the plan is none or cannot be used, let values go to DRAM and go back. Raises
+        ResourceError if nothing is left to go to DRAM.
+        """
+        begun, info = self._begun, self._tasks[len(self._begun.plans)]
+        value, available = held_as(info.result), self._available(held)
+        if isinstance(plan, TaskPlan) and (apart := _rows_elsewhere(info, plan, begun.resident)):
             # A step reads rows of its own core only: rows of other cores must come from DRAM.
-            if specified := next((value for value in apart if value not in movable), None):
+            if specified := next((value for value in apart if value not in begun.movable), None):
                 raise _rows_misplaced(info, specified)
             for value in apart:
-                grids.pop(begun.numbers[value], None)
-            evict(apart)
+                self._grids.pop(begun.numbers[value], None)
+            self._evict(apart)
         elif isinstance(plan, TaskPlan) and value is not info.result and _is_too_much(info, plan, available):
-            in_dram.add(value)
+            self._in_dram.add(value)
         elif isinstance(plan, TaskPlan):
             begun.add(plan)
         elif kept and not is_specified(info):
-            begun.go_back_to(keeping.give_up(kept))
-        elif movable:
-            evict(begun.in_the_way())
+            begun.go_back_to(self._keeping.give_up(kept))
+        elif begun.movable:
+            self._evict(begun.in_the_way())
         else:
-            free = chip.sram_bytes - held if is_specified(info) else available
-            raise located(_does_not_fit(info, plan, chip, free), info.op)
-    return NetworkPlan(tasks, with_loads(tasks, begun.plans), last_use, pricing=pricing)
+            free = self._chip.sram_bytes - held if is_specified(info) else available
+            raise located(_does_not_fit(info, plan, self._chip, free), info.op)
 
 
 def _does_not_fit(info: TaskInfo, plan: Shortage, chip: Chip, free: int) -> ResourceError:
@@ -507,60 +583,6 @@ def shapes_read(tasks: tuple[TaskInfo, ...]) -> dict[SSAValue, set[tuple[int, ..
         for value in (*span.op.scanned, *span.numbers):
             found.setdefault(memory_root(value), set()).add(shape_of(value))
     return found
-
-
-def _plan_next(
-    info: TaskInfo,
-    chip: Chip,
-    place: PlaceTiles,
-    sources: Sequence[Source],
-    *,
-    available: int,
-    stays: bool,
-    read_as: set[tuple[int, ...]],
-    memo: PlanMemo,
-    grid: Grid | None,
-    cores: tuple[int, ...],
-    pricing: Pricing,
-) -> TaskPlan | Shortage:
-    """
-    Plan a task in so many bytes of SRAM; its result goes to DRAM if it must not or cannot stay. `grid`: the only one
-    that is allowed; `cores`: those to place tiles on, as far as they suffice.
-    """
-    place = first_of(cores, place)
-
-    def plan(budget: SramBudget) -> TaskPlan | Shortage:
-        def planned(readable: Readable | None) -> TaskPlan | Shortage:
-            return plan_task(info, chip, sources, budget, readable, place, grid=grid, pricing=pricing)
-
-        if stays and read_as:
-            plan = planned(readable_as(info, read_as))
-            if isinstance(plan, TaskPlan):
-                if not plan.resident or plan.fitting_steps < CROWDED_STEPS:
-                    return plan
-                other = planned(None)
-                return other if isinstance(other, TaskPlan) and other.cycles < plan.cycles else plan
-        return planned(None)
-
-    return memo.plan(info, sources, available, (stays, frozenset(read_as), grid, cores, pricing), plan)
-
-
-def _planned_as_written(
-    info: TaskInfo,
-    chip: Chip,
-    sources: Sequence[Source],
-    available: int,
-    free: int,
-    must_leave: str | None,
-    memo: PlanMemo,
-) -> TaskPlan | Shortage:
-    """`plan_specified` in so many bytes of SRAM."""
-
-    def plan(budget: SramBudget) -> TaskPlan | Shortage:
-        return plan_specified(info, chip, sources, budget, free, must_leave)
-
-    how = "written", info.op.tiling.data, info.op.space, must_leave, free - available
-    return memo.plan(info, sources, available, how, plan)
 
 
 def readable_as(info: TaskInfo, shapes: set[tuple[int, ...]]) -> Readable:

@@ -163,10 +163,10 @@ class TaskPlan:
         return 0 if self.resident else min(self.slots, output_steps(info, self.tiling))
 
     def temporary_bytes(self, buffer: int) -> int:
-        """Bytes of a temporary buffer of the body: for two steps if these use it in turn."""
+        """Bytes of a temporary buffer of the body: those of two steps if it is double-buffered."""
         nbytes = self.step_elements * self.info.buffers.item_bytes[buffer]
-        turns = buffer == self.info.root_in_turn and min(self.slots, output_steps(self.info, self.tiling)) > 1
-        return 2 * aligned(nbytes) if turns else nbytes
+        doubled = buffer == self.info.double_buffered_root and min(self.slots, output_steps(self.info, self.tiling)) > 1
+        return 2 * aligned(nbytes) if doubled else nbytes
 
     def buffers_of(self, number: int, multi_buffered: int = 0) -> int:
         """Number of buffers of read `number`; `multi_buffered`: of constants that change in every step."""
@@ -554,8 +554,8 @@ class Cut:
             working += aligned(step_elements * temporary)
         for size in sizes:
             working += min(slots, size.versions) * aligned(size.buffer_bytes)
-        if self.info.root_in_turn is not None and min(slots, outputs) > 1:
-            working += aligned(step_elements * self.info.buffers.item_bytes[self.info.root_in_turn])
+        if self.info.double_buffered_root is not None and min(slots, outputs) > 1:
+            working += aligned(step_elements * self.info.buffers.item_bytes[self.info.double_buffered_root])
         scratch = self.info.scratch_bytes(step)
         working += aligned(scratch)
         return TaskPlan(

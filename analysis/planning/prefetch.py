@@ -15,7 +15,7 @@ def specified_prefetch(network: NetworkPlan) -> tuple[dict[int, int], dict[int, 
     """
     if all(info.op.prefetch is None for info in network.tasks):
         return None
-    ahead: dict[int, int] = {}
+    prefetch_from: dict[int, int] = {}
     multi_buffered: dict[int, int] = {}
     for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True)):
         tasks = 0 if info.op.prefetch is None else info.op.prefetch.value.data
@@ -23,7 +23,7 @@ def specified_prefetch(network: NetworkPlan) -> tuple[dict[int, int], dict[int, 
         if tasks > number:
             raise InputError(f"task '{info.name}' is to load its constants {tasks} tasks ahead: {number} are before it")
         if tasks:
-            ahead[number] = number - tasks
+            prefetch_from[number] = number - tasks
         if steps > 1:
             if not any(plan.changes_always(read) for read in range(len(plan.reads))):
                 raise InputError(
@@ -31,4 +31,4 @@ def specified_prefetch(network: NetworkPlan) -> tuple[dict[int, int], dict[int, 
                     "every step"
                 )
             multi_buffered[number] = steps
-    return ahead, multi_buffered
+    return prefetch_from, multi_buffered

@@ -62,7 +62,7 @@ def prefetch_starts(
     rate = dram_rate(chip)
     idle = [max(0.0, time - moved / rate) for time, moved in zip(times, own, strict=True)]
     quiet = [_quiet_cycles(plan) for plan in plans]
-    ahead: dict[int, int] = {}
+    prefetch_from: dict[int, int] = {}
     latest = len(plans)
     for number in range(len(plans) - 1, 0, -1):
         needed = first[number] / rate
@@ -88,8 +88,8 @@ def prefetch_starts(
                 passed -= taken
                 if passed <= 0:
                     break
-        ahead[number] = latest = start
-    return dict(sorted(ahead.items()))
+        prefetch_from[number] = latest = start
+    return dict(sorted(prefetch_from.items()))
 
 
 def _quiet_cycles(plan: TaskPlan) -> float:

@@ -19,15 +19,16 @@ TRIALS = 200
 
 def shift_prefetch(network: NetworkPlan, code: Code, chip: Chip, known: TaskWorks) -> dict[int, int]:
     """
-    `code.ahead` with loads a task earlier, or one or two later, if that reduces the estimate: multicasts between cores
-    may delay an exchange, and values from DRAM wait for constants. Task by task, beginning with those whose loads
-    coincide with tasks that are delayed most. The number of instructions (`code.issued`) is not known yet.
+    `code.prefetch_from` with loads one task earlier, or one or two later, where that reduces the estimate: multicasts
+    between cores may delay an exchange, and values from DRAM wait for constants. Tasks are tried one by one, beginning
+    with those whose loads run during the tasks that are delayed most. The number of instructions (`code.issued`) is not
+    known yet.
     """
     works = known.beside(code)
     times = network_estimate(code, chip, works)
     lost = [time - plan.cycles for time, plan in zip(times, network.plans, strict=True)]
-    ahead = code.ahead
-    order = sorted(ahead, key=lambda task: (-max(lost[ahead[task] : task + 1]), task))
+    prefetch_from = code.prefetch_from
+    order = sorted(prefetch_from, key=lambda task: (-max(lost[prefetch_from[task] : task + 1]), task))
     starts = estimate_times(code, chip, len(network.tasks))
     _shift(
         np.array(order, np.int64), np.array(SHIFTS), network.policy.max_distance, TRIALS, float(sum(times)),

@@ -49,7 +49,7 @@ class SramLayout:
     """The addresses of all buffers."""
 
     addresses: dict[Key, int]
-    ahead: dict[int, int]
+    prefetch_from: dict[int, int]
     """Task -> the earlier task at whose end its first constants are loaded; other tasks load them themselves."""
     peak: int
     """Bytes up to the end of the highest buffer."""
@@ -65,7 +65,7 @@ class SramLayout:
     @property
     def code(self) -> Code:
         """The facts that the estimate needs, except the number of instructions."""
-        return Code(self.ahead, self.apart, self.freed, multi_buffered=self.multi_buffered)
+        return Code(self.prefetch_from, self.apart, self.freed, multi_buffered=self.multi_buffered)
 
     @cached_property
     def freed(self) -> dict[tuple[int, bool], int]:
@@ -78,7 +78,7 @@ class SramLayout:
         for position, one in enumerate(self.buffers):
             if one.role in ("read", "constant"):
                 key = one.task, one.role == "constant"
-                if key[1] and one.first > self.ahead.get(one.task, one.task):
+                if key[1] and one.first > self.prefetch_from.get(one.task, one.task):
                     continue  # a second buffer
                 shared = (low < high[position]) & (high > low[position]) & (last < first[position])
                 found[key] = max(found.get(key, -1), int(last[shared].max(initial=-1)))
@@ -111,24 +111,26 @@ def lay_out_sram(network: NetworkPlan, chip: Chip, works: TaskWorks | None = Non
         return lay_out(network, chip, _around_loops(prefetch_starts(network.plans, chip, network.policy), network))
     layout = lay_out(network, chip, prefetch_starts(network.plans, chip, network.policy))
     works = works or TaskWorks(network)
-    ahead = shift_prefetch(network, layout.code, chip, works)
-    if ahead == layout.ahead:
+    prefetch_from = shift_prefetch(network, layout.code, chip, works)
+    if prefetch_from == layout.prefetch_from:
         return layout
-    shifted = lay_out(network, chip, ahead)
+    shifted = lay_out(network, chip, prefetch_from)
     before = sum(estimated_times(network, layout, chip, works))
     return shifted if sum(estimated_times(network, shifted, chip, works)) < before * ACCEPT_RATIO else layout
 
 
-def _around_loops(ahead: Mapping[int, int], network: NetworkPlan) -> dict[int, int]:
+def _around_loops(prefetch_from: Mapping[int, int], network: NetworkPlan) -> dict[int, int]:
     """
-    `ahead` without loads in loops that are for later tasks. Constants of the tasks after a loop, and those that stay in
-    the cores while the next one runs, come while it runs, where its steps load nothing: they are asked for before it
-    begins. Else they come with the first task after it, as nothing that steps load has to wait for them then. What
-    stays in the cores during a loop comes behind all that tasks before it load themselves.
+    `prefetch_from` for a network with loops, in which no step prefetches for later tasks.
+
+    Constants of the tasks after a loop, and those that are kept in SRAM during the next loop, are prefetched before the
+    loop if its steps load nothing; they then arrive while it runs. Otherwise they are loaded with the first task after
+    it, so that no load of a step waits for them. Constants that are kept in SRAM during a loop are loaded after
+    everything that the tasks before it load.
     """
     found: dict[int, int] = {}
     before = 0
-    """The first task whose time later constants may take."""
+    """The first task during which constants of later tasks may be loaded."""
     after = 0
     """The first task after the last loop so far."""
     streaming = 0
@@ -150,13 +152,13 @@ def _around_loops(ahead: Mapping[int, int], network: NetworkPlan) -> dict[int, i
             streaming = number
         if start < after and loaded:
             found[number] = start
-        elif number in ahead and max(ahead[number], start) < number:
-            found[number] = max(ahead[number], start)
+        elif number in prefetch_from and max(prefetch_from[number], start) < number:
+            found[number] = max(prefetch_from[number], start)
     return found
 
 
 def _pass_on_constants(plan: TaskPlan) -> bool:
-    """Whether cores forward constants to each other, which uses the links' time of the steps."""
+    """Whether cores forward constants to each other, which takes bandwidth of the links from the steps."""
     return any(read.constant and size.received_bytes for read, size in zip(plan.reads, plan.sizes, strict=True))
 
 
@@ -182,94 +184,103 @@ def estimated_times(
 
 
 def lay_out(
-    network: NetworkPlan, chip: Chip, ahead: Mapping[int, int], multi_buffered: Mapping[int, int] = MappingProxyType({})
+    network: NetworkPlan,
+    chip: Chip,
+    prefetch_from: Mapping[int, int],
+    multi_buffered: Mapping[int, int] = MappingProxyType({}),
 ) -> SramLayout:
     """
     Lay out all buffers, with constants prefetched as far as given and memory allows. Parts of results that would
     interleave are computed in staging buffers, and loads do not reuse the memory of the previous task, if everything
     fits. `multi_buffered`: as in `SramLayout`. Raises ResourceError if the buffers do not fit.
     """
-    plain = _tight(network, chip, dict(ahead), multi_buffered)
+    plain = _delay_prefetches(network, chip, dict(prefetch_from), multi_buffered)
     wanted = [
         number
         for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True))
         if parts_interleave(info, plan) and plan.slots > 1
     ]
     # Tasks with the most free SRAM first: if not all of them fit, half of them may.
-    live = _live_bytes(_collect(network, plain.ahead, multi_buffered, frozenset(wanted)), len(network.tasks))
+    live = _live_bytes(_collect(network, plain.prefetch_from, multi_buffered, frozenset(wanted)), len(network.tasks))
     wanted = sorted((task for task in wanted if live[task] <= chip.sram_bytes), key=lambda task: (live[task], task))
     halves = [frozenset(wanted[: len(wanted) >> cut]) for cut in range(len(wanted).bit_length() + 1)]
     for early, apart in ((early, apart) for early in (True, False) for apart in halves):
         if not early and not apart:
             break
-        buffers = _collect(network, plain.ahead, multi_buffered, apart, early)
+        buffers = _collect(network, plain.prefetch_from, multi_buffered, apart, early)
         result = allocate(buffers.sizes, buffers.first, buffers.last, ALIGNMENT)
         if result.peak <= chip.sram_bytes:
-            return _layout(network, buffers, result, plain.ahead, multi_buffered, apart)
+            return _layout(network, buffers, result, plain.prefetch_from, multi_buffered, apart)
     return plain
 
 
-def _tight(network: NetworkPlan, chip: Chip, ahead: dict[int, int], multi_buffered: Mapping[int, int]) -> SramLayout:
+def _delay_prefetches(
+    network: NetworkPlan, chip: Chip, prefetch_from: dict[int, int], multi_buffered: Mapping[int, int]
+) -> SramLayout:
+    """The layout without staging buffers, with prefetches delayed until everything fits. Raises ResourceError."""
     rounds = 0
     while True:
-        buffers = _collect(network, ahead, multi_buffered)
+        buffers = _collect(network, prefetch_from, multi_buffered)
         live = _live_bytes(buffers, len(network.tasks))
-        crowded = [task for task, start in ahead.items() if max(live[start:task]) > chip.sram_bytes]
+        crowded = [task for task, start in prefetch_from.items() if max(live[start:task]) > chip.sram_bytes]
         if not crowded:
             result = allocate(buffers.sizes, buffers.first, buffers.last, ALIGNMENT)
             if result.peak > chip.sram_bytes:
-                crowded = _in_the_way(buffers, result, ahead, live, chip)[: 1 << rounds // DOUBLING]
+                crowded = _blocking_prefetches(buffers, result, prefetch_from, live, chip)[: 1 << rounds // DOUBLING]
                 rounds += 1
             if result.peak > chip.sram_bytes and not crowded:  # not caused by loads: a longer search
                 result = allocate(buffers.sizes, buffers.first, buffers.last, ALIGNMENT, chip.sram_bytes)
             if result.peak <= chip.sram_bytes:
-                return _layout(network, buffers, result, ahead, multi_buffered, frozenset())
-            if not ahead:
+                return _layout(network, buffers, result, prefetch_from, multi_buffered, frozenset())
+            if not prefetch_from:
                 raise ResourceError(
                     f"the buffers of the cores of chip '{chip.name}' take {result.peak} bytes of SRAM, "
                     f"{chip.sram_bytes} are there",
                     "SRAM of a core", int(result.peak), chip.sram_bytes,
                 )  # fmt: skip
-            crowded = crowded or list(ahead)
-        for task in crowded:
-            later = network.loop_of.get(ahead[task] + 1)
-            ahead[task] = ahead[task] + 1 if later is None else later.last + 1
-            if ahead[task] >= task:
-                del ahead[task]
+            crowded = crowded or list(prefetch_from)
+        for task in crowded:  # prefetch their constants a task later, or not at all
+            later = network.loop_of.get(prefetch_from[task] + 1)
+            prefetch_from[task] = prefetch_from[task] + 1 if later is None else later.last + 1
+            if prefetch_from[task] >= task:
+                del prefetch_from[task]
 
 
-def _in_the_way(
-    buffers: _Buffers, result: Allocation, ahead: Mapping[int, int], live: Sequence[int], chip: Chip
+def _blocking_prefetches(
+    buffers: _Buffers, result: Allocation, prefetch_from: Mapping[int, int], live: Sequence[int], chip: Chip
 ) -> list[int]:
     """
-    Tasks whose prefetched constants overlap with a buffer that does not fit, beginning where most bytes are alive.
+    Tasks whose prefetched constants are alive at the same time as a buffer beyond the end of SRAM, those first during
+    whose prefetch most bytes are alive.
     """
     above = np.flatnonzero(result.offsets + np.array(buffers.sizes) > chip.sram_bytes).tolist()
     change = np.zeros(len(live) + 1, np.int64)
     for buffer in above:
         change[buffers.first[buffer]] += 1
         change[buffers.last[buffer] + 1] -= 1
-    until = np.concatenate([[0], np.cumsum(np.cumsum(change[:-1]) > 0)])  # moments at which something does not fit
-    found = [task for task, start in ahead.items() if until[task] > until[start]]
-    return sorted(found, key=lambda task: (max(live[ahead[task] : task]), task), reverse=True)
+    until = np.concatenate([[0], np.cumsum(np.cumsum(change[:-1]) > 0)])  # number of earlier tasks with such a buffer
+    found = [task for task, start in prefetch_from.items() if until[task] > until[start]]
+    return sorted(found, key=lambda task: (max(live[prefetch_from[task] : task]), task), reverse=True)
 
 
 def _layout(
     network: NetworkPlan,
     buffers: _Buffers,
     result: Allocation,
-    ahead: dict[int, int],
+    prefetch_from: dict[int, int],
     multi_buffered: Mapping[int, int],
     apart: frozenset[int],
 ) -> SramLayout:
     addresses = dict(zip(buffers.keys, (int(offset) for offset in result.offsets), strict=True))
     listed = _listed(buffers, addresses, network)
-    return SramLayout(addresses, ahead, int(result.peak), int(result.lower_bound), listed, apart, multi_buffered)
+    return SramLayout(
+        addresses, prefetch_from, int(result.peak), int(result.lower_bound), listed, apart, multi_buffered
+    )
 
 
 def _collect(
     network: NetworkPlan,
-    ahead: Mapping[int, int],
+    prefetch_from: Mapping[int, int],
     multi_buffered: Mapping[int, int],
     apart: frozenset[int] = frozenset(),
     early: bool = False,
@@ -298,7 +309,7 @@ def _collect(
             last = network.kept_until.get((number, index), end)
             loaded_ahead = (multi_buffered.get(number, 1) if plan.changes_always(index) else 1) if read.constant else 0
             for slot in range(plan.buffers_of(index, multi_buffered.get(number, 0))):
-                first = ahead.get(number, begin) if slot < loaded_ahead else begin
+                first = prefetch_from.get(number, begin) if slot < loaded_ahead else begin
                 first = max(0, first - early)
                 buffers.add(("read", number, index, slot), plan.sizes[index].buffer_bytes, first, last)
     return buffers

@@ -230,10 +230,10 @@ class TaskInfo:
         return self.once(("scratch", step.sizes), lambda: self.root.scratch_bytes(step))
 
     @lazy
-    def root_in_turn(self) -> int | None:
+    def double_buffered_root(self) -> int | None:
         """
-        The temporary buffer of the root, where its elements are of another size than the result's: products of integers
-        that are then quantised. It has room for two steps, of which one is multiplied while the other is finished.
+        The temporary buffer of the root's value if its elements have another size than the result's, as in products of
+        integers that are then quantised. It has room for two steps: one is computed while the epilogue reads the other.
         """
         buffers = self.buffers
         first = buffers.of_op[0]

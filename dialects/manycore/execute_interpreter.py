@@ -159,7 +159,7 @@ class _Launch:
 
     def _repeat(self, op: RepeatOp) -> None:
         """The steps of a loop."""
-        if op.ends_by_values:
+        if op.has_dynamic_steps:
             self._clear(op)
         steps, going = op.step_count, True
         if op.count is not None:

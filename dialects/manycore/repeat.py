@@ -138,7 +138,7 @@ class RepeatOp(IRDLOperation):
         return 1 if self.group is None else self.group.value.data
 
     @property
-    def ends_by_values(self) -> bool:
+    def has_dynamic_steps(self) -> bool:
         """Whether the number of steps is known at run time only."""
         return self.count is not None or self.going is not None
 

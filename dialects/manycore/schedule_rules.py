@@ -149,7 +149,7 @@ def _verify_buffers(op: ExecuteOp, block: Block, writers: dict[SSAValue, Execute
         writer = writers.get(whole)
         if writer is not None and whole not in written:
             other = writer.sym_name.data
-            raise located(VerifyException(f"@{name} reads the result of @{other}, which stands behind it"), op)
+            raise located(VerifyException(f"@{name} reads the result of @{other}, which comes after it"), op)
         if buffer_of(value).space is not Space.SRAM:
             continue
         if writer is None:

@@ -90,8 +90,8 @@ class SubgraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         )
 
     @property
-    def says_residence(self) -> bool:
-        """Whether it says where something lies."""
+    def specifies_residence(self) -> bool:
+        """Whether it specifies which memory keeps its results or weights, or that it runs alone."""
         return any(one is not None for one in (self.residence, self.weights, self.alone))
 
     @property

@@ -39,7 +39,7 @@ _FAR_SOURCE = np.array([name in ("load", "load.gather") for name in MNEMONICS])
 _FAR_TARGET = np.array([name == "store" for name in MNEMONICS])
 
 
-def decides_by_values(exe: Executable) -> bool:
+def has_dynamic_loops(exe: Executable) -> bool:
     """Whether some program has loops that run as often as values say."""
     return any(bool(np.isin(_KIND[program.words["op"]], [LOOP_BY, LEAVE]).any()) for program in exe.programs)
 

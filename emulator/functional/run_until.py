@@ -8,7 +8,7 @@ import numpy as np
 
 from ...support.errors import InputError
 from ..executable.executable import Executable
-from ..executable.load import decides_by_values
+from ..executable.load import has_dynamic_loops
 from ..machine.expand import REPLAY, Decisions, Sequencer, Stream
 from ..machine.memory import Array
 from .engine import run_functional
@@ -69,7 +69,7 @@ def run_until(exe: Executable, inputs: Mapping[str, Array], task: str, check: bo
     if task not in exe.source_names:
         raise InputError(f"no task '{task}': the executable's tasks are {', '.join(exe.source_names) or 'none'}")
     decisions: Mapping[int, Decisions] = {}
-    if decides_by_values(exe):
+    if has_dynamic_loops(exe):
         decisions = run_functional(exe, inputs).mapped.decisions
     stop = _Breakpoint(exe, task, decisions)
     try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ...chips.chip import Chip
 from ..executable.executable import Executable
-from ..executable.load import decides_by_values
+from ..executable.load import has_dynamic_loops
 from ..machine.errors import EmulationError
 
 
@@ -64,7 +64,7 @@ def noted_work(exe: Executable, key: str) -> str | None:
     What an executable notes of the network's work; None where it notes nothing, and where loops run as often as values
     say: the notes are of the most steps.
     """
-    return None if decides_by_values(exe) else exe.notes.get(key)
+    return None if has_dynamic_loops(exe) else exe.notes.get(key)
 
 
 def ideal_work(exe: Executable) -> Work | None:

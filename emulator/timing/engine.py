@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from ...dialects.coreasm.isa import DEPENDS_ON_DATA, MAX_LOOPS, QUEUES
 from ...support.phases import phase
 from ..executable.executable import Executable
-from ..executable.host import controller_steps
-from ..executable.load import decides_by_values
+from ..executable.host import ControllerStep, controller_steps
+from ..executable.load import has_dynamic_loops
 from ..machine.costs import host_cycles
 from ..machine.errors import EmulationError
 from ..machine.expand import Decisions
@@ -164,7 +164,7 @@ def run_timing(exe: Executable, trace: bool = False, mapped: MappedWork | None =
 
 def depends_on_values(exe: Executable) -> bool:
     """Whether the cycles of some instruction, or how often one is executed, depend on values."""
-    return decides_by_values(exe) or has_sparse_work(exe)
+    return has_dynamic_loops(exe) or has_sparse_work(exe)
 
 
 def has_sparse_work(exe: Executable) -> bool:
@@ -183,63 +183,95 @@ def follow_controller(
     Copies run beside launches, one in each direction at a time, in order; a launch starts when the previous one is
     done, with all tokens and semaphores at zero.
     """
-    chip, cores = exe.chip, exe.chip.cores
-    now, cores_free = 0, 0
-    host_free = {True: 0, False: 0}
-    copies: list[tuple[int, HostCopy]] = []
-    runs: list[tuple[int, int, int]] = []
-    timed: list[LaunchTiming] = []
+    run = _ControllerRun(exe)
     again: dict[int, LaunchTiming] = {}
     every = mapped is not None and mapped.every_run
     for step in controller_steps(exe):
         match step.mnemonic:
             case "ctl.h2d" | "ctl.d2h":
-                inward = step.mnemonic == "ctl.h2d"
-                start = max(now, host_free[inward])
-                host_free[inward] = start + host_cycles(chip, step.nbytes)
-                copies.append((step.number, HostCopy(inward, step.nbytes, start, host_free[inward], step.host)))
+                run.copy(step)
             case "ctl.wait":
-                now = max([now, *(copy.end for tag, copy in copies if tag == step.number)])
+                run.wait(step.number)
             case "ctl.launch":
                 if step.number >= len(exe.launches):
                     raise EmulationError(f"controller, word {step.word}: launch {step.number} does not exist")
                 if every or step.number not in again:
-                    again[step.number] = time(step.number, len(runs))
-                timed.append(again[step.number])
-                start = max(now, cores_free)
-                cores_free = start + timed[-1].cycles
-                runs.append((step.number, start, cores_free))
+                    again[step.number] = time(step.number, len(run.runs))
+                run.launch(step.number, again[step.number])
             case _:
-                now = max([now, *(end for number, _, end in runs if number == step.number)])
-    inward, outward = ([copy for _, copy in copies if copy.to_device is way] for way in (True, False))
-    first, last = _first_and_last(timed, [start for _, start, _ in runs], cores)
+                run.join(step.number)
+    return run.result(mapped)
 
-    def total(name: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
-        zero = np.zeros(shape, np.int64)
-        return sum((getattr(part, name) for part in timed), start=zero)
 
-    weights = exe.weight_bytes
-    return TimingResult(
-        cycles=runs[-1][2] - runs[0][1] if runs else 0,
-        total_cycles=max([now, cores_free, *host_free.values()]),
-        load_cycles=host_cycles(chip, weights) if weights else 0,
-        host_in_cycles=sum(c.end - c.start for c in inward),
-        host_out_cycles=sum(c.end - c.start for c in outward),
-        host_in_bytes=sum(c.nbytes for c in inward),
-        host_out_bytes=sum(c.nbytes for c in outward),
-        busy=total("busy", (cores, QUEUES)),
-        first=first,
-        last=last,
-        instructions=total("instructions", (cores, QUEUES + 1)),
-        link_bytes=total("link_bytes", (cores, 5)),
-        port_read=total("port_read", (chip.dram_ports,)),
-        port_written=total("port_written", (chip.dram_ports,)),
-        launches=runs,
-        copies=[copy for _, copy in copies],
-        trace=_join([(part.trace, start) for part, (_, start, _) in zip(timed, runs, strict=True)]),
-        declared=mapped is None and depends_on_values(exe),
-        decisions={} if mapped is None else mapped.decisions,
-    )
+class _ControllerRun:
+    """The times of copies and launches, while the controller's program is followed."""
+
+    def __init__(self, exe: Executable) -> None:
+        self._exe = exe
+        self._now = 0
+        """The cycle at which the controller is."""
+        self._cores_free = 0
+        self._host_free = {True: 0, False: 0}
+        """Whether to the device -> the end of the last copy in that direction."""
+        self._copies: list[tuple[int, HostCopy]] = []
+        """(tag, copy)"""
+        self._timed: list[LaunchTiming] = []
+        self.runs: list[tuple[int, int, int]] = []
+        """(number of the launch, start, end) of each start."""
+
+    def copy(self, step: ControllerStep) -> None:
+        """Begin a copy between host and DRAM, after the previous one in its direction."""
+        inward = step.mnemonic == "ctl.h2d"
+        start = max(self._now, self._host_free[inward])
+        end = self._host_free[inward] = start + host_cycles(self._exe.chip, step.nbytes)
+        self._copies.append((step.number, HostCopy(inward, step.nbytes, start, end, step.host)))
+
+    def wait(self, tag: int) -> None:
+        """Wait for the copies with a tag."""
+        self._now = max([self._now, *(copy.end for own, copy in self._copies if own == tag)])
+
+    def launch(self, number: int, timing: LaunchTiming) -> None:
+        """Start a launch, after the previous one."""
+        self._timed.append(timing)
+        start = max(self._now, self._cores_free)
+        self._cores_free = start + timing.cycles
+        self.runs.append((number, start, self._cores_free))
+
+    def join(self, number: int) -> None:
+        """Wait for a launch."""
+        self._now = max([self._now, *(end for own, _, end in self.runs if own == number)])
+
+    def result(self, mapped: MappedWork | None) -> TimingResult:
+        """The timing of the whole run."""
+        chip, runs = self._exe.chip, self.runs
+        inward, outward = ([copy for _, copy in self._copies if copy.to_device is way] for way in (True, False))
+        first, last = _first_and_last(self._timed, [start for _, start, _ in runs], chip.cores)
+        weights = self._exe.weight_bytes
+        return TimingResult(
+            cycles=runs[-1][2] - runs[0][1] if runs else 0,
+            total_cycles=max([self._now, self._cores_free, *self._host_free.values()]),
+            load_cycles=host_cycles(chip, weights) if weights else 0,
+            host_in_cycles=sum(c.end - c.start for c in inward),
+            host_out_cycles=sum(c.end - c.start for c in outward),
+            host_in_bytes=sum(c.nbytes for c in inward),
+            host_out_bytes=sum(c.nbytes for c in outward),
+            busy=self._total("busy", (chip.cores, QUEUES)),
+            first=first,
+            last=last,
+            instructions=self._total("instructions", (chip.cores, QUEUES + 1)),
+            link_bytes=self._total("link_bytes", (chip.cores, 5)),
+            port_read=self._total("port_read", (chip.dram_ports,)),
+            port_written=self._total("port_written", (chip.dram_ports,)),
+            launches=runs,
+            copies=[copy for _, copy in self._copies],
+            trace=_join([(part.trace, start) for part, (_, start, _) in zip(self._timed, runs, strict=True)]),
+            declared=mapped is None and depends_on_values(self._exe),
+            decisions={} if mapped is None else mapped.decisions,
+        )
+
+    def _total(self, name: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        """The sum of a field over all starts of launches."""
+        return sum((getattr(part, name) for part in self._timed), start=np.zeros(shape, np.int64))
 
 
 def _first_and_last(

@@ -70,12 +70,12 @@ def local(asm: Assembly, rng: random.Random, core: int, wait: int = 0, signal: i
     return unit
 
 
-def random_program(seed: int, chip: Chip | None = None, rounds: int = 12, by_values: bool = False) -> Executable:
+def random_program(seed: int, chip: Chip | None = None, rounds: int = 12, dynamic_loops: bool = False) -> Executable:
     """
     Rounds of local work, linked pairs of units, loops and messages, in an order common to all cores.
 
     No deadlock: a message is received by its targets before anything later; its sender never waits for a later one.
-    `by_values`: with loops whose counts depend on values.
+    `dynamic_loops`: with loops whose number of iterations is known at run time only.
     """
     rng = random.Random(seed)
     chip = chip or load_chip(rng.choice(["tiny", "edge", "grid"]))
@@ -89,7 +89,7 @@ def random_program(seed: int, chip: Chip | None = None, rounds: int = 12, by_val
                 case 1:
                     linked(asm, rng, core)
                 case 2:
-                    loop(asm, rng, core, 2, by_values)
+                    loop(asm, rng, core, 2, dynamic_loops)
                 case _:
                     pass
         for _ in range(max(1, chip.cores // 4)):
@@ -135,23 +135,23 @@ def linked(asm: Assembly, rng: random.Random, core: int) -> None:
     local(asm, rng, core, unit=units[2], wait=1 << first | 1 << second)
 
 
-def loop(asm: Assembly, rng: random.Random, core: int, depth: int, by_values: bool = False) -> None:
+def loop(asm: Assembly, rng: random.Random, core: int, depth: int, dynamic_loops: bool = False) -> None:
     """
-    A hardware loop over local work, perhaps with a loop inside, perhaps right at its end. `by_values`: perhaps with a
-    count or an end that values decide, perhaps with waits for idle units.
+    A hardware loop over local work, perhaps with a loop inside, perhaps right at its end. `dynamic_loops`: perhaps with
+    a count or an end that depends on values, perhaps with waits for idle units.
     """
     body = Assembly(asm.chip, table=asm.table, sets=asm.sets, sources=asm.sources)
     for _ in range(rng.randrange(1, 4)):
         if depth > 1 and rng.random() < 0.4:
-            loop(body, rng, core, depth - 1, by_values)
+            loop(body, rng, core, depth - 1, dynamic_loops)
         elif rng.random() < 0.4:
             linked(body, rng, core)
         else:
             local(body, rng, core)
-        if by_values and rng.random() < 0.4:
+        if dynamic_loops and rng.random() < 0.4:
             body.op(core, rng.choice(["leave", "drain"]), imm=0)
     inner = body.words[core]
-    name = "loop.r" if by_values and rng.random() < 0.5 else "loop"
+    name = "loop.r" if dynamic_loops and rng.random() < 0.5 else "loop"
     asm.op(core, name, raw=(rng.randrange(1, 6), len(inner)), imm=0)
     for word in inner:
         asm.op(core, "nop")

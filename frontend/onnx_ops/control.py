@@ -15,7 +15,7 @@ from ..model_file import static_size
 from ..node import Node, numpy_dtype
 from ..registry import onnx_op
 from ..tensors import INT64, Absent, AlreadyReported, NodeError, Tensor, TensorSequence, known
-from .loops_by_values import loop_by_values
+from .dynamic_loops import dynamic_loop
 
 LONGEST_LOOP = 4096
 """Most iterations of a loop."""
@@ -58,7 +58,7 @@ def loop(node: Node) -> Sequence[Tensor]:
     unknown = next((one for one in (count, going) if one is not None and one.array is None), None)
     if unknown is not None:
         try:
-            return loop_by_values(node, LONGEST_LOOP, unknown.value)
+            return dynamic_loop(node, LONGEST_LOOP, unknown.value)
         except AlreadyReported:
             raise NodeError(
                 "its body cannot be imported for all iterations at once, and how often it runs is known only at run "
@@ -78,7 +78,7 @@ def loop(node: Node) -> Sequence[Tensor]:
         with node.scope.tentatively():
             return _unrolled_loop(node, limit, going, state)
     except EndsAtRunTime as error:
-        return loop_by_values(node, LONGEST_LOOP, error.needs)
+        return dynamic_loop(node, LONGEST_LOOP, error.needs)
 
 
 class EndsAtRunTime(NodeError):

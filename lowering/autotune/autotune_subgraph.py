@@ -79,21 +79,21 @@ class Plan:
 
 def autotune_subgraph(function: FuncOp, plans: Sequence[Plan], chip: Chip, effort: Effort) -> AutotunedSubgraph:
     """
-    The fastest of `plans` with tiles placed by the first method of `effort`, then that plan with the other methods,
-    then the best of these with earlier prefetch (`PREFETCH_POLICIES`); ties go to the first. The tasks of the function
-    are put in the order of that plan and get its tilings.
+    The fastest variant, found in three stages: all of `plans`, with tiles placed by the first method of `effort`; the
+    best of them with the other placement methods; the best of these with other prefetch policies (`PREFETCH_POLICIES`).
+    Ties go to the first. The function's tasks get the order and the tilings of the result.
 
     If no variant compiles, raises the error of the first one, as `lay_out_subgraph` or `encode_subgraph` does.
     """
     search = _SubgraphSearch(function, chip, effort)
     default, *others = effort.placements
     for plan in plans:
-        search.place(plan, default)
+        search.try_placement(plan, default)
     base = search.best.network
     for method in others:
-        search.place(Plan(f"tiles placed by '{method}'", base), method)
-    search.policy(search.best)
-    search.arrange(search.best.plan)
+        search.try_placement(Plan(f"tiles placed by '{method}'", base), method)
+    search.try_policies(search.best)
+    search.apply(search.best.plan)
     return search.result()
 
 
@@ -101,7 +101,7 @@ def autotune_prefetch(function: FuncOp, plan: Plan, chip: Chip, effort: Effort) 
     """The fastest prefetch policy for a network with fixed tiles and cores. Raises as `autotune_subgraph`."""
     search = _SubgraphSearch(function, chip, effort)
     search.try_plan(plan, plan.network)
-    search.policy(search.best)
+    search.try_policies(search.best)
     return search.result()
 
 
@@ -111,7 +111,7 @@ class _SubgraphSearch:
     chip: Chip
     effort: Effort
     _mapping_fails: bool = False
-    """Whether placing tiles for fewer bytes x hops is known not to save cycles."""
+    """Whether a placement for fewer bytes x hops was tried and saved no cycles."""
     _laid_out: LaidOutSubgraph | None = None
     """The variant that was tried last."""
     _seen: set[tuple[PrefetchPolicy, tuple[TaskOp, ...], tuple[Tiling, ...]]] = field(
@@ -128,12 +128,12 @@ class _SubgraphSearch:
         """The fastest variant. Raises the first of the errors if none compiled."""
         return self.search.best()
 
-    def place(self, plan: Plan, method: str) -> None:
-        """Try the best plan with its tiles placed by another method."""
+    def try_placement(self, plan: Plan, method: str) -> None:
+        """Try a plan with its tiles placed by a method."""
         extra = method != self.effort.placements[0]
         if self.search.is_over(plan.name) or (extra and method in MAPPED and not self._may_map(plan)):
             return
-        self.arrange(plan.network)
+        self.apply(plan.network)
         placed = place_function(self.function, self.chip, plan.network, method, memo=memo_for(self.chip))
         of_best = inf
         if extra and method in HOPS:
@@ -158,23 +158,24 @@ class _SubgraphSearch:
             return True
         return False
 
-    def policy(self, variant: PlacedSubgraph) -> None:
-        """Try a variant with another prefetch policy if its estimate differs."""
+    def try_policies(self, variant: PlacedSubgraph) -> None:
+        """Try a variant with the other prefetch policies, those with a new estimate."""
         estimates = {variant.laid_out.estimated_cycles}
         for policy in PREFETCH_POLICIES:
             if self.search.is_over(str(policy)):
                 continue
             self.try_plan(Plan(str(policy), variant.network), replace(variant.plan, policy=policy), estimates)
 
-    def arrange(self, network: NetworkPlan) -> None:
-        """Put the tasks in the order of a plan, with its tilings."""
+    def apply(self, network: NetworkPlan) -> None:
+        """Give the function's tasks the order and the tilings of a plan."""
         arrange_tasks(self.function.body.block, [info.op for info in network.tasks])
         write_tilings(network)
 
     def try_plan(self, plan: Plan, placed: NetworkPlan, known: set[int] | None = None, of_best: float = inf) -> bool:
         """
-        Try a plan with its own placement, unless it was tried before, or its estimate is in `known` (to which it is
-        added) or more than `of_best` times that of the best. Returns whether the plan is or was tried.
+        Try a plan with the placement `placed`, unless it was tried before, its estimate is in `known` (to which new
+        ones are added), or the estimate is more than `of_best` times that of the best. Returns whether it was tried,
+        now or before.
         """
         key = placed.policy, tuple(info.op for info in placed.tasks), tuple(task.tiling for task in placed.plans)
         if key in self._seen:
@@ -193,7 +194,7 @@ class _SubgraphSearch:
         def make() -> PlacedSubgraph:
             made = PlacedSubgraph(plan.network, laid_out, self.chip)
             if self.effort.measure == "emulated":
-                _ = made.encoded  # raises here where that cannot be done
+                _ = made.encoded  # raises MeshloomError here if it cannot be encoded
             return made
 
         return self.search.try_variant(

@@ -1,4 +1,4 @@
-"""Plans on a part of the cores, for networks that more cores do not make faster."""
+"""Plans that use only some of the columns of cores, for networks that do not run faster on more of them."""
 
 from __future__ import annotations
 
@@ -13,24 +13,27 @@ from ...chips import Chip
 from ...support.errors import MeshloomError
 from .autotune_subgraph import AutotunedSubgraph
 
-MOST_NEEDED = 0.8
+MAX_BOUND_SHARE = 0.8
 """
-Half of the cores is tried if these and DRAM need at most this share of the cycles of the plan for all cores. With 1,
-most networks would be planned twice; bench/more_resources.py shows what it brings.
+Half of the cores is tried only if the lower bound of their cycles is at most this share of the cycles of the plan for
+all cores. With 1, most networks would be planned twice. Measured by bench/more_resources.py.
 """
 MIN_CORES = 32
-"""Fewest cores of a chip for which parts are tried: with 16, no network that was measured is faster on half of them."""
+"""
+Number of usable cores of a chip from which on fewer are tried. Measured with bench/more_resources.py: none of its
+networks is faster on half of 16 cores.
+"""
 PlanOn: TypeAlias = Callable[[ModuleOp, Chip], AutotunedSubgraph]
 """Tile, place and prefetch the tasks of a module for a chip; the module is rewritten."""
 
 
 def plan_on_fewer_cores(module: ModuleOp, chip: Chip, plan_on: PlanOn) -> AutotunedSubgraph:
     """
-    The fastest plan for all cores, for half of the columns of cores, for a quarter and so on, until one is no faster
-    than the one before. The module is rewritten to that plan. Raises as `plan_on` does for all cores.
+    The fastest of the plans for all columns of cores, for half of them, for a quarter and so on, up to the first that
+    is no faster than the one before. The module is rewritten to that plan. Raises as `plan_on` does for all cores.
 
-    More cores exchange more and smaller messages. Half of them is tried where the plan is far from what half of them
-    need at least, and then half of these as long as that is faster.
+    Fewer cores may be faster, since they exchange fewer and larger messages. Half of them is tried only where the plan
+    for all takes many more cycles than the lower bound for half of them (`MAX_BOUND_SHARE`).
     """
     untiled = module.clone()
     best = plan_on(module, chip)
@@ -67,13 +70,13 @@ def _halves(chip: Chip) -> Iterator[tuple[Chip, int]]:
 
 
 def _may_be_faster_on_half(found: AutotunedSubgraph, chip: Chip) -> bool:
-    """Whether half of the cores, which compute twice as long, and DRAM need at most `MOST_NEEDED` of the cycles."""
+    """Whether the lower bound for half of the cores, which compute twice as long, is far below the plan's cycles."""
     if len(chip.usable_cores) < MIN_CORES:
         return False
     works = [plan.work for plan in found.placed.plan.plans]
     cycles = found.placed.laid_out.estimated_cycles if found.cycles is None else found.cycles
     computing, transfers = sum(work.computing for work in works), sum(work.own_dram for work in works)
-    return max(2 * computing, transfers) <= MOST_NEEDED * cycles
+    return max(2 * computing, transfers) <= MAX_BOUND_SHARE * cycles
 
 
 def _replace_contents(module: ModuleOp, other: ModuleOp) -> None:

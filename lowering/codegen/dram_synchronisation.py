@@ -40,7 +40,7 @@ class DramSynchronisation:
         result = self._number(self._schedule.tasks[number].result)
         buffer, writers = self._schedule.buffers[result], self._writers.get(result, [])
         users: dict[int, list[View]] = {}
-        for before in buffer.reuses if isinstance(buffer, DramBuffer) else ():
+        for before in buffer.previous if isinstance(buffer, DramBuffer) else ():
             for core in sorted(self._readers.get(before) or self._writers[before]):
                 users.setdefault(core, []).append(self._whole(before))
         if users and not list(users) == writers == writers[:1]:

@@ -39,8 +39,8 @@ from .stream import CoreStream, EmittedEnding
 from .task_reads import TaskReads
 from .view import ITEM_BYTES, View
 
-KEPT_LIKE = 1 << 12
-"""Number of instruction groups of a task that are kept for copying."""
+MAX_CACHED_GROUPS = 1 << 12
+"""Most instruction groups of a task that are cached, to be copied for equal steps and cores."""
 
 
 def generate(schedule: LaunchSchedule, chip: Chip, front: int = 6) -> Machine:
@@ -69,7 +69,7 @@ class _Generator:
                 whole = self._schedule.buffers[buffer.whole]
                 assert isinstance(whole, DramBuffer)
                 for stream in self._machine.streams.values():
-                    stream.as_one(whole.address, whole.address + whole.nbytes)
+                    stream.merge_dram_accesses(whole.address, whole.address + whole.nbytes)
         for one in self._schedule.order:
             if isinstance(one, Repeat):
                 self._repeat(one)
@@ -96,7 +96,7 @@ class _Generator:
             if isinstance(result, DramBuffer) and result.whole is None:
                 name = self._schedule.tasks[task].info.name
                 raise MeshloomError(
-                    f"task '{name}' of a loop writes the same place in dram in every step: expected sram"
+                    f"task '{name}' of a loop writes the same bytes of dram in every step: expected sram"
                 )
             self._machine.set_source(task)
             self._passing.wait_write_after_read(task)
@@ -105,31 +105,31 @@ class _Generator:
         self._clear(repeat)
         groups = repeat.steps // repeat.group
         self._machine.begin_loop(groups)
-        self._begin_by_values(repeat)
-        numbers = list(range(groups))[:2] if repeat.ends_by_values else _emitted_steps(repeat.steps, self._front)
+        self._begin_dynamic_loop(repeat)
+        numbers = list(range(groups))[:2] if repeat.has_dynamic_steps else _emitted_steps(repeat.steps, self._front)
         for number in numbers:
             self._machine.begin_step(number)
             for step in range(number * repeat.group, (number + 1) * repeat.group):
                 self._views.step = step
-                self._machine.take_again()
+                self._machine.reuse_semaphores()
                 for task in tasks:
                     self._tasks[task] = self._code(task, loaded)
                 for one in repeat.body:
                     self._issue(one, in_loop=True)
             self._end_step(repeat)
         self._views.step = 0
-        ending = EmittedEnding(repeat.count is not None, repeat.must_end) if repeat.ends_by_values else None
+        ending = EmittedEnding(repeat.count is not None, repeat.must_end) if repeat.has_dynamic_steps else None
         self._machine.end_loop(ending)
         used = [self._schedule.tasks[task] for task in tasks]
         for number in {number for task in used for number in (*task.operands, task.result)}:
-            self._rows_as_one(number, begin)
+            self._merge_row_accesses(number, begin)
         for task in tasks:
             self._machine.set_source(task)
             self._passing.signal_read_after_write(task)
 
-    def _begin_by_values(self, repeat: Repeat) -> None:
-        """Wait until units are idle before a loop whose number of steps is known at run time only, and read that."""
-        if not repeat.ends_by_values:
+    def _begin_dynamic_loop(self, repeat: Repeat) -> None:
+        """Before a dynamic loop: wait until all units are idle, and read the number of steps if it is known by then."""
+        if not repeat.has_dynamic_steps:
             return
         address = None if repeat.count is None else self._number_at(repeat.count)
         for emitter in self._machine.emitters.values():
@@ -140,10 +140,10 @@ class _Generator:
 
     def _end_step(self, repeat: Repeat) -> None:
         """
-        End a step of such a loop as all of them end, whatever comes after it: with idle units. The state of
-        synchronisation is then the same however many there are.
+        End a step of a dynamic loop with idle units, so that the synchronisation state after the loop does not depend
+        on the number of steps.
         """
-        if not repeat.ends_by_values:
+        if not repeat.has_dynamic_steps:
             return
         address = None if repeat.going is None else self._number_at(repeat.going)
         for emitter in self._machine.emitters.values():
@@ -159,21 +159,24 @@ class _Generator:
         return buffer.address
 
     def _clear(self, repeat: Repeat) -> None:
-        """Write zeros where steps of a loop by values write parts of a value, each core where it does."""
-        for task in (one.task for one in repeat.body if isinstance(one, Execute) and repeat.ends_by_values):
+        """Before a dynamic loop, write zeros to the values of which its steps write rows: not all steps may run."""
+        for task in (one.task for one in repeat.body if isinstance(one, Execute) and repeat.has_dynamic_steps):
             self._machine.set_source(task)
             self._tasks[task].clear(repeat.steps)
 
-    def _rows_as_one(self, number: int, begin: Mapping[int, int]) -> None:
-        """Let each access to a row of a resident value since these instructions count as an access to all rows."""
+    def _merge_row_accesses(self, number: int, begin: Mapping[int, int]) -> None:
+        """
+        Count each access to a row of a resident value, from instruction begin[core] on, as one to all rows: the
+        synchronisation of steps is then equal.
+        """
         buffer = self._schedule.buffers[number]
-        if not isinstance(buffer, TileBuffer) or buffer.rows is None:
+        if not isinstance(buffer, TileBuffer) or buffer.row is None:
             return
         task = self._schedule.tasks[buffer.task]
         for core, box in task.held(buffer)[0].boxes.items():
             if core in begin and box.volume:
                 high = buffer.address + box.volume * ITEM_BYTES[task.result_dtype]
-                self._machine.streams[core].as_one_since(buffer.address, high, begin[core])
+                self._machine.streams[core].merge_sram_accesses(buffer.address, high, begin[core])
 
     def _execute(self, execute: Execute) -> None:
         task = self._tasks[execute.task]
@@ -252,7 +255,7 @@ class _TaskCode:
         """Emitted instruction groups and their positions, by everything that they depend on."""
 
     def emit(self, actions: Sequence[Action], step: int) -> None:
-        """Emit the work that each core does in a step without other cores."""
+        """Emit the core-local work of a step on each core."""
         self.machine.set_source(self.number)
         for core in self.tiles:
             if not self.steps[core][step].volume:
@@ -272,7 +275,7 @@ class _TaskCode:
         result = self.results[core][step]
         addends = info.addends
         if addends and not phase.accumulate and self.begun.get(core) != step:
-            self._begin(core, step)
+            self._sum_addends(core, step)
         emitter = self.machine.emitters[core]
         views: list[View] = []
         for number, (op, kernel) in enumerate(zip(info.body, self._kernels, strict=True)):
@@ -297,9 +300,10 @@ class _TaskCode:
             like = number, tile.box.sizes, position, out, tuple(operands), accumulate, turn
             self._emit_once(core, like, partial(kernel, op, tile))
             if number == 0 and addends and following is not None and not self.phases[following].accumulate:
-                # Before the vector unit waits for this step's root, so that the next one's need not wait for it.
+                # Emitted before the rest of the body, which waits for this step's root on the vector unit: the sum for
+                # the next step need not wait for that.
                 if self._buffer(0, core, following).address != out.address:
-                    self._begin(core, following)
+                    self._sum_addends(core, following)
 
     def _store(self, core: int, step: int) -> None:
         """Emit the stores to DRAM of the results that the step completes."""
@@ -309,12 +313,12 @@ class _TaskCode:
             self.machine.emitters[core].store(target, self._buffer(len(self.info.body) - 1, core, step))
 
     def clear(self, steps: int) -> None:
-        """Write zeros to all of so many parts of a value, of which the result is one in each step, on all cores."""
+        """Write zeros to a value of which each of `steps` steps computes one row or part, on all cores."""
         buffer = self.buffer
         for core, box in self.held.items():
             emitter = self.machine.emitters[core]
             if isinstance(buffer, TileBuffer):
-                if buffer.rows is not None:
+                if buffer.row is not None:
                     emitter.fill(View.dense("sram", buffer.address, self._dtypes[-1], (steps * box.volume,)), 0)
             elif buffer.whole is not None:
                 part = self.views.result_in_dram(self.number).box(box.offsets, box.sizes)
@@ -323,7 +327,7 @@ class _TaskCode:
                 parts = part.walk((steps, *part.shape), (buffer.advance, *part.strides))
                 emitter.store(parts.reverse(0) if buffer.advance < 0 else parts, zero)
 
-    def _begin(self, core: int, step: int) -> None:
+    def _sum_addends(self, core: int, step: int) -> None:
         """Emit the sum of the addends, to which the root adds its products."""
         self.begun[core] = step
         if not self.steps[core][step].volume:
@@ -348,7 +352,7 @@ class _TaskCode:
         if found is None:
             begin = len(stream)
             emit()
-            if len(self._emitted) >= KEPT_LIKE:
+            if len(self._emitted) >= MAX_CACHED_GROUPS:
                 self._emitted.clear()
             self._emitted[like] = stream, begin, len(stream)
         else:
@@ -361,8 +365,9 @@ class _TaskCode:
         dtype = self._dtypes[number]
         buffer = info.buffers.of_op[number]
         if buffer != info.buffers.result:
-            turned = task.turn * (self.phases[step].version % 2) if buffer == info.buffers.of_op[0] else 0
-            return View.dense("sram", task.temporaries[buffer] + turned, dtype, result.sizes)
+            is_odd_root = buffer == info.buffers.of_op[0] and self.phases[step].version % 2
+            offset = task.double_buffer_offset if is_odd_root else 0
+            return View.dense("sram", task.temporaries[buffer] + offset, dtype, result.sizes)
         resident = self.buffer if isinstance(self.buffer, TileBuffer) else None
         if resident is None or (task.staging and number + 1 < len(info.body)):
             slot = self.phases[step].version % len(task.staging)

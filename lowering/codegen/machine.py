@@ -121,13 +121,13 @@ class Machine:
         for stream in self.streams.values():
             stream.begin_step(number, self._loop.steps)
 
-    def take_again(self) -> None:
-        """Let what follows, in the loop, take the same semaphores as the step before: it is the next one."""
+    def reuse_semaphores(self) -> None:
+        """Begin a step of the loop: it uses the same semaphores as the previous step, in the same order."""
         assert self._loop is not None
         self._loop.taken = 0
 
     def end_loop(self, ending: EmittedEnding | None = None) -> None:
-        """End the loop: all its steps that are emitted have been. `ending`: see `EmittedLoop`."""
+        """End the loop after its last emitted step. `ending`: see `EmittedLoop`."""
         assert self._loop is not None
         for stream in self.streams.values():
             stream.end_loop(ending)

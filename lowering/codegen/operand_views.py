@@ -44,9 +44,9 @@ class OperandViews:
         return self._row(self._schedule.result_buffer(task))
 
     def _row(self, buffer: Buffer) -> int | None:
-        if not isinstance(buffer, TileBuffer) or buffer.rows is None:
+        if not isinstance(buffer, TileBuffer) or buffer.row is None:
             return None
-        return buffer.rows.first + self.step * buffer.rows.advance
+        return buffer.row.first + self.step * buffer.row.advance
 
     def tiles(self, task: int, operand: int) -> Buffers:
         """The SRAM buffers of an operand that stays in the cores, in the shape in which the task reads it."""
@@ -57,7 +57,7 @@ class OperandViews:
             buffer = self._schedule.operand_buffer(task, operand)
             assert isinstance(buffer, TileBuffer)
             held, whole = self._schedule.tasks[buffer.task].held(buffer)
-            shape = key[1] if buffer.rows is None else (buffer.rows.count, *key[1])
+            shape = key[1] if buffer.row is None else (buffer.row.count, *key[1])
             seen = held.reshaped(whole, shape)
             if seen is None:
                 raise AssertionError("values that are read in another shape are planned to lie in DRAM")

@@ -28,7 +28,7 @@ UNUSED = 0xFFFF_FFFE
 CORE_SET_FLAG = 0x8000_0000
 """Descriptor operands from here up to `UNUSED` are core-set indices."""
 SRAM, DRAM = 0, 1
-"""Spaces of effects. Further small numbers may be used for an order that no memory enforces."""
+"""Spaces of effects. Further small numbers may stand for resources other than memory that order instructions."""
 
 Effect: TypeAlias = tuple[int, int, int, bool]
 """(space, first byte, one past the last byte, writes?)"""
@@ -36,7 +36,7 @@ Effect: TypeAlias = tuple[int, int, int, bool]
 _UNUSED_PADS = ((UNUSED,) * 4, (UNUSED,) * 3, (UNUSED,) * 2, (UNUSED,), ())
 _ZERO_PADS = ((0,) * 4, (0,) * 3, (0,) * 2, (0,), ())
 NUMBER = 1
-"""The register for numbers that a core reads."""
+"""The register into which a core reads the number of steps, or the condition, of a dynamic loop."""
 FIELDS = 12
 """Of an instruction in a stream: op, dtype, imm, addr x 4, desc x 4, source."""
 _MASK = 0xFFFF_FFFF
@@ -100,26 +100,26 @@ class DescriptorTable:
 
 @dataclass(frozen=True)
 class EmittedEnding:
-    """How a loop ends whose number of steps is known at run time only."""
+    """How a dynamic loop ends."""
 
     by_count: bool
-    """The number of steps was read before it, into register `NUMBER`."""
+    """The number of steps was read into register `NUMBER` before the loop."""
     must_end: bool
-    """A step has to leave it, at the latest the last."""
+    """Some step must leave the loop, at the latest the last."""
 
 
 @dataclass(frozen=True)
 class EmittedLoop:
-    """A loop of which a stream has a few steps."""
+    """A loop in a stream, of which the stream has only a few steps."""
 
     steps: int
-    """How many there are."""
+    """Number of steps of the loop; see `ending`."""
     numbers: tuple[int, ...]
     """Numbers of the steps that were emitted, ascending."""
     starts: tuple[int, ...]
-    """Positions in the stream where these begin, and where the last of them ends."""
+    """Positions in the stream where the emitted steps begin, and where the last of them ends."""
     ending: EmittedEnding | None = None
-    """How it ends, if its number of steps is known at run time only; `steps` is then the largest."""
+    """How a dynamic loop ends; its `steps` are the largest number. None: the number of steps is known."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class CoreStream:
         self._numbers: list[int] = []
         self._starts: list[int] = []
         self._steps = 0
-        self._wholes: list[tuple[int, int, int, int | None, int | None]] = []
+        self._merged: list[tuple[int, int, int, int | None, int | None]] = []
         """(Space, first byte, one past the last, first and last instruction for which they count as one)."""
 
     def begin_step(self, number: int, steps: int) -> None:
@@ -172,15 +172,16 @@ class CoreStream:
         self._loops.append(EmittedLoop(self._steps, tuple(self._numbers), starts, ending))
         self._numbers, self._starts = [], []
 
-    def as_one(self, low: int, high: int) -> None:
+    def merge_dram_accesses(self, low: int, high: int) -> None:
         """
-        Each access to some of these bytes of DRAM counts as an access to all of them, so that steps of loops are equal.
+        Count each access within these bytes of DRAM as an access to all of them, so that steps of loops get equal
+        synchronisation.
         """
-        self._wholes.append((DRAM, low, high, None, None))
+        self._merged.append((DRAM, low, high, None, None))
 
-    def as_one_since(self, low: int, high: int, first: int) -> None:
-        """As `as_one`, of bytes of SRAM, for the instructions from `first` on that are there."""
-        self._wholes.append((SRAM, low, high, first, len(self)))
+    def merge_sram_accesses(self, low: int, high: int, first: int) -> None:
+        """As `merge_dram_accesses`, for bytes of SRAM and the instructions from `first` up to the newest one."""
+        self._merged.append((SRAM, low, high, first, len(self)))
 
     def __len__(self) -> int:
         return len(self._effect_ends)
@@ -221,7 +222,7 @@ class CoreStream:
         self._effect_ends.append(len(recorded) >> 2)
 
     def extend(self, fields: NDArray[np.uint32], effects: NDArray[np.int64]) -> None:
-        """Append instructions [n, FIELDS], each with the one effect that stands in its row of [n, 4]; none is empty."""
+        """Append instructions [n, FIELDS] with one effect each, [n, 4], none of them empty."""
         first = (len(self._effects) >> 2) + 1
         self._fields.frombytes(fields.tobytes())
         self._effects.frombytes(effects.tobytes())
@@ -244,7 +245,7 @@ class CoreStream:
         starts = np.zeros(count + 1, dtype=np.int64)
         starts[1:] = self._effect_ends
         effects = np.array(self._effects, dtype=np.int64).reshape(-1, 4)
-        for space, low, high, first, last in self._wholes:
+        for space, low, high, first, last in self._merged:
             some = effects if first is None or last is None else effects[starts[first] : starts[last]]
             inside = (some[:, 0] == space) & (some[:, 1] >= low) & (some[:, 2] <= high)
             some[inside, 1], some[inside, 2] = low, high

@@ -18,7 +18,7 @@ from ...dialects.step_notes import STEPS
 from ...dialects.tensor_names import TENSORS
 from ...emulator.executable.chip_pipeline import NETWORK, Feed
 from ...formats.sparse.encoded_interface import ENCODED, EncodedInterface, read_interface
-from ..ir.residence_attribute import let_results_say
+from ..ir.residence_attribute import set_result_spaces
 from ..sequence.launch_sequence import Operators, operators, sources
 
 
@@ -92,7 +92,7 @@ def stage_modules(function: FuncOp, stages: Sequence[Operators]) -> list[StageMo
         feeds |= {value: Feed(home[value], named[value]) for value in entering if value in home}
         names = _distinct(feed.name for feed in feeds.values())
         module, clones = _module(held, dict(zip(feeds, names, strict=True)), given[number])
-        let_results_say(find_main(module), dict.fromkeys(given[number].keys() - {*outputs[number]}, Space.HOST))
+        set_result_spaces(find_main(module), dict.fromkeys(given[number].keys() - {*outputs[number]}, Space.HOST))
         mine = {op: clones[op] for op in stages[number]}
         taken = dict(zip(names, feeds.values(), strict=True))
         for key, text in carried.items():

@@ -12,7 +12,7 @@ from ...dialects.coreasm.interpreter import is_executable, outputs_in_dram, tens
 from ...dialects.dataflow.entry_function import argument_names, find_main, result_names
 from ...dialects.dataflow.types import tensor
 from ...dialects.memory import BufferType, Space
-from .residence_attribute import said_of_results
+from .residence_attribute import spaces_of_results
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ def network_interface(module: ModuleOp) -> NetworkInterface:
     type, names = main.function_type, result_names(main)
     stays = frozenset(
         name
-        for name, one, said in zip(names, type.outputs, said_of_results(main), strict=True)
-        if (one.space if isinstance(one, BufferType) else said) is Space.DRAM
+        for name, one, space in zip(names, type.outputs, spaces_of_results(main), strict=True)
+        if (one.space if isinstance(one, BufferType) else space) is Space.DRAM
     )
     return NetworkInterface(_tensors(argument_names(main), type.inputs), _tensors(names, type.outputs), stays)
 

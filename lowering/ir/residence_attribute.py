@@ -14,25 +14,25 @@ from ...support.errors import InputError
 
 RESIDENCE = "manycore.residence"
 """
-Of an argument: where it lies between the subgraphs that read it. Of a result: `host`, to which it is copied, or `dram`,
-where it stays until another chip has taken it.
+Of an argument: the memory that keeps it between the subgraphs that read it. Of a result: `host`, to which it is copied,
+or `dram`, where it stays until another chip has copied it.
 """
 
 
-def said_of_arguments(function: FuncOp) -> list[Space | None]:
-    """The memory of each argument, None if it is not specified. Raises InputError as `said_of_results` does."""
+def spaces_of_arguments(function: FuncOp) -> list[Space | None]:
+    """The memory of each argument, None if it is not specified. Raises InputError as `spaces_of_results` does."""
     names = [f"argument {number}" for number in range(len(function.body.block.args))]
     return _spaces(function, function.arg_attrs, names)
 
 
-def said_of_results(function: FuncOp) -> list[Space | None]:
-    """The memory of each result, None where it is not said. Raises InputError for another memory than DRAM and host."""
+def spaces_of_results(function: FuncOp) -> list[Space | None]:
+    """The memory of each result, None if it is not specified. Raises InputError if it is neither DRAM nor host."""
     return _spaces(function, function.res_attrs, [f"result '{name}'" for name in result_names(function)])
 
 
-def _spaces(function: FuncOp, said: Iterable[DictionaryAttr] | None, what: list[str]) -> list[Space | None]:
+def _spaces(function: FuncOp, attributes: Iterable[DictionaryAttr] | None, what: list[str]) -> list[Space | None]:
     found: list[Space | None] = [None] * len(what)
-    for number, one in enumerate(said or ()):
+    for number, one in enumerate(attributes or ()):
         attribute = one.data.get(RESIDENCE)
         if attribute is None:
             continue
@@ -43,8 +43,8 @@ def _spaces(function: FuncOp, said: Iterable[DictionaryAttr] | None, what: list[
     return found
 
 
-def let_results_say(function: FuncOp, spaces: dict[str, Space]) -> None:
-    """Specify the memory of the results of these names."""
+def set_result_spaces(function: FuncOp, spaces: dict[str, Space]) -> None:
+    """Write the memory of each result to its attribute, by name; other results are left as they are."""
     entries = function.res_attrs or ArrayAttr([DictionaryAttr({})] * len(function.function_type.outputs))
     function.res_attrs = ArrayAttr(
         [

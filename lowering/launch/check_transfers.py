@@ -1,6 +1,6 @@
 """
-Check of a launch that may have been edited: the operands of each step are in a buffer of the task, and all that is
-written fits its buffer.
+Check of a launch that a user may have edited: each step finds its operands in a buffer of the task, and whatever is
+written fits the buffer.
 """
 
 from __future__ import annotations
@@ -26,11 +26,14 @@ from ...support.errors import InputError
 from .launch_schedule import LaunchSchedule, ScheduledTask
 
 SAMPLES = 4
-"""Number of groups of cores with equal reads that are checked; transfers are the same for all cores."""
+"""At most this many groups of cores are checked: transfers are the same for all cores."""
 
 
 def check_transfers(launch: LaunchOp, schedule: LaunchSchedule) -> None:
-    """Raises InputError, located at the operation, if a verified launch reads or writes data that is not there."""
+    """
+    Raises InputError, located at the operation, if a step of a verified launch reads data before it is transferred, or
+    a buffer is too small.
+    """
     tasks: dict[str, _Task] = {}
     for number, (op, task) in enumerate(zip(launch.tasks.values(), schedule.tasks, strict=True)):
         with at(op):
@@ -50,7 +53,7 @@ def check_transfers(launch: LaunchOp, schedule: LaunchSchedule) -> None:
 
 @dataclass(frozen=True)
 class _Held:
-    """The contents of a buffer after the last load into it."""
+    """The contents of a buffer, by the last load into it."""
 
     source: SSAValue
     whole: bool
@@ -59,6 +62,7 @@ class _Held:
 
 
 def _issue(ops: Iterable[Operation], step: int, tasks: dict[str, _Task], held: dict[SSAValue, _Held]) -> None:
+    """Apply the operations that are issued in a step. `held`: the contents of each buffer, which is updated."""
     for op in ops:
         if isinstance(op, SliceTransferOp):
             tasks[op.task_name].transfer(op, step)
@@ -74,13 +78,15 @@ def _issue(ops: Iterable[Operation], step: int, tasks: dict[str, _Task], held: d
 
 @dataclass
 class _Stream:
-    """The part of a read from DRAM that one core has."""
+    """The slices of a read from DRAM that one core has loaded."""
 
     tile: Box
     boxes: list[Box]
     """The box of each step."""
     version: int = -1
+    """Number of the newest slice; -1: none was loaded."""
     sliced: OperandSlice | None = None
+    """The newest slice."""
     by_step: dict[int, tuple[OperandSlice, int]] = field(default_factory=dict[int, tuple[OperandSlice, int]])
     """Step of the load -> the slice, and its number."""
     whole: bool = False
@@ -126,14 +132,14 @@ class _Task:
         return [[of(cores) for cores in _sample(read.groups)] for read in self.reads]
 
     def find(self, held: Mapping[SSAValue, _Held]) -> None:
-        """Begin the task: reads that are not loaded for it must be in the buffer of an earlier task."""
+        """At the begin of the task: reads that are not loaded for it must be in the buffer of an earlier task."""
         for index, read in enumerate(self.reads):
             if read.kind is not ReadKind.STREAM or not self.task.reads[index].slots or index in self.loaded:
                 continue
             found = held.get(self.op.read_buffers(index)[0])
             source = self.op.inputs[read.read.operand]
             if found is None:
-                continue  # each step says what it misses
+                continue  # `compute` reports what a step misses
             if found.source is not source or not found.whole or not _same(found.slices, read.whole):
                 self._refuse(f"read {index} is not loaded, and its buffer holds something else", self.op)
             for stream in self.streams[index]:
@@ -207,7 +213,7 @@ class _Task:
     # ---- computation
 
     def compute(self, step: int) -> None:
-        """Check that all operands of a step are there."""
+        """Check that all operands of a step have been transferred."""
         if self.gathers and self.gathered <= step:
             self._refuse(f"uses read {self.gathers[0]} in step {step} before it is gathered", self.op)
         for index, read in enumerate(self.reads):
@@ -222,7 +228,7 @@ class _Task:
         if known is None:
             known = stream.by_step.get(max((one for one in stream.by_step if one <= step), default=-1))
             if known is not None:
-                stream.by_step[step] = known  # found at once in later steps
+                stream.by_step[step] = known  # so that later steps need no search
         if known is None or known[0] != sliced:
             self._refuse(f"uses read {index} in step {step} before it is transferred", self.op)
         if stream.version - known[1] >= len(self.task.reads[index].slots):

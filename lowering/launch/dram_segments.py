@@ -1,9 +1,10 @@
 """
 DRAM segments: addresses of the values of one launch, relative to segments that linking places.
 
-A *segment* is what the linker moves as one: a constant, a value that enters or leaves the launch, or all values
-internal to it that pass through DRAM. Of these, values that are never needed at the same time may share addresses:
-cores that write one wait for the readers of the value that had its addresses before (`dram_synchronisation`).
+A *segment* is the unit that the linker relocates: a constant, a value that enters or leaves the launch, or all values
+internal to the launch that pass through DRAM together. Internal values whose lifetimes do not overlap may share
+addresses: cores that write one wait for the readers of the value that had its addresses before
+(`dram_synchronisation`).
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ class DramSegments:
 
     addresses: dict[SSAValue, int]
     """By storage root."""
-    before: dict[SSAValue, tuple[SSAValue, ...]]
-    """Value -> the values that had its bytes last (memory-reuse dependences); values that reuse none are left out."""
+    previous: dict[SSAValue, tuple[SSAValue, ...]]
+    """Value -> the values that had its bytes before it (memory-reuse dependences), if there are any."""
     lives: dict[SSAValue, Life]
     """Lifetimes of the values internal to the launch."""
     sizes: tuple[int, ...]
@@ -69,8 +70,8 @@ def constants_of(function: FuncOp) -> list[ConstantOp | WeightOp]:
 
 def segment_dram(function: FuncOp, network: NetworkPlan, chip: Chip) -> DramSegments:
     """
-    Give every value that passes through DRAM a segment, or an offset in the last one, which is made to fit the chip if
-    that is possible.
+    Give every value that passes through DRAM a segment, or an offset in the last segment, which is allocated so that
+    everything fits the chip if possible.
     """
     outside = [*(op.results[0] for op in constants_of(function)), *function.body.block.args]
     placed, last = set(outside), function.body.block.last_op
@@ -93,12 +94,12 @@ def segment_dram(function: FuncOp, network: NetworkPlan, chip: Chip) -> DramSegm
     values = list(lives)
     occupants = reuse_dependences([padded(bytes_of(value)) for value in values], list(offsets.values()))
     taken = zip(values, occupants, strict=True)
-    before = {value: tuple(values[other] for other in others) for value, others in taken if others}
-    return DramSegments(addresses, before, lives, (*sizes, nbytes))
+    previous = {value: tuple(values[other] for other in others) for value, others in taken if others}
+    return DramSegments(addresses, previous, lives, (*sizes, nbytes))
 
 
 def _share(lives: Mapping[SSAValue, Life], capacity: int) -> tuple[dict[SSAValue, int], int]:
-    """Offsets for values with these lifetimes, and bytes up to the end of the last; if possible within `capacity`."""
+    """Offsets for values with these lifetimes, and the bytes that they take, if possible at most `capacity`."""
     sizes = [padded(bytes_of(value)) for value in lives]
     first, last = [life[0] for life in lives.values()], [life[1] for life in lives.values()]
     found = allocate(sizes, first, last, ALIGNMENT)

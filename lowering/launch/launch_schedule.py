@@ -33,27 +33,26 @@ class DramBuffer:
     nbytes: int
     task: int | None = None
     """Number of the task that computes it; None: it exists before the launch."""
-    reuses: tuple[int, ...] = ()
-    """Numbers of the buffers that had its bytes last."""
+    previous: tuple[int, ...] = ()
+    """
+    Numbers of the buffers that had its bytes before it (memory-reuse dependences): it is written after their last read.
+    """
     whole: int | None = None
     """
-    Number of the buffer of which it is a part, a different part in each step of a loop; `address` is that of the first
-    step.
+    Number of the buffer of which it is a part, another part in each step of a loop; `address` is that of the first.
     """
     advance: int = 0
-    """Bytes from the part of a step to that of the next."""
+    """Bytes by which its address advances from step to step of the loop."""
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Which row of a value that is spread over the cores a step of a loop sees."""
+class StepRow:
+    """The row of a distributed value that a step of a loop reads or writes. Step i takes row first + i * advance."""
 
     count: int
-    """How many there are: each core has its part of all of them, one after the other."""
+    """Number of rows of the value. Each core holds its tile of every row, one after the other."""
     first: int
-    """That of the first step."""
     advance: int
-    """From that of a step to that of the next."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +62,10 @@ class TileBuffer:
     address: int
     task: int
     """Number of the task that computes it."""
-    rows: Rows | None = None
-    """It is a row of the value, for each step of a loop another one."""
+    row: StepRow | None = None
+    """It is one row of the value, another one in each step of a loop."""
     stacked: int | None = None
-    """Number of rows of the value, of which the task computes one in each step of a loop; None: it computes all."""
+    """Number of rows of the value if the task computes one in each step of a loop; None: it computes the whole."""
 
 
 Buffer: TypeAlias = DramBuffer | TileBuffer
@@ -78,7 +77,7 @@ class ScheduledRead:
 
     read: Read
     slots: tuple[int, ...]
-    """SRAM addresses of the buffers for its slices, used in turn; empty: the slices are used in place."""
+    """SRAM addresses of the buffers for its slices, used in rotation; empty: slices are read where the value is."""
     make_plan: Callable[[], ReadPlan] = field(repr=False, compare=False)
     """Derives `plan` from the rest of the schedule."""
 
@@ -100,13 +99,13 @@ class ScheduledTask:
     """Number of a buffer."""
     reads: tuple[ScheduledRead, ...]
     staging: tuple[int, ...]
-    """SRAM addresses, used in turn, of buffers for tiles of the result that do not stay in SRAM."""
+    """SRAM addresses of buffers, used in rotation, for tiles of a result that is stored to DRAM."""
     temporaries: dict[int, int]
     """SRAM address by number of the body's buffer."""
-    turn: int = 0
-    """Bytes from the root's value in one step to that in the next, and back (double buffering); 0: it is the same."""
+    double_buffer_offset: int = 0
+    """Double buffering of the root's value: in odd steps its address is this many bytes higher; 0: one buffer."""
     scratch: int | None = None
-    """SRAM address of the memory that the root's instructions need besides."""
+    """SRAM address of the additional memory that the root's instructions need."""
 
     @cached_property
     def distribution(self) -> Distribution:
@@ -117,7 +116,8 @@ class ScheduledTask:
 
     def held(self, buffer: TileBuffer) -> tuple[Distribution, tuple[int, ...]]:
         """
-        Distribution of the tiles of the value that the task computes, as a whole or by rows, and the value's shape.
+        Distribution of the value that the task computes over the cores, and the value's shape; that of all rows if each
+        step of a loop computes one.
         """
         if buffer.stacked is None:
             return self.distribution, self.shape
@@ -125,7 +125,7 @@ class ScheduledTask:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the result."""
+        """Shape of the result."""
         return shape_of(self.info.body[-1].results[0])
 
     @property
@@ -161,8 +161,8 @@ class Load:
 @dataclass(frozen=True)
 class Gather:
     """
-    Gather what a step needs of distributed values from the cores that hold it. The first one of a task, for step 0,
-    also fills the padding.
+    Gather the slices of distributed values that a step needs from the cores that hold them. The gather for step 0 also
+    fills the padding.
     """
 
     task: int
@@ -177,7 +177,7 @@ class Compute:
     task: int
     pipelined: bool = False
     """
-    Whether the operands of the next step are there: the addends of its root may be summed before this step's epilogue.
+    Whether the operands of the next step have arrived: its root's addends may be summed before this step's epilogue.
     """
 
 
@@ -203,22 +203,22 @@ class Execute:
 
 @dataclass(frozen=True)
 class Repeat:
-    """Issue tasks and loads several times; steps differ only in the parts of values in DRAM."""
+    """Issue tasks and loads once a step; steps differ only in which rows or parts of values they use."""
 
     steps: int
-    """The largest number of them, if it is known at run time only."""
+    """Number of steps; the largest number if it is known at run time only."""
     body: tuple[Load | Execute, ...]
     count: int | None = None
-    """Number of the buffer in which each core has the number of steps."""
+    """Number of the buffer in which each core finds the number of steps before the loop, if that decides."""
     going: int | None = None
-    """Number of the buffer in which each core has whether there is another step."""
+    """Number of the buffer in which each core finds after a step whether another one follows, if that decides."""
     must_end: bool = False
-    """Whether it is an error if there is another one after the last of `steps`."""
+    """Whether it is an error if `going` asks for another step after the last of `steps`."""
     group: int = 1
-    """How many steps run together, of which the count is."""
+    """Number of consecutive steps that form one iteration; `count` counts iterations."""
 
     @property
-    def ends_by_values(self) -> bool:
+    def has_dynamic_steps(self) -> bool:
         """Whether the number of steps is known at run time only."""
         return self.count is not None or self.going is not None
 
@@ -262,13 +262,13 @@ def loads_of(issued: Sequence[Load | Execute]) -> frozenset[tuple[int, int]]:
 
 
 def schedule_digest(schedule: LaunchSchedule) -> str:
-    """A hash over everything but the chip that the code of a launch depends on."""
+    """A hash of everything that the machine code of a launch depends on, except the chip."""
     digest = hashlib.sha256()
     for task in schedule.tasks:
         buffers = [schedule.buffers[number] for number in (*task.operands, task.result)]
         reads = [(read.read, read.slots) for read in task.reads]
         writes = [task.temporaries.get(buffer) for buffer in task.info.buffers.of_op]
-        memory = writes, task.staging, task.turn, task.scratch
+        memory = writes, task.staging, task.double_buffer_offset, task.scratch
         digest.update(repr((_described(task.info), task.tiling, buffers, reads, memory)).encode())
     digest.update(repr(schedule.order).encode())
     return digest.hexdigest()
@@ -300,10 +300,10 @@ def core_local(actions: Sequence[Action]) -> list[list[Action]]:
     return groups
 
 
-def turn_of(info: TaskInfo, tiling: Tiling, nbytes: int) -> int:
-    """`ScheduledTask.turn` for a buffer of the root of so many bytes."""
-    if not nbytes or info.root_in_turn is None:
+def double_buffer_offset(info: TaskInfo, tiling: Tiling, nbytes: int) -> int:
+    """`ScheduledTask.double_buffer_offset` for a root's temporary buffer of `nbytes`: 0 unless two steps fit."""
+    if not nbytes or info.double_buffered_root is None:
         return 0
     step = tiling.step_boxes(tiling.tile_boxes(info.sizes)[tiling.cores[-1]])[0]
-    apart = aligned(info.largest_result(step) * info.value_bytes[0])
-    return apart if 2 * apart <= nbytes else 0
+    step_bytes = aligned(info.largest_result(step) * info.value_bytes[0])
+    return step_bytes if 2 * step_bytes <= nbytes else 0

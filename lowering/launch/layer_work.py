@@ -1,4 +1,4 @@
-"""The layers of a network, for the time that they could take one after the other."""
+"""The layers of a network, for a bound of its time in which layers run one after the other."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def network_layers(function: FuncOp) -> list[NetworkLayer]:
 
 
 class _Counting:
-    """The layers so far."""
+    """Adds up the work of operations, layer by layer."""
 
     def __init__(self, function: FuncOp) -> None:
         self.layers: list[NetworkLayer] = []
@@ -73,7 +73,7 @@ def is_loaded(value: SSAValue) -> bool:
 
 
 def _bytes_needed(op: TilingInterface, value: SSAValue) -> int:
-    """Bytes of a constant or input that an operation reads; of one that it only gathers from, its result's at most."""
+    """Bytes of a constant or input that an operation reads: all, or at most those of the result if it gathers rows."""
     whole = Box.whole(tuple(dim.size for dim in op.iteration_space()))
     at = [index for index, operand in enumerate(op.operands) if source_of(operand) == value]
     gathered = bool(at) and all(op.operand_slice(index, whole).indexed for index in at)
@@ -89,5 +89,5 @@ def _product(cost: OpCost) -> tuple[int, int, int, int]:
 
 
 def _rate(value: SSAValue) -> int:
-    """Elements of its type at the cost of one f32."""
+    """How many elements of a value's type a unit computes in the time of one f32."""
     return RATE_BY_WIDTH.get(element_bytes(element_of(value)), 1)

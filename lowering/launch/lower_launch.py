@@ -1,4 +1,4 @@
-"""Tiled tasks to one launch over buffers."""
+"""Lowering of tiled tasks to one launch over buffers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LoweredLaunch:
     tasks: tuple[str, ...]
     """Names of its tasks."""
     values: tuple[Values, ...]
-    """By task, the values of the function that its result is."""
+    """By task, the values of the function that have the bytes of its result."""
 
 
 def lower_launch(function: FuncOp, chip: Chip) -> LoweredLaunch:
@@ -41,9 +41,9 @@ def lower_launch(function: FuncOp, chip: Chip) -> LoweredLaunch:
     Raises InputError for a task that is not tiled, ResourceError for buffers that do not fit.
     """
     network = plan_network(function, chip, column_major(chip))
-    if loose := [info for info in network.tasks if info.op.placement is None]:
-        message = f"task '{loose[0].name}' has no placement: run manycore-tile before"
-        raise located(InputError(message), loose[0].op)
+    if unplaced := [info for info in network.tasks if info.op.placement is None]:
+        message = f"task '{unplaced[0].name}' has no placement: run manycore-tile before"
+        raise located(InputError(message), unplaced[0].op)
     dram, works = segment_dram(function, network, chip), TaskWorks(network)
     sram = lay_out_multi_buffered(network, chip, works)
     cycles = estimated_times(network, sram, chip, works)

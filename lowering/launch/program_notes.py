@@ -1,4 +1,4 @@
-"""Attributes for the notes of an executable that do not follow from the rest of its module."""
+"""Notes of an executable that cannot be derived from the rest of its module, as attributes of the module."""
 
 from __future__ import annotations
 

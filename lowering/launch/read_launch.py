@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ...analysis.allocation.memory_reuse import reuse_dependences
 from ...analysis.planning.reads import ReadKind, ReadPlan, plan_read
+from ...analysis.planning.storage import Distribution
 from ...analysis.tasks.slices import Tiles
 from ...analysis.tasks.task_info import TaskInfo
 from ...chips import Chip
@@ -32,12 +33,12 @@ from .launch_schedule import (
     LaunchSchedule,
     Load,
     Repeat,
-    Rows,
     ScheduledRead,
     ScheduledTask,
+    StepRow,
     Store,
     TileBuffer,
-    turn_of,
+    double_buffer_offset,
 )
 
 
@@ -51,7 +52,7 @@ class PlacedSchedule:
 
 
 def read_launch(launch: LaunchOp, chip: Chip) -> PlacedSchedule:
-    """The schedule of a verified launch. Raises InputError naming the task if it cannot be carried out."""
+    """The schedule of a verified launch. Raises InputError naming the task that has no valid schedule."""
     with at(launch):
         return _Reader(launch, chip).read()
 
@@ -107,8 +108,8 @@ class _Reader:
         return sorted(entering, key=lambda value: not isinstance(value.owner, GlobalOp))
 
     @cached_property
-    def reuses(self) -> dict[SSAValue, tuple[SSAValue, ...]]:
-        """Buffers in `scratch` -> those that had their bytes last."""
+    def previous(self) -> dict[SSAValue, tuple[SSAValue, ...]]:
+        """Buffer in `scratch` -> the buffers that had its bytes before it (see `DramBuffer.previous`)."""
         values = [value for value in self.scratch if value in self.writer]
         values.sort(key=self.writer.__getitem__)
         sizes = [padded(buffer_of(value).nbytes) for value in values]
@@ -116,7 +117,7 @@ class _Reader:
         return {value: tuple(values[one] for one in others) for value, others in zip(values, occupants, strict=True)}
 
     def _buffer(self, value: SSAValue) -> int:
-        """The number of a buffer."""
+        """The number of a buffer in the schedule; a new one if it has none yet."""
         if value not in self.numbers:
             type = buffer_of(value)
             if type.space is Space.SRAM:
@@ -124,10 +125,10 @@ class _Reader:
                 if whole not in self.writer:
                     raise InputError(f"a task reads {type} as a whole, which no task of the launch writes")
                 row = tile_row(value)
-                rows = None if row is None else Rows(row.rows, row.first, row.advance)
+                step_row = None if row is None else StepRow(row.rows, row.first, row.advance)
                 written = tile_row(self.executes[self.writer[whole]].target)
                 stacked = None if written is None else written.rows
-                made: Buffer = TileBuffer(address_of(whole), self.writer[whole], rows, stacked)
+                made: Buffer = TileBuffer(address_of(whole), self.writer[whole], step_row, stacked)
             elif (whole := part_whole(value)) is not value:
                 assert isinstance(value, BlockArgument)
                 loop = value.block.parent_op()
@@ -137,13 +138,14 @@ class _Reader:
                 address = self._in_segment(whole) + start
                 made = DramBuffer(address, type.nbytes, self.writer.get(value), (), number, advance)
             else:
-                reuses = tuple(self._buffer(one) for one in self.reuses.get(value, ()))
-                made = DramBuffer(self._in_segment(value), type.nbytes, self.writer.get(value), reuses)
+                previous = tuple(self._buffer(one) for one in self.previous.get(value, ()))
+                made = DramBuffer(self._in_segment(value), type.nbytes, self.writer.get(value), previous)
             self.numbers[value] = len(self.buffers)
             self.buffers.append(made)
         return self.numbers[value]
 
     def _in_segment(self, value: SSAValue) -> int:
+        """The address of a buffer in DRAM, relative to its segment (see `DramBuffer.address`)."""
         if value in self.scratch:
             offset = self.scratch[value] - min(self.scratch.values())
             return (len(self.outside) << SEGMENT_BITS) + offset
@@ -156,15 +158,16 @@ class _Reader:
         for value in op.inputs:
             if self.writer.get(value, -1) >= number or self.writer.get(part_whole(value), -1) >= number:
                 writer = self.executes[self.writer[value]].sym_name.data
-                raise InputError(f"task @{info.name} reads the result of @{writer}, which stands behind it")
+                raise InputError(f"task @{info.name} reads the result of @{writer}, which comes after it")
         reads = tuple(self._read(op, info, index) for index in range(len(info.reads)))
         temporaries = {position: address_of(value) for position, value in enumerate(op.temporaries, 1)}
-        root = info.root_in_turn
-        turn = 0 if root is None else turn_of(info, tiling, buffer_of(op.temporaries[root - 1]).nbytes)
+        root = info.double_buffered_root
+        root_bytes = 0 if root is None else buffer_of(op.temporaries[root - 1]).nbytes
         return ScheduledTask(
             info, tiling, tuple(map(self._buffer, op.inputs)), self._buffer(op.target), reads,
             tuple(map(address_of, op.staging)),
-            temporaries, turn, temporaries.get(info.scratch_buffer) if info.needs_scratch else None,
+            temporaries, double_buffer_offset(info, tiling, root_bytes),
+            temporaries.get(info.scratch_buffer) if info.needs_scratch else None,
         )  # fmt: skip
 
     def _read(self, op: ExecuteOp, info: TaskInfo, index: int) -> ScheduledRead:
@@ -176,12 +179,10 @@ class _Reader:
             assert isinstance(buffer, TileBuffer)
             source = self.tasks[buffer.task], buffer
         slots = tuple(map(address_of, op.read_buffers(index)))
-        constant = isinstance(value.owner, GlobalOp)  # not a part of one, which is another in each step
-        return ScheduledRead(
-            read,
-            slots,
-            partial(_plan_read, self.chip, info, op.tiling.data, index, slots, source, constant, tile_row(value)),
-        )
+        # A part of a constant that is another one in each step is no constant here.
+        constant = isinstance(value.owner, GlobalOp)
+        planner = _ReadPlanner(self.chip, info, op.tiling.data, index, slots, source, constant, tile_row(value))
+        return ScheduledRead(read, slots, planner.plan)
 
     # ---- order
 
@@ -244,49 +245,63 @@ class _Reader:
         return self.number_of[task.sym_name.data]
 
 
-def _plan_read(
-    chip: Chip,
-    info: TaskInfo,
-    tiling: Tiling,
-    index: int,
-    slots: Sequence[int],
-    source: tuple[ScheduledTask, TileBuffer] | None,
-    constant: bool,
-    row: TileRow | None,
-) -> ReadPlan:
-    """
-    The slices of a read; `source`: the task in whose tiles the operand lies, and these; None for DRAM. `row`: which row
-    of it is read in a step of a loop. Raises InputError.
-    """
-    read = info.reads[index]
-    held = None
-    if source is not None:
-        shape = shape_of(info.arguments[read.operand])
-        writer, buffer = source
+@dataclass(frozen=True)
+class _ReadPlanner:
+    """Derives the slices of a read, when they are needed."""
+
+    chip: Chip
+    info: TaskInfo
+    tiling: Tiling
+    index: int
+    """Number of the read."""
+    slots: Sequence[int]
+    """Addresses of its buffers."""
+    source: tuple[ScheduledTask, TileBuffer] | None
+    """The task whose tiles hold the operand, and their buffer; None if it is in DRAM."""
+    constant: bool
+    row: TileRow | None
+    """The row of the operand that each step of a loop reads."""
+
+    def plan(self) -> ReadPlan:
+        """The slices of the read. Raises InputError if the operand or the buffers do not allow it."""
+        info, row, slots = self.info, self.row, self.slots
+        tiles = Tiles.of(self.tiling, info.sizes)
+        plan = plan_read(info, self.chip, tiles, info.reads[self.index], self._held(), self.constant)
+        if row is not None and (plan.kind is not ReadKind.DIRECT or slots):
+            raise InputError(
+                f"task @{info.name} reads rows of {row.whole.type}, which other cores hold than those that need them: "
+                "give it a buffer in dram"
+            )
+        if plan.kind is ReadKind.DIRECT and slots:
+            gathered = int(plan.whole.gathered.prod(axis=1).max(initial=0)) * plan.item_bytes
+            return replace(plan, kind=ReadKind.GATHER, gathered=gathered)
+        streamed = plan.kind is ReadKind.STREAM and (
+            plan.whole.is_padded or (plan.whole.extents[:, :, 1] > 0).all(1).any()
+        )
+        if not slots and (streamed or plan.gathered):
+            name, index = info.name, self.index
+            raise InputError(f"task @{name} has no buffer for read {index}: give it one in 'reads' and 'slots'")
+        return plan
+
+    def _held(self) -> Distribution | None:
+        """The distribution of the operand over the cores, in the shape in which it is read; None if it is in DRAM."""
+        if self.source is None:
+            return None
+        info, row = self.info, self.row
+        shape = shape_of(info.arguments[info.reads[self.index].operand])
+        writer, buffer = self.source
         spread, whole = writer.held(buffer)
         held = spread.reshaped(whole, shape) if row is None else spread.row(whole, row.rows, shape)
         if held is None:
             raise InputError(
                 f"task @{info.name} reads the result of @{writer.info.name} in a shape in which its tiles are not "
-                "contiguous: put that in dram"
+                "contiguous: give that result a buffer in dram"
             )
-    plan = plan_read(info, chip, Tiles.of(tiling, info.sizes), read, held, constant)
-    if row is not None and (plan.kind is not ReadKind.DIRECT or slots):
-        raise InputError(
-            f"task @{info.name} reads rows of {row.whole.type}, which lie on other cores than those that need them: "
-            "put that in dram"
-        )
-    if plan.kind is ReadKind.DIRECT and slots:
-        gathered = int(plan.whole.gathered.prod(axis=1).max(initial=0)) * plan.item_bytes
-        return replace(plan, kind=ReadKind.GATHER, gathered=gathered)
-    streamed = plan.kind is ReadKind.STREAM and (plan.whole.is_padded or (plan.whole.extents[:, :, 1] > 0).all(1).any())
-    if not slots and (streamed or plan.gathered):
-        raise InputError(f"task @{info.name} has no buffer for read {index}: give it one in 'reads' and 'slots'")
-    return plan
+        return held
 
 
 def address_of(value: SSAValue) -> int:
-    """The address of a buffer. Raises InputError for one without."""
+    """The address of a buffer. Raises InputError if it has none."""
     type = buffer_of(value)
     if type.offset is None:
         raise located(InputError(f"{type} has no address: run manycore-to-memory, or give one"), value)

@@ -17,8 +17,8 @@ Values: TypeAlias = tuple[tuple[str, TensorType[Attribute]], ...]
 
 def result_values(result: SSAValue) -> Values:
     """
-    The values that have the bytes of a task's result: itself, reshapes of it, and of the last step of a loop what the
-    loop gives, or stacks. Those without a name are left out.
+    The values that have the bytes of a task's result: the result, its reshapes, and the results of a loop that its body
+    yields it for. Values without a name are left out.
     """
     found: list[SSAValue] = []
     waiting = [result]
@@ -30,7 +30,7 @@ def result_values(result: SSAValue) -> Values:
                 case ReshapeOp():
                     waiting.append(use.operation.results[0])
                 case YieldOp() if isinstance(loop := use.operation.parent_op(), LoopOp):
-                    waiting += loop.results[use.index : use.index + 1]  # none for whether there is another step
+                    waiting += loop.results[use.index : use.index + 1]  # the condition of the loop has none
                 case _:
                     pass
     return tuple((value.name_hint, tensor_of(value)) for value in found if value.name_hint)

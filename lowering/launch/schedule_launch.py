@@ -25,12 +25,12 @@ from .launch_schedule import (
     LaunchSchedule,
     Load,
     Repeat,
-    Rows,
     ScheduledRead,
     ScheduledTask,
+    StepRow,
     Store,
     TileBuffer,
-    turn_of,
+    double_buffer_offset,
 )
 
 
@@ -38,32 +38,33 @@ def schedule_launch(network: NetworkPlan, dram: DramSegments, sram: SramLayout) 
     """
     The schedule of planned tasks.
 
-    Loads of a step are issued before the computation of the previous step, so that they overlap; the first constants of
-    a task during the last step of the task in `sram.ahead`, else before the task begins.
+    Transfers overlap with computation: the loads of a step are issued before the computation of the previous step. The
+    first constants of a task are prefetched in the last step of the task that `sram.prefetch_from` has for it, else
+    loaded before the task begins.
     """
     values = _Values(network, dram, sram)
     scratch: list[dict[Key, int]] = [{} for _ in network.tasks]
     for key, address in sram.addresses.items():
         scratch[key[1]][key] = address
     tasks = [_task(number, network, sram, values, scratch[number]) for number in range(len(network.tasks))]
-    later: dict[int, list[int]] = {}
-    for number, start in sram.ahead.items():
-        later.setdefault(start, []).append(number)
+    prefetched_in: dict[int, list[int]] = {}
+    for number, start in sram.prefetch_from.items():
+        prefetched_in.setdefault(start, []).append(number)
     order: list[Issued] = []
     body: list[Load | Execute] = []
     for number in range(len(tasks)):
         span = network.loop_of.get(number)
         if span is not None and number == span.first:
-            rest = [one for one in range(span.first, span.last + 1) if one not in sram.ahead]
-            order += _kept_constants(rest, network, sram)
+            not_prefetched = [one for one in range(span.first, span.last + 1) if one not in sram.prefetch_from]
+            order += _kept_constants(not_prefetched, network, sram)
             body = []
         issued: list[Load | Execute] = []
         if span is not None:
             issued += [load for load in _first_constants(number, network, sram) if load.step is not None]
-        elif number not in sram.ahead and not _values_first(number, network):
+        elif number not in sram.prefetch_from and not _loads_values_first(number, network):
             issued += _first_constants(number, network, sram)
-        ahead = [load for one in later.get(number, ()) for load in _first_constants(one, network, sram)]
-        issued.append(_execute(number, network, sram, ahead))
+        prefetches = [load for one in prefetched_in.get(number, ()) for load in _first_constants(one, network, sram)]
+        issued.append(_execute(number, network, sram, prefetches))
         if span is None:
             order += issued
             continue
@@ -96,7 +97,7 @@ class _Values:
             if part is not None and self._in_cores(part.whole):
                 whole = self.buffers[self.number(part.whole)]
                 assert isinstance(whole, TileBuffer)
-                buffer = replace(whole, rows=Rows(part.rows, part.first_row, part.next_row))
+                buffer = replace(whole, row=StepRow(part.rows, part.first_row, part.next_row))
             elif part is not None:
                 whole = self.number(part.whole)
                 buffer = DramBuffer(
@@ -107,8 +108,8 @@ class _Values:
                 stacked = None if written is None else written.rows
                 buffer = TileBuffer(self._sram.addresses.get(("tile", task, 0, 0), 0), task, stacked=stacked)
             else:
-                reuses = tuple(self.number(other) for other in self._dram.before.get(root, ()))
-                buffer = DramBuffer(self._dram.addresses[root], bytes_of(root), task, reuses)
+                previous = tuple(self.number(other) for other in self._dram.previous.get(root, ()))
+                buffer = DramBuffer(self._dram.addresses[root], bytes_of(root), task, previous)
             self._numbers[root] = len(self.buffers)
             self.buffers.append(buffer)
         return self._numbers[root]
@@ -136,12 +137,12 @@ def _task(
         for index, read in enumerate(plan.reads)
     )
     staging = sorted((slot, address) for (role, _, _, slot), address in scratch.items() if role == "staging")
-    root = info.root_in_turn
-    two_steps = 0 if root is None or ("temporary", number, root, 0) not in scratch else plan.temporary_bytes(root)
+    root = info.double_buffered_root
+    root_bytes = 0 if root is None or ("temporary", number, root, 0) not in scratch else plan.temporary_bytes(root)
     temporaries = {index: address for (role, _, index, _), address in scratch.items() if role == "temporary"}
     return ScheduledTask(
         info, plan.tiling, tuple(map(values.number, info.operands)), values.number(info.result), reads,
-        tuple(address for _, address in staging), temporaries, turn_of(info, plan.tiling, two_steps),
+        tuple(address for _, address in staging), temporaries, double_buffer_offset(info, plan.tiling, root_bytes),
         temporaries.get(info.scratch_buffer),
     )  # fmt: skip
 
@@ -151,28 +152,28 @@ def _given(plan: ReadPlan) -> ReadPlan:
 
 
 def _multicast_from(plan: TaskPlan, index: int) -> int:
-    """The size of the smallest group of cores that share loads; 0: no group does."""
+    """`Load.multicast_from` of a read: the size of the smallest group of cores that share its loads; 0: none does."""
     size = plan.sizes[index]
     groups = plan.reads[index].groups
     return min((len(cores) for cores in groups if is_shared(len(cores), size.buffer_bytes * size.versions)), default=0)
 
 
-def _values_first(number: int, network: NetworkPlan) -> bool:
+def _loads_values_first(number: int, network: NetworkPlan) -> bool:
     """
-    Whether other values are loaded before constants: for the first task, which waits for both, if they are fewer bytes.
-    What cores pass on to each other is then under way while they load the rest.
+    Whether a task loads its other operands before its constants: the first task, which waits for both, if they are
+    fewer bytes. Slices that one core multicasts to others then travel while the constants are loaded.
     """
-    first = [0.0, 0.0]
+    nbytes = [0.0, 0.0]
     plan = network.plans[number]
     if number in network.loop_of:
         return False
     for read, size in zip(plan.reads, plan.sizes, strict=True):
-        first[read.constant] += size.dram_bytes / size.versions
-    return not number and first[False] < first[True]
+        nbytes[read.constant] += size.dram_bytes / size.versions
+    return number == 0 and nbytes[False] < nbytes[True]
 
 
 def _streamed(plan: TaskPlan, *, constant: bool) -> list[int]:
-    """Numbers of the reads that are loaded from DRAM: of constants, or of other values."""
+    """Numbers of the reads that the task loads from DRAM: those of constants, or of other values."""
     reads = enumerate(zip(plan.reads, plan.sizes, strict=True))
     return [
         index
@@ -182,7 +183,7 @@ def _streamed(plan: TaskPlan, *, constant: bool) -> list[int]:
 
 
 def _first_constants(number: int, network: NetworkPlan, sram: SramLayout) -> list[Load]:
-    """Loads of the constants of the first step, or of as many steps as have buffers."""
+    """Loads of the constants of the first step, or of the first steps as far as there are buffers (multi-buffering)."""
     plan = network.plans[number]
     return [
         _load(number, plan, index, step)
@@ -193,29 +194,31 @@ def _first_constants(number: int, network: NetworkPlan, sram: SramLayout) -> lis
 
 
 def _kept_constants(tasks: Iterable[int], network: NetworkPlan, sram: SramLayout) -> list[Load]:
-    """Loads of the constants that stay in the cores for all steps of a loop."""
+    """Loads of the constants that stay in SRAM for all steps of a loop."""
     loads = [load for number in tasks for load in _first_constants(number, network, sram)]
     return [load for load in loads if load.step is None]
 
 
 def _load(number: int, plan: TaskPlan, index: int, step: int, relative: bool = False) -> Load:
+    """The load of a read; of all steps if its constants are kept in SRAM for later tasks."""
     return Load(number, index, None if plan.sizes[index].kept else step, relative, _multicast_from(plan, index))
 
 
 def _changes(plan: TaskPlan, index: int) -> bool:
-    """Whether the slice of a read changes in a later step."""
+    """Whether later steps need other slices of a read than the first."""
     return plan.sizes[index].versions > 1 and not plan.sizes[index].kept
 
 
-def _execute(number: int, network: NetworkPlan, sram: SramLayout, ahead: list[Load]) -> Execute:
+def _execute(number: int, network: NetworkPlan, sram: SramLayout, prefetches: list[Load]) -> Execute:
+    """The actions of a task before, in and after its steps; `prefetches`: for later tasks, in its last step."""
     info, plan = network.tasks[number], network.plans[number]
     gathers = any(read.kind is ReadKind.GATHER and read.gathered for read in plan.reads)
     begin: list[Action] = [Gather(number, 0)] if gathers else []
     begin += [_load(number, plan, index, 0) for index in _streamed(plan, constant=False)]
-    if _values_first(number, network):
+    if _loads_values_first(number, network):
         begin += _first_constants(number, network, sram)
     compute: list[Action] = [] if plan.resident or not plan.step_elements else [Store(number)]
-    last: list[Action] = [*ahead, Compute(number), *compute]
+    last: list[Action] = [*prefetches, Compute(number), *compute]
     if plan.tiling.step_count == 1:
         return Execute(number, tuple(begin), (), tuple(last))
     following: list[Action] = [Gather(number, 1, relative=True)] if gathers else []
@@ -229,9 +232,10 @@ def _execute(number: int, network: NetworkPlan, sram: SramLayout, ahead: list[Lo
 
 
 def _changing(plan: TaskPlan, *, constant: bool) -> list[int]:
+    """As `_streamed`, of reads that need other slices in later steps."""
     return [index for index in _streamed(plan, constant=constant) if _changes(plan, index)]
 
 
 def _single_buffered(plan: TaskPlan) -> bool:
-    """Whether the next slice of some read overwrites the one in use."""
+    """Whether a read has one buffer only, so that its next slice must wait for the computation of this step."""
     return any(size.versions > 1 and plan.buffers_of(index) == 1 for index, size in enumerate(plan.sizes))

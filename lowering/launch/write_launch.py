@@ -40,7 +40,7 @@ def launch_function(
     """
     A function with the launch of a scheduled network, on buffers in DRAM that have no addresses yet: those of
     constants, arguments and results, in the order of `dram.sizes`. Values internal to the launch have addresses from 0
-    on. `cycles`: what each task is expected to add to the run.
+    on. `cycles`: by how many cycles each task is expected to lengthen the run.
     """
     outside = [value for value in dram.addresses if value not in dram.lives]
     types = [BufferType(shape_of(value), element_of(value), Space.DRAM) for value in outside]
@@ -121,8 +121,11 @@ class _Writer:
                     found.append([])
         return found[:-1]
 
-    def _parts(self, span: LoopSpan) -> list[tuple[SSAValue, Part, int]]:
-        """What a step sees parts of: the part, and the bytes of a row of the largest tile where it is one."""
+    def _step_values(self, span: LoopSpan) -> list[tuple[SSAValue, Part, int]]:
+        """
+        The values that are another part of a whole in each step of a loop: (value, part, bytes of a row of the largest
+        tile if the whole is in SRAM, else 0).
+        """
         loop = span.op
         values = [*loop.scanned_arguments, *loop.yielded[len(loop.initial) :]]
         found = [(value, part) for value in values if (part := part_of(value)) is not None]
@@ -133,8 +136,8 @@ class _Writer:
         ]
 
     def _begin_loop(self, span: LoopSpan) -> Block:
-        """The body of a loop, which is empty; its arguments are defined from now on."""
-        parts = self._parts(span)
+        """The empty body of a loop. From here on, `buffers` maps the values of a step to its arguments."""
+        parts = self._step_values(span)
         types = [
             _row_type(buffer_of(self.buffers[part.whole]), part.rows)
             if row
@@ -147,8 +150,8 @@ class _Writer:
         return block
 
     def _end_loop(self, span: LoopSpan, body: Block) -> RepeatOp:
-        """The loop with its body."""
-        parts, loop = self._parts(span), span.op
+        """The loop operation."""
+        parts, loop = self._step_values(span), span.op
         count, going = (
             None if value is None else self.buffers[memory_root(value)] for value in (loop.count, loop.going)
         )
@@ -178,7 +181,7 @@ class _Writer:
                 self.ops.append(alloc)
                 self.buffers[one] = alloc.buffer
         if part_of(value) is None and value not in self.buffers and ("tile", number, 0, 0) not in self.sram.addresses:
-            # The layout knows no buffers without elements.
+            # The SRAM layout has no buffers without elements.
             empty = AllocOp(BufferType(shape_of(value), element_of(value), Space.SRAM, 0))
             self.ops.append(empty)
             self.buffers[value] = empty.buffer
@@ -196,7 +199,7 @@ class _Writer:
         return AllocOp(BufferType(shape, element, Space.SRAM, placed.address), (placed.first, placed.last))
 
     def _buffers_of(self, number: int, role: str, index: int | None = None) -> list[SSAValue]:
-        """The buffers that are allocated already."""
+        """The buffers of a task in this role (of this read, if `index` is given), as far as they are allocated."""
         keys = [key for key in self.keys[number] if key[0] == role and (index is None or key[2] == index)]
         keys_read = (self.found.get(key, key) for key in sorted(keys))
         return [self.allocated[key].buffer for key in keys_read if key in self.allocated]
@@ -208,7 +211,7 @@ class _Writer:
     def _execute(self, execute: Execute) -> ExecuteOp:
         number = execute.task
         info, plan = self.network.tasks[number], self.network.plans[number]
-        # Buffers of the body that have no place are without elements, as the result is then: nothing is written.
+        # A temporary buffer that is not in the layout has no elements: 0 stands for it.
         kept = sorted(index for role, _, index, _ in self.keys[number] if role == "temporary")
         number_of = {buffer: position for position, buffer in enumerate(kept, 1)}
         read_of = {use: index for index, read in enumerate(info.reads) for use in read.uses}
@@ -266,14 +269,14 @@ class _Writer:
 
 
 def _row_type(whole: BufferType, rows: int) -> BufferType:
-    """Of one of so many rows of the largest tile of a value."""
+    """The type of one row of the largest tile of a value, which has `rows` rows."""
     outer, *inner = whole.shape
     shape = (outer // rows, *inner) if outer % rows == 0 else (prod(whole.shape) // rows,)
     return BufferType(shape, whole.element_type, Space.SRAM)
 
 
 def _unnamed(body: Region) -> Region:
-    """A copy of a task's body without names of values; those of tasks are more useful."""
+    """A copy of a task's body without the values' names: `name_buffers` names buffers after tasks."""
     copy = body.clone()
     for value in (*copy.block.args, *(result for op in copy.block.ops for result in op.results)):
         value.name_hint = None
@@ -281,7 +284,7 @@ def _unnamed(body: Region) -> Region:
 
 
 def _shape_of_buffer(role: str, index: int, info: TaskInfo, plan: TaskPlan) -> tuple[tuple[int, ...], Attribute]:
-    """A shape for a buffer of the layout: that of the largest content, or flat where no content is as large."""
+    """The shape and element type of a buffer: those of its largest content, or flat if no content fills it."""
     tile = plan.tiling.tile_boxes(info.sizes)[plan.tiling.cores[-1]]
     step = plan.tiling.step_boxes(tile)[0]
     if role == "tile":
@@ -300,5 +303,5 @@ def _shape_of_buffer(role: str, index: int, info: TaskInfo, plan: TaskPlan) -> t
     operation = info.buffers.of_op.index(index) if role == "temporary" else len(info.body) - 1
     element, shape = element_of(info.body[operation].results[0]), info.root.largest_result(step)
     if role == "temporary" and (nbytes := plan.temporary_bytes(index)) > prod(shape) * element_bytes(element):
-        return (nbytes // element_bytes(element),), element  # of two steps in turn
+        return (nbytes // element_bytes(element),), element  # double buffering: two steps
     return shape, element

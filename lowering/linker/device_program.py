@@ -38,8 +38,8 @@ class PlacedLaunch:
 
 
 @dataclass(frozen=True)
-class Datum:
-    """Constants in the initial contents of a memory, contiguous, each padded."""
+class ConstantBlock:
+    """Constants in the initial contents of a memory, one after the other from `address` on, each padded."""
 
     space: Literal["dram", "host"]
     address: int
@@ -53,7 +53,7 @@ class DeviceProgram:
     launches: tuple[PlacedLaunch, ...]
     actions: tuple[Action, ...]
     """The actions of the controller, in order."""
-    data: tuple[Datum, ...]
+    data: tuple[ConstantBlock, ...]
     tensors: tuple[TensorInfo, ...]
     """Inputs and outputs, in the order of the function's arguments and results."""
     kept: tuple[tuple[int, int], ...] = ()

@@ -15,14 +15,14 @@ Space = Literal["dram", "host"]
 
 
 @dataclass(frozen=True)
-class Data:
+class DataSection:
     """A section of the initial contents of DRAM or of the host's memory."""
 
     space: Space
     address: int
     content: WeightRef | Buffer
     room: int = 0
-    """Bytes from `address` on that belong to the image, the rest of them zero; at least those of the content."""
+    """Bytes from `address` on that the section covers, if more than the content has: the rest is zero."""
 
     @property
     def nbytes(self) -> int:

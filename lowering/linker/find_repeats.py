@@ -1,13 +1,14 @@
-"""Search for repeats in a sequence of instructions: the kernel of loop rolling, over flat arrays.
+"""Search for repeats in a sequence of instructions: the kernel of loop rerolling, over flat arrays.
 
-The sequence consists of items: words at first, later also loops found before. An item has a class (a 64-bit hash of
-everything but its addresses: what may be folded must be equal in it), its base addresses, and for every address a key:
-0, or the number of the register that the item itself moves for this address. p consecutive items that come again with
-equal classes, m times, with addresses that advance by constants, become one loop item.
+The sequence consists of items: words at first, later also the loops that earlier passes have found. An item has a class
+(a 64-bit hash of everything but its addresses: only items with equal classes can be iterations of one loop), its base
+addresses, and for every address a key: 0, or the number of the register by which the item itself advances this address.
+p consecutive items that occur m times in a row with equal classes, and with addresses that advance by constants, become
+one item, a loop.
 
-A loop's keys are the distinct (child, child's key, delta) of its addresses. Keys of plain words that advance alike
-share a register. An address that moves inside a child loop has a register of its own child, since the child's motion
-must be undone at the end of the body.
+The keys of a loop are the distinct (child, child's key, delta) of its addresses. Addresses of plain words with equal
+deltas share a register. An address that a child loop advances needs a register for that child alone, since the end of
+the outer body must subtract what the child has added.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _MAX_DELTA = 2**30
 
 
 class Items(NamedTuple):
-    """A sequence of n items."""
+    """A sequence of n items (see the module's docstring)."""
 
     classes: NDArray[np.uint64]
     first: NDArray[np.int64]
@@ -38,7 +39,7 @@ class Items(NamedTuple):
 
     @staticmethod
     def empty(count: int, addresses: int) -> Items:
-        """Room for so many items and addresses."""
+        """Uninitialised arrays for this many items and addresses."""
         return Items(
             np.empty(count, np.uint64),
             np.empty(count + 1, np.int64),
@@ -58,7 +59,7 @@ class Loops(NamedTuple):
     """Loops one after the other, in flat arrays."""
 
     ends: NDArray[np.int64]
-    """[loops, 4] how often the body runs, and where its part of the other arrays ends, in their order."""
+    """[loops, 4] iterations, and the ends of the loop's entries in `children`, `keys` and `operands`."""
     children: NDArray[np.int64]
     """Nodes (see `Items.shape`)."""
     keys: NDArray[np.int64]
@@ -68,7 +69,7 @@ class Loops(NamedTuple):
 
     @staticmethod
     def empty(count: int, addresses: int) -> Loops:
-        """Room for the loops over so many items and addresses."""
+        """Uninitialised arrays, large enough for all loops over this many items and addresses."""
         return Loops(
             np.empty((count // 2 + 1, 4), np.int64),
             np.empty(count, np.int64),
@@ -85,7 +86,10 @@ def mix(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def candidate_periods(classes: NDArray[np.uint64], most: int) -> NDArray[np.int64]:
-    """Distances at which runs of 1, 4 or 16 classes come again often enough for a fold: the `most` best, ascending."""
+    """
+    Periods that may give loops, ascending: distances at which runs of 1, 4 or 16 equal classes recur often, at most
+    `most` of them, the most frequent ones.
+    """
     counts = np.zeros(len(classes) // 2 + 2, dtype=np.int64)
     gram, length = classes, 1
     for wanted in (1, 4, 16):
@@ -101,11 +105,14 @@ def candidate_periods(classes: NDArray[np.uint64], most: int) -> NDArray[np.int6
         distance = (order[1:] - order[:-1])[same]
         found = np.bincount(distance[distance < len(counts)], minlength=len(counts))
         counts = np.maximum(counts, found)
-    # Buffers that take turns make addresses advance evenly only from every second, third or fourth repeat to the next.
-    for turns in (4, 3, 2):
-        often = counts[: (len(counts) - 1) // turns + 1]
-        counts[::turns] = np.maximum(counts[::turns], often * (often * 4 >= np.arange(len(often)))[: len(often)])
-    # A period p that repeats shows at distance p for most of its p positions, unless it resembles itself inside.
+    # With 2, 3 or 4 buffers used in rotation, addresses advance by constants only from every second, third or fourth
+    # repeat to the next: multiples of a frequent period are candidates too.
+    for buffers in (4, 3, 2):
+        single = counts[: (len(counts) - 1) // buffers + 1]
+        frequent = single * 4 >= np.arange(len(single))
+        counts[::buffers] = np.maximum(counts[::buffers], single * frequent)
+    # A run with period p has the next occurrence of most of its p positions at distance p. Fewer than a quarter means
+    # no such run, except where items also recur inside the period.
     periods = np.flatnonzero(counts * 4 >= np.arange(len(counts)))
     periods = periods[(periods > 0) & (counts[periods] > 0)]
     if len(periods) > most:
@@ -122,7 +129,10 @@ def _scramble(value: np.uint64, more: np.uint64) -> np.uint64:
 
 @jit
 def repetitions(at: int, period: int, most: int, items: Items) -> int:
-    """Number of repeats (at most `most`) of the items from `at`, with addresses that advance by constants."""
+    """
+    How many times in a row, at most `most`, the `period` items from `at` occur with addresses that advance by
+    constants. Their classes must be equal.
+    """
     first, values = items.first, items.values
     low = first[at]
     width = first[at + period] - low
@@ -142,8 +152,8 @@ def fold_keys(
 ) -> tuple[int, int]:
     """Number the keys of a loop over the items from `at`: rows of `table` are (child or -1, child's key, delta).
 
-    Fills operand_keys[: width] with 0 or 1 + the row of every address. Returns the number of rows and how many of
-    them advance; (-1, 0) if there are too many or they advance too far.
+    Fills operand_keys[: width] with 0 or 1 + the row of every address. Returns the number of rows, and of rows whose
+    delta is not 0; (-1, 0) if there are too many rows or a delta is too large.
     """
     first, values, keys = items.first, items.values, items.keys
     low = first[at]
@@ -183,13 +193,14 @@ def try_fold(
     operand_keys: NDArray[np.int64],
     table: NDArray[np.int64],
 ) -> tuple[int, int, int, int, int]:
-    """The loop of `period` items from `at`, whose classes come again for `run` items, if it saves words.
+    """The loop over the `period` items from `at`, if it saves words; `run` items from `at` equal those a period later.
 
-    Returns how often the body runs (1: no loop), its keys, words, registers and depth; see `fold_keys` for the arrays.
+    Returns its iterations (1: no loop), and the numbers of its keys, words, registers and nested levels. Fills the
+    arrays as `fold_keys` does.
     """
     if run < period * (least - 1):
         return 1, 0, 0, 0, 0
-    # In the order of how early each test gives up: this runs at almost every item.
+    # The cheapest tests come first: this function runs at almost every item.
     count = repetitions(at, period, run // period + 1, items)
     if count < least:
         return 1, 0, 0, 0, 0
@@ -201,7 +212,8 @@ def try_fold(
         words += items.shape[child, 1]
         registers = max(registers, items.shape[child, 2])
         depth = max(depth, items.shape[child, 3])
-    # li and addi each; an address that a child moves too may split the child's register, at every level.
+    # The loop word, and `li` and `addi` for each register. An address that a child advances too may need a register
+    # more, at every level below.
     rolled = words + 1 + 2 * live
     for row in range(used):
         if table[row, 0] >= 0 and table[row, 2] != 0:
@@ -212,13 +224,13 @@ def try_fold(
 
 
 @jit
-def has_fold(period: int, least: int, items: Items, room: Loops) -> bool:
-    """Whether `fold_pass` would find anything: most passes do not, and this is much cheaper."""
+def has_fold(period: int, least: int, items: Items, scratch: Loops) -> bool:
+    """Whether `fold_pass` would fold anything. Most passes do not, and this is much cheaper. Overwrites `scratch`."""
     classes, run = items.classes, 0
     for i in range(len(classes) - period - 1, -1, -1):
         run = run + 1 if classes[i] == classes[i + period] else 0
         if run >= period * (least - 1):
-            if try_fold(i, period, least, run, items, room.operands, room.keys)[0] > 1:
+            if try_fold(i, period, least, run, items, scratch.operands, scratch.keys)[0] > 1:
                 return True
     return False
 
@@ -229,8 +241,8 @@ def fold_pass(
 ) -> tuple[int, int, int, int, int]:
     """Fold every run of at least `least` repeats of `period` items that saves words, left to right.
 
-    `new` takes the result, `loops` the new loops, which are numbered from `loops_before` on. Returns the numbers of
-    items, loops, children, loop keys and loop operands.
+    `new` takes the resulting items, `loops` the new loops, which are numbered from `loops_before` on. Returns the
+    numbers of items, loops, children, loop keys and loop operands.
     """
     classes, first, values = items.classes, items.first, items.values
     total = len(classes)

@@ -36,20 +36,20 @@ from ..launch.read_launch import address_of, read_launch
 from ..launch.write_launch import CONSTANTS, CYCLES, FIGURES, WORKING
 from .constants import constant_bytes, reference_of
 from .controller import Action, Begin, Copy, Join, Start, Wait, controller_words
-from .executable_data import Data
+from .executable_data import DataSection
 from .link_codes import link_codes
 from .relocate import LaunchCode
-from .result_notes import results_of
+from .result_notes import task_results
 from .select_launch import select_launch
 from .write_program import OPERATORS
 
 
 def read_program(module: ModuleOp, chip: Chip, known: Mapping[str, LaunchCode] | None = None) -> Executable:
     """
-    The executable of a module. `known`: machine code of launches that exists already, by digest of the schedule.
-    Without it, the module may be a user's, and is checked against the chip.
+    The executable of a module. `known`: machine code of launches that were compiled before, by digest of the schedule.
+    Without it, a user may have written the module, and it is checked against the chip.
 
-    Raises InputError naming what cannot be executed, ResourceError for more sets of receivers than can be named.
+    Raises InputError naming an operation that cannot be executed, ResourceError for more core sets than fit in 16 bits.
     """
     if known is None:
         check_chip(module, chip)
@@ -61,9 +61,9 @@ def is_program(module: ModuleOp) -> bool:
     return any(isinstance(op, LaunchOp) for op in module.walk())
 
 
-def data_of(module: ModuleOp) -> list[Data]:
+def initial_data(module: ModuleOp) -> list[DataSection]:
     """Initial contents of the memories, by reference where possible."""
-    found: list[Data] = []
+    found: list[DataSection] = []
     for op in find_main(module).body.block.ops:
         if isinstance(op, GlobalOp):
             space: Literal["dram", "host"] = "dram" if buffer_of(op.buffer).space is Space.DRAM else "host"
@@ -72,7 +72,7 @@ def data_of(module: ModuleOp) -> list[Data]:
                 owner = _constant(value)
                 content = reference_of(owner) if isinstance(owner, WeightOp) else constant_bytes(owner)
                 size = constant_bytes(owner).size
-                found.append(Data(space, at, content, padded(size)))
+                found.append(DataSection(space, at, content, padded(size)))
                 at += padded(size)
     return found
 
@@ -117,7 +117,7 @@ class _Reader:
             notes=self._notes(launches),
             host_weights=host_weights,
             host_weights_address=host_address,
-            host_bytes_used=self._kept_end(),
+            host_bytes_used=self._spilled_end(),
         )
 
     def _launch(self, op: LaunchOp) -> _Launch:
@@ -131,22 +131,22 @@ class _Reader:
     # ---- memories
 
     def _end(self, space: Space) -> int:
-        """Bytes up to the end of the last buffer in a memory."""
+        """The end of the highest buffer in a memory."""
         return max(
             (_range(value)[1] for value in _buffers(self.function) if buffer_of(value).space is space), default=0
         )
 
-    def _kept_end(self) -> int:
-        """End of the controller's temporary data in host memory; 0: none."""
+    def _spilled_end(self) -> int:
+        """The end of the highest buffer of spilled values in host memory; 0: there are none."""
         last = self.function.body.block.last_op
         assert isinstance(last, ReturnOp)
-        given = set(last.operands)
-        kept = [op.buffer for op in self.ops if isinstance(op, AllocOp) and op.buffer not in given]
-        return max((_range(value)[1] for value in kept if buffer_of(value).space is Space.HOST), default=0)
+        returned = set(last.operands)
+        spilled = [op.buffer for op in self.ops if isinstance(op, AllocOp) and op.buffer not in returned]
+        return max((_range(value)[1] for value in spilled if buffer_of(value).space is Space.HOST), default=0)
 
     def _image(self, space: Space) -> tuple[NDArray[np.uint8], int]:
         """The initial contents of a memory, and the address of the first byte: in DRAM always 0."""
-        entries = [entry for entry in data_of(self.module) if entry.space == space.value]
+        entries = [entry for entry in initial_data(self.module) if entry.space == space.value]
         start = 0 if space is Space.DRAM else min((entry.address for entry in entries), default=0)
         data = np.zeros(max((entry.end for entry in entries), default=start) - start, np.uint8)
         for entry in entries:
@@ -164,7 +164,7 @@ class _Reader:
         def add(value: SSAValue, name: str, role: Role, dram: int) -> None:
             type = buffer_of(value)
             code = DTYPE_CODES[type.element_type]
-            if role == "output" and type.space is Space.DRAM and type.offset is not None:  # it stays there
+            if role == "output" and type.space is Space.DRAM and type.offset is not None:  # it stays in DRAM
                 table.append(TensorInfo(name, role, code, type.shape, type.offset, type.nbytes))
                 return
             if type.space is not Space.HOST or type.offset is None:
@@ -180,7 +180,7 @@ class _Reader:
         return table
 
     def _copied_whole(self) -> dict[tuple[bool, SSAValue], int]:
-        """(to DRAM?, host buffer) -> the DRAM address of the first copy of all of it."""
+        """(whether to DRAM, host buffer) -> the DRAM address of the first copy of the whole buffer."""
         found: dict[tuple[bool, SSAValue], int] = {}
         for op in self.ops:
             for one, other in _pairs(op):
@@ -239,7 +239,7 @@ class _Reader:
             "subgraphs": json.dumps(parts),
             **notes_of(self.module),
             "tasks": json.dumps(tasks, separators=(",", ":")),
-            RESULTS: results_as_json(list(results_of([launch.op for launch in launches]))),
+            RESULTS: results_as_json(list(task_results([launch.op for launch in launches]))),
         }
 
 
@@ -267,7 +267,7 @@ def _range(value: SSAValue) -> tuple[int, int]:
 
 
 def _pairs(op: Operation) -> list[tuple[SSAValue, SSAValue]]:
-    """The (source, target)s of a copy."""
+    """The pairs (source, target) of a copy; none for other operations."""
     return list(zip(op.sources, op.targets, strict=True)) if isinstance(op, CopyOp) else []
 
 

@@ -33,18 +33,18 @@ class LaunchCode:
 
 @dataclass(frozen=True)
 class Relocation:
-    """The addresses to which the segments of a launch are moved."""
+    """Where linking puts a launch: the addresses of its segments, and its indices into the executable's tables."""
 
     segments: NDArray[np.int64]
     """DRAM address of each segment."""
     core_sets: NDArray[np.int64]
     """Number of each core set in the common table."""
     first_source: int
-    """Added to the numbers of source names."""
+    """Index of its first source name in the executable's table."""
 
 
 def relocated(code: LaunchCode, to: Relocation) -> tuple[list[Program], Launch]:
-    """The relocated programs and launch (which numbers these programs). The code itself is not changed."""
+    """The relocated programs, and the launch with indices into these. `code` is not changed."""
     programs: list[Program] = []
     params: list[NDArray[np.uint32]] = list(code.launch.params_of_core)
     for number, program in enumerate(code.programs):
@@ -60,28 +60,30 @@ def relocated(code: LaunchCode, to: Relocation) -> tuple[list[Program], Launch]:
 
 def _program(program: Program, values: NDArray[np.uint32], to: Relocation) -> tuple[Program, NDArray[np.uint32]]:
     words = program.words.copy()
-    moving = _Moving(words, program.params, values.copy(), [])
+    relocating = _RelocatedProgram(words, program.params, values.copy(), [])
     halves = HIGH_HALF[words["op"]]
     for slot in range(4):
         rows = np.flatnonzero(halves[:, slot] >= 0)
         for high in np.unique(halves[rows, slot]).tolist():
-            moving.addresses(rows[halves[rows, slot] == high], slot, int(high), to.segments)
-    moving.sets(np.flatnonzero(_HAS_CORE_SET[words["op"]]), to.core_sets)
+            relocating.addresses(rows[halves[rows, slot] == high], slot, int(high), to.segments)
+    relocating.sets(np.flatnonzero(_HAS_CORE_SET[words["op"]]), to.core_sets)
     sources = program.sources.copy()
     sources[sources != NO_SOURCE] += np.uint32(to.first_source)
-    params, values = moving.parameters()
+    params, values = relocating.parameters()
     return Program(program.name, words, program.descs, params, sources), values
 
 
 @dataclass
-class _Moving:
-    """A program whose words and parameter values [cores, params] are being changed."""
+class _RelocatedProgram:
+    """
+    The words of a program, and its parameters with their values [cores, params], while they are relocated in place.
+    """
 
     words: NDArray[Any]
     params: NDArray[np.uint32]
     values: NDArray[np.uint32]
     added: list[tuple[int, int, NDArray[np.int64]]]
-    """Parameters that relocation has added: word, field, values."""
+    """Parameters that relocation adds, since an address differs between cores only afterwards: word, field, values."""
 
     def _column(self, field: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """[rows] the parameter that sets this field, or -1."""
@@ -97,7 +99,7 @@ class _Moving:
         columns = {field: self._column(field, rows) for field in (slot, high)}
         fixed = (columns[slot] < 0) & (columns[high] < 0)
         plain = rows[fixed]
-        moved = _moved(self.words["addr"][plain, slot], self.words["addr"][plain, high], segments)
+        moved = _relocated_address(self.words["addr"][plain, slot], self.words["addr"][plain, high], segments)
         self.words["addr"][plain, slot] = moved & _LOW
         self.words["addr"][plain, high] = moved >> 32
         rows = rows[~fixed]
@@ -108,7 +110,7 @@ class _Moving:
             column = columns[field][~fixed]
             constant = np.tile(self.words["addr"][rows, field].astype(np.int64), (len(self.values), 1))
             now[field] = np.where(column >= 0, self.values[:, np.maximum(column, 0)].astype(np.int64), constant)
-        moved = _moved(now[slot], now[high], segments)
+        moved = _relocated_address(now[slot], now[high], segments)
         for field, part in ((slot, moved & _LOW), (high, moved >> 32)):
             column = columns[field][~fixed]
             patched = column >= 0
@@ -136,6 +138,7 @@ class _Moving:
         return np.concatenate([self.params, addresses]), np.concatenate([self.values, values], axis=1)
 
 
-def _moved(low: NDArray[Any], high: NDArray[Any], segments: NDArray[np.int64]) -> NDArray[np.int64]:
+def _relocated_address(low: NDArray[Any], high: NDArray[Any], segments: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Relocated addresses, from the halves of addresses in segments."""
     address = low.astype(np.int64) | high.astype(np.int64) << 32
     return segments[address >> SEGMENT_BITS] + (address & _WITHIN)

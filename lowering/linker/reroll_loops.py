@@ -1,9 +1,10 @@
-"""Fold repeats in the words of a core into hardware loops; the stream of instructions that is executed stays the same.
+"""Fold repeats in the words of a core into hardware loops; the core executes the same instructions as before.
 
-Repeated words, equal in everything but addresses that advance by constants, become
-`loop count, body` with registers that hold iteration * delta: `li` before the loop where its registers begin, `addi`
-at the end of the body. Loops nest; a register that an inner loop has advanced is corrected by the outer body's `addi`
-(delta - count * inner delta), which vanishes for contiguous accesses. Only what saves words is folded.
+Repeated words, equal in everything but addresses that advance by constants, become `loop count, body` with registers
+that hold iteration * delta: `li` before the loop sets the first value, `addi` at the end of the body adds the delta.
+Loops nest; a register that an inner loop has advanced is corrected by the outer body's `addi`
+(delta - count * inner delta), which is left out where it adds 0, as in contiguous accesses. Repeats are folded only
+where that saves words.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from .wide_words import HIGH_HALF, WIDE, address_operands
 _MAX_ROUNDS = 40
 _PERIODS = {3: 256, 2: 32}
 """
-Number of periods that are tried, by the least number of repeats: pairs are costly to try everywhere and save little.
+Least number of repeats -> how many periods are tried. Repeats of two are tried last and at fewer periods, since they
+are numerous and save little.
 """
 
 
@@ -43,7 +45,7 @@ def reroll_loops(words: NDArray[np.void]) -> NDArray[np.void]:
 
 
 def _classes(words: NDArray[np.void], is_address: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """Hash of everything that must be equal: all fields but the addresses (both halves)."""
+    """[n] hash of all fields that the iterations of a loop must have in common: all but the addresses, both halves."""
     fixed = np.where(is_address, 0, words["addr"])
     halves = HIGH_HALF[words["op"]]
     for operand in range(4):
@@ -58,7 +60,7 @@ def _classes(words: NDArray[np.void], is_address: NDArray[np.bool_]) -> NDArray[
 
 
 def _items_of(classes: NDArray[np.uint64], is_address: NDArray[np.bool_], values: NDArray[np.int64]) -> Items:
-    """Words, each an item of its own."""
+    """The words as items, one each."""
     flat = values[is_address]
     items = Items.empty(len(classes), len(flat))
     items.classes[:], items.values[:], items.keys[:] = classes, flat, 0
@@ -80,12 +82,13 @@ class _Loop:
 
 
 def _fold_all(items: Items, loops: list[_Loop], least: int) -> Items:
-    """Fold, shortest periods first, until no repeat is left."""
+    """Fold repeats of at least `least`, shortest periods first, until none is left. Appends to `loops`."""
     for _ in range(_MAX_ROUNDS):
         before = len(items.classes)
         for period in candidate_periods(items.classes, _PERIODS[least]).tolist():
             items = _fold(items, loops, period, least)
-            # Inner loops change the periods of what is around them: look again after a real change.
+            # New inner loops change the periods of the items around them: look for periods again once the number of
+            # items has shrunk by more than a sixteenth.
             if len(items.classes) * 16 < before * 15:
                 break
         if len(items.classes) == before:
@@ -94,6 +97,7 @@ def _fold_all(items: Items, loops: list[_Loop], least: int) -> Items:
 
 
 def _fold(items: Items, known: list[_Loop], period: int, least: int) -> Items:
+    """One pass over the items for one period. Appends the new loops to `known`."""
     count, width = len(items.classes), len(items.values)
     loops = Loops.empty(count, width)
     if period * least > count or not has_fold(period, least, items, loops):
@@ -101,17 +105,21 @@ def _fold(items: Items, known: list[_Loop], period: int, least: int) -> Items:
     new = Items.empty(count, width)
     ends: tuple[int, int, int, int, int] = fold_pass(period, least, items, len(known), new, loops)
     kept, found = ends[:2]
-    # Copies, that what is kept of them is not as large as the room that was made.
+    # Copies: views would keep the whole scratch arrays in memory.
     flat = [array[:end].copy() for array, end in zip(loops[1:], ends[2:], strict=True)]
     begins = [0, 0, 0]
-    for repeat, *stops in loops.ends[:found].tolist():
-        known.append(_Loop(repeat, *(one[begin:end] for one, begin, end in zip(flat, begins, stops, strict=True))))
+    for iterations, *stops in loops.ends[:found].tolist():
+        arrays = (one[begin:end] for one, begin, end in zip(flat, begins, stops, strict=True))
+        known.append(_Loop(iterations, *arrays))
         begins = stops
     return new.up_to(kept)
 
 
 class _Writer:
-    """Writes words and loops in order, choosing registers: a loop takes the next free ones, siblings reuse them."""
+    """
+    Writes words and loops in order and assigns registers: a loop takes the next free ones, which are free again after
+    it.
+    """
 
     def __init__(self, words: NDArray[np.void], is_address: NDArray[np.bool_], loops: list[_Loop]) -> None:
         self._words = words
@@ -121,7 +129,7 @@ class _Writer:
         self._index: list[int] = []
         self._regs: list[int] = []
         self._control: list[tuple[int, int, int, int, int]] = []
-        """(position, opcode, imm, addr0, addr1) of control words; the index is the word whose source they take."""
+        """(position, opcode, imm, addr0, addr1) of control words; `_index` has the word whose source they take."""
 
     def top_level(self, nodes: NDArray[np.int64]) -> None:
         numbers: list[int] = nodes.tolist()

@@ -1,4 +1,4 @@
-"""Notes for the executable about the locations of the tasks' results, from the `memory` level."""
+"""Where each task's result is in memory, from the `memory` level: notes in the executable for debugging tools."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ...emulator.executable.task_results import TaskResult
 from ..launch.read_launch import address_of
 
 
-def results_of(launches: Sequence[LaunchOp]) -> Iterator[TaskResult]:
+def task_results(launches: Sequence[LaunchOp]) -> Iterator[TaskResult]:
     """
-    The places of the results of tasks, launch by launch. Left out are results that cores hold in part each, to be
-    added up, and those of which a step of a loop writes a row into the tiles.
+    The address and tiles of each task's result, launch by launch. Left out are partial sums, of which the whole result
+    is the sum over cores, and results in SRAM of which each step of a loop writes one row.
     """
     for number, launch in enumerate(launches):
         for task in launch.tasks.values():
@@ -29,6 +29,7 @@ def results_of(launches: Sequence[LaunchOp]) -> Iterator[TaskResult]:
 
 
 def _result(launch: int, task: ExecuteOp) -> TaskResult | None:
+    """The result of a task of the launch with this number; None if it is left out (see `task_results`)."""
     target = part_whole(task.target)
     whole, is_part = buffer_of(target), target is not task.target
     result = tensor_of(task.ops[-1].results[0])
@@ -52,24 +53,25 @@ def _result(launch: int, task: ExecuteOp) -> TaskResult | None:
 
 
 def _tiles(task: ExecuteOp, shape: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """The grid of a result's parts, and the cores that hold them; None if they form no grid."""
+    """The grid of a result's tiles, and the core of each in row-major order; None if they form no even grid."""
     root = task.ops[0]
     tiles = task.tiling.data.tile_boxes([one.size for one in root.iteration_space()])
     boxes = {core: root.result_box(tile) for core, tile in tiles.items() if tile.volume}
     core_of = {(box.offsets, box.sizes): core for core, box in boxes.items()}
     if len(core_of) != len(boxes) or any(box.rank != len(shape) for box in boxes.values()):
         return None
-    parts = [_parts(list(boxes.values()), dim) for dim in range(len(shape))]
-    grid = tuple(max(1, len(ranges)) for ranges in parts)
+    ranges_of = [_ranges(list(boxes.values()), dim) for dim in range(len(shape))]
+    grid = tuple(max(1, len(ranges)) for ranges in ranges_of)
     if not boxes:
         return grid, (task.tiling.cores[0],)
-    if any(ranges != split_evenly(size, count) for ranges, size, count in zip(parts, shape, grid, strict=True)):
+    if any(ranges != split_evenly(size, count) for ranges, size, count in zip(ranges_of, shape, grid, strict=True)):
         return None
-    wanted = [tuple(zip(*ranges, strict=True)) or ((), ()) for ranges in product(*parts)]
+    wanted = [tuple(zip(*ranges, strict=True)) or ((), ()) for ranges in product(*ranges_of)]
     if len(wanted) != len(core_of) or any(box not in core_of for box in wanted):
         return None
     return grid, tuple(core_of[offsets, sizes] for offsets, sizes in wanted)
 
 
-def _parts(boxes: Sequence[Box], dim: int) -> list[tuple[int, int]]:
+def _ranges(boxes: Sequence[Box], dim: int) -> list[tuple[int, int]]:
+    """The distinct (offset, size) of boxes along a dimension, ascending."""
     return sorted({(box.offsets[dim], box.sizes[dim]) for box in boxes})

@@ -1,4 +1,4 @@
-"""One step of a mapped network as an executable: every core sends its messages and waits for those to it."""
+"""One step of a mapped network as an executable: every core sends its messages and waits for those that it receives."""
 
 from __future__ import annotations
 
@@ -18,38 +18,39 @@ from .controller import Begin, Join, controller_words
 
 SEMAPHORE = 0
 """The semaphore that counts messages at a core."""
-_MOST = 1 << 16
-"""Largest number of core sets, and of descriptors of a program, that an instruction can name."""
+_LIMIT = 1 << 16
+"""Number of core sets, and of descriptors of a program, that fit in the 16 bits of an instruction."""
 
 
 def spike_program(messages: Messages, chip: Chip, mesh: Mesh, spike_bytes: int) -> Executable:
     """
     The executable of a step, in one launch.
 
-    A core sends its messages, the farthest first, then waits until all messages to it have arrived. The first half of
-    its memory holds outgoing messages, the second incoming ones; both are rings, and no values are computed: the
-    program is for measuring cycles, traffic and energy. Messages of more than half of the memory go in several puts.
+    A core sends its messages, those to the most distant cores first, then waits until all messages to it have arrived.
+    The first half of its memory holds the messages to send, the second half receives; both are ring buffers. No values
+    are computed: the program is for measuring cycles, traffic and energy. A message of more than half of the memory is
+    sent by several puts.
 
-    Raises MeshloomError if sets or sizes exceed what an instruction can name.
+    Raises MeshloomError if there are more core sets or sizes of messages than an instruction can name.
     """
-    if len(messages.sets) > _MOST:
-        raise MeshloomError(f"{len(messages.sets):,} sets of cores are more than {_MOST:,}: use fewer cores")
+    if len(messages.sets) > _LIMIT:
+        raise MeshloomError(f"{len(messages.sets):,} sets of cores are more than {_LIMIT:,}: use fewer cores")
     ring = chip.sram_bytes // 2
     hops = mesh.hops(np.arange(mesh.cores)[:, None], np.arange(mesh.cores)[None, :])
     puts = np.zeros(mesh.cores, np.int64)
     programs: list[Program] = []
     bounds = np.searchsorted(messages.sender, np.arange(mesh.cores + 1))
-    own_parts: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+    puts_of_core: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
     for core in range(mesh.cores):
         own = slice(int(bounds[core]), int(bounds[core + 1]))
         numbers, nbytes = messages.set_of[own], messages.spikes[own] * spike_bytes
         distance = np.where(messages.sets[numbers], hops[core][None, :], 0).max(axis=1, initial=0)
         order = np.lexsort((numbers, -nbytes, -distance))
-        own_parts.append(_in_parts(numbers[order], nbytes[order], ring))
-        parts = np.bincount(own_parts[-1][0], minlength=len(messages.sets))
+        puts_of_core.append(_split_messages(numbers[order], nbytes[order], ring))
+        parts = np.bincount(puts_of_core[-1][0], minlength=len(messages.sets))
         named = np.flatnonzero(parts)
         puts += parts[named] @ messages.sets[named].astype(np.int64)
-    for core, (numbers, nbytes) in enumerate(own_parts):
+    for core, (numbers, nbytes) in enumerate(puts_of_core):
         programs.append(_program(core, numbers, nbytes, int(puts[core]), ring))
     cores = np.arange(mesh.cores, dtype=np.int32)
     launch = Launch(cores, [np.zeros(0, np.uint32)] * mesh.cores)
@@ -59,7 +60,7 @@ def spike_program(messages: Messages, chip: Chip, mesh: Mesh, spike_bytes: int) 
     )  # fmt: skip
 
 
-def _in_parts(
+def _split_messages(
     numbers: NDArray[np.int64], nbytes: NDArray[np.int64], most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(set, bytes) of each put; messages of more than `most` bytes are split."""
@@ -72,10 +73,13 @@ def _in_parts(
 
 
 def _program(core: int, numbers: NDArray[np.int64], nbytes: NDArray[np.int64], awaited: int, ring: int) -> Program:
-    """Puts, a wait, and the end."""
+    """
+    The program of a core that sends `nbytes` to core sets `numbers`, [puts] each, and receives `awaited` messages;
+    `ring`: bytes of each half of its memory.
+    """
     sizes, which = np.unique(nbytes, return_inverse=True)
-    if len(sizes) >= _MOST:
-        raise MeshloomError(f"core {core} sends messages of {len(sizes):,} sizes, more than {_MOST:,}: use more cores")
+    if len(sizes) >= _LIMIT:
+        raise MeshloomError(f"core {core} sends messages of {len(sizes):,} sizes, more than {_LIMIT:,}: use more cores")
     descs = np.zeros(len(sizes), DESC)
     descs["size"], descs["stride"] = 1, 0
     descs["size"][:, -1], descs["stride"][:, -1] = sizes, 1
@@ -84,7 +88,7 @@ def _program(core: int, numbers: NDArray[np.int64], nbytes: NDArray[np.int64], a
     puts = words[:count]
     puts["op"], puts["imm"] = OPCODE["put"], SEMAPHORE
     puts["dtype"] = pack_types(TypeCode.U8, TypeCode.U8)
-    # One after the other as long as there is room, then from the start of the ring again.
+    # Consecutive offsets modulo the ring; a message that would cross its end begins at 0 instead.
     position = np.cumsum(nbytes) - nbytes
     position = np.where(position % ring + nbytes <= ring, position % ring, 0)
     puts["addr"][:, 0], puts["addr"][:, 1] = ring + position, position

@@ -1,17 +1,18 @@
-"""Token bits of an instruction stream: which instruction waits for which, derived from the bytes that they access.
+"""Wait and signal bits of an instruction stream: which instruction waits for which, derived from the accessed bytes.
 
-Two accesses conflict if they overlap in one space and at least one writes. Units run in order, so for every instruction
-only the newest conflicting access of each other unit matters, and of those only accesses not yet known to have
-completed. Knowledge is a vector clock per instruction (newest instruction of each unit that has completed before this
-one starts), so needs implied through other units are dropped. As a need is dropped unless it is newer than everything
-known, the producers that one unit waits for on another strictly increase: the k-th signal always meets the k-th wait,
-and no instruction needs more than one bit each way.
+Two accesses conflict if they overlap in one space and at least one writes. Each unit executes its instructions in
+order, so an instruction depends on at most one access of every other unit: the newest conflicting one. That dependence
+needs a wait only if the access is not yet known to have completed. A vector clock per instruction records this (the
+newest instruction of each unit that has completed before this one starts), so dependences implied through other units
+are dropped. As only dependences newer than the clock are kept, the producers that one unit waits for on another
+strictly increase: the k-th signal always meets the k-th wait, and an instruction needs at most one bit per unit to wait
+and one per unit to signal.
 
-What the sequencer does itself (`drain`, `lr`, and `leave` behind it) comes when all units are idle: what is before it
-has completed when anything behind it starts.
+The instructions that the sequencer executes itself (`drain`, `lr`, and a `leave` after `lr`) start when all units are
+idle: every instruction before them has completed before any instruction after them starts.
 
-No schedule of the units can deadlock: tokens point backwards in program order only, and the oldest instruction that
-has not completed is at the head of its queue with all its tokens there, however short the queues are.
+No schedule of the units can deadlock: waits refer to earlier instructions only, so the oldest instruction that has not
+completed is at the head of its queue and has all its signals, however short the queues are.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ def synchronise_loops(
     stream: StreamArrays,
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8], list[NDArray[np.uint64]]]:
     """
-    The wait and signal bits, each [n] uint8, that order all conflicting accesses of `stream`, and for each loop a
-    number for the state of synchronisation at the beginning of each emitted step, relative to that step: if two steps
-    have the same number and the same instructions, so have all after them.
+    The wait and signal bits, each [n] uint8, that order all conflicting accesses of `stream`, and for each loop
+    [emitted steps] hashes of the synchronisation state at the beginning of each step, relative to that step. Two steps
+    with equal hashes and equal instructions get equal bits and leave equal states.
 
     Spaces of effects are small numbers, addresses below 2^58.
     """
@@ -64,7 +65,8 @@ def _synchronise(
     states = np.zeros(len(marks), np.uint64)
     wait = np.zeros(len(unit), dtype=np.uint8)
     signal = np.zeros(len(unit), dtype=np.uint8)
-    # One line of addresses for all spaces; DRAM first, since what is inserted often should have little behind it.
+    # One address range for all spaces, which are the high bits. SRAM is the last of the two memories: its segments
+    # change most often, and each insertion moves the segments at higher addresses.
     ranges = effects[:, 1:3] + ((effects[:, 0] ^ 1) << _SPACE_BITS)[:, np.newaxis]
     writes = effects[:, 3] != 0
     _fill_bits(
@@ -82,13 +84,13 @@ def _synchronise(
 
 
 def _touches_written(ranges: NDArray[np.int64], writes: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """For every range whether any instruction writes a byte of it; reads of constants need no bookkeeping."""
+    """For every range whether any instruction writes a byte of it. Reads of other ranges conflict with nothing."""
     written = ranges[writes]
     if len(written) == 0:
         return writes
     order = np.argsort(written[:, 0], kind="stable")
     low, high = written[order, 0], np.maximum.accumulate(written[order, 1])
-    # Of the writes that begin before the range ends, does one end after the range begins?
+    # A range overlaps a write if, of the writes that begin before its end, one ends after its beginning.
     before = cast("NDArray[np.int64]", np.searchsorted(low, ranges[:, 1], side="left"))
     return (before > 0) & (high[np.maximum(before, 1) - 1] > ranges[:, 0])
 
@@ -97,7 +99,10 @@ def _touches_written(ranges: NDArray[np.int64], writes: NDArray[np.bool_]) -> ND
 def _split(
     at: np.int64, starts: NDArray[np.int64], slots: NDArray[np.int64], count: int, access: NDArray[np.int64]
 ) -> tuple[int, int]:
-    """Split segments so that `at` is the first byte of one. Returns its position and the new number of segments."""
+    """
+    Split the segment that contains byte `at` there. Returns the position of the segment that begins at `at`, and the
+    new number of segments.
+    """
     low, high = 0, count
     while low < high:
         middle = (low + high) >> 1
@@ -107,7 +112,7 @@ def _split(
             high = middle
     if low < count and starts[low] == at:
         return low, count
-    # The slots behind `count` are the free ones, so the first of them takes the copy of the segment that is cut.
+    # Slots from `count` on are free: the first of them takes the accesses of the new segment, which begin as a copy.
     new = slots[count]
     for position in range(count, low, -1):
         starts[position] = starts[position - 1]
@@ -122,21 +127,22 @@ def _split(
 @jit
 def _remove(first: int, last: int, starts: NDArray[np.int64], slots: NDArray[np.int64], count: int) -> int:
     """Delete segments first .. last - 1 and free their slots. Returns the new number of segments."""
-    gone = last - first
-    if gone == 0:
+    removed = last - first
+    if removed == 0:
         return count
-    # Of the slots behind, each that is freed takes the place of one that moves to the front: their order is free.
+    # Swapping moves the freed slots behind those in use. The order of free slots does not matter.
     for position in range(last, count):
-        starts[position - gone] = starts[position]
-        slots[position - gone], slots[position] = slots[position], slots[position - gone]
-    return count - gone
+        starts[position - removed] = starts[position]
+        slots[position - removed], slots[position] = slots[position], slots[position - removed]
+    return count - removed
 
 
 @jit
-def _place(index: np.int64, mark: NDArray[np.int64]) -> np.uint64:
+def _relative_index(index: np.int64, mark: NDArray[np.int64]) -> np.uint64:
     """
-    The number of an instruction relative to the beginning of a step. Those of a loop before the last step are after all
-    that is before the loop, and before all that steps wait for; they need not be distinguished.
+    The index of an instruction, as it enters the hash of a step: absolute before the loop, relative to the beginning of
+    the step in the previous step. Instructions of the loop before the previous step all get one number: they are newer
+    than everything before the loop, and no step waits for one of them.
     """
     if index < mark[1]:
         return np.uint64(index + 1)
@@ -146,7 +152,7 @@ def _place(index: np.int64, mark: NDArray[np.int64]) -> np.uint64:
 
 
 @jit
-def _state(
+def _state_hash(
     starts: NDArray[np.int64],
     slots: NDArray[np.int64],
     count: int,
@@ -155,24 +161,24 @@ def _state(
     clock: NDArray[np.int32],
     mark: NDArray[np.int64],
 ) -> np.uint64:
-    """A hash of the state that determines the dependences of the instructions after a mark."""
+    """A hash of everything that determines the bits of the instructions from a mark on (see `_synchronise`)."""
     code = np.uint64(count)
     factor = np.uint64(0x9E3779B97F4A7C15)
     for me in range(UNITS):
         for other in range(UNITS):
-            code = (code ^ _place(np.int64(known[me, other]), mark)) * factor
+            code = (code ^ _relative_index(np.int64(known[me, other]), mark)) * factor
             code ^= code >> np.uint64(29)
     for position in range(count):
         code = (code ^ np.uint64(starts[position])) * factor
         for unit in range(UNITS + 1):
             index = access[slots[position], unit]
             if mark[1] <= index < mark[2]:
-                index = -2 - index  # nothing in the last step: steps are not alike
-            code = (code ^ np.uint64(index + (1 << 40)) if index < 0 else code ^ _place(index, mark)) * factor
+                index = -2 - index  # an access older than the previous step: makes the hashes of two steps differ
+            code = (code ^ np.uint64(index + (1 << 40)) if index < 0 else code ^ _relative_index(index, mark)) * factor
             code ^= code >> np.uint64(29)
             if index >= mark[1]:
                 for other in range(UNITS):
-                    code = (code ^ _place(np.int64(clock[index, other]), mark)) * factor
+                    code = (code ^ _relative_index(np.int64(clock[index, other]), mark)) * factor
                     code ^= code >> np.uint64(31)
     return code
 
@@ -189,11 +195,13 @@ def _fill_bits(
     wait: NDArray[np.uint8],
     signal: NDArray[np.uint8],
 ) -> None:
-    """Compute the bits in one walk through the stream. The state of memory is a sorted list of segments that cover it.
+    """
+    Compute the bits in one walk through the stream. The state of memory is a sorted list of segments that cover it;
+    segment i begins at byte starts[i], and row slots[i] of `access` has its accesses.
 
     access[slot, u] is the newest read of the segment by unit u since its last write, access[slot, 8] that write
     (-1: none). Earlier accesses are ordered before the last write already. clock[i, v] is the newest instruction of
-    unit v known to have completed when i starts.
+    unit v known to have completed when i starts; known[u] is the clock of the newest instruction of unit u.
     """
     total = len(unit)
     clock = np.full((total, UNITS), -1, np.int32)
@@ -205,7 +213,7 @@ def _fill_bits(
     marked = 0
     for index in range(total):
         while marked < len(marks) and marks[marked, 0] == index:
-            states[marked] = _state(starts, slots, count, access, known, clock, marks[marked])
+            states[marked] = _state_hash(starts, slots, count, access, known, clock, marks[marked])
             marked += 1
         me = unit[index]
         if me >= UNITS:
@@ -216,18 +224,18 @@ def _fill_bits(
             if not relevant[number]:
                 continue
             if count + 2 > len(starts):
-                # Copied in loops: assignments of slices check their sizes, which takes seconds to compile.
+                # Copied element by element: numba takes seconds to compile assignments of slices.
                 size = 2 * len(starts)
-                before, places, accesses = starts, slots, access
+                old_starts, old_slots, old_access = starts, slots, access
                 starts, slots, access = (
                     np.zeros(size, np.int64),
                     np.arange(size),
                     np.full((size, UNITS + 1), -1, np.int64),
                 )
-                for slot in range(len(before)):
-                    starts[slot], slots[slot] = before[slot], places[slot]
+                for slot in range(len(old_starts)):
+                    starts[slot], slots[slot] = old_starts[slot], old_slots[slot]
                     for other in range(UNITS + 1):
-                        access[slot, other] = accesses[slot, other]
+                        access[slot, other] = old_access[slot, other]
             first, count = _split(ranges[number, 0], starts, slots, count, access)
             last, count = _split(ranges[number, 1], starts, slots, count, access)
             for position in range(first, last):
@@ -242,11 +250,11 @@ def _fill_bits(
                 else:
                     access[slot, me] = index
             if writes[number]:
-                # One segment again: a write makes all earlier accesses of the range irrelevant.
+                # The range becomes one segment: its earlier accesses are all ordered before this write.
                 count = _remove(first + 1, last, starts, slots, count)
                 access[slots[first], :] = -1
                 access[slots[first], UNITS] = index
-        # Newest need first: what it implies about older ones is then known.
+        # Newest dependence first: its clock may imply older ones.
         while True:
             best = 0
             for other in range(1, UNITS):

@@ -29,19 +29,19 @@ from ..ir.numbered_locations import restore_locations
 from ..launch.dram_segments import padded
 from ..launch.program_notes import NOTES
 from .controller import Begin, Copy, Join, Start, Wait
-from .device_program import Datum, DeviceProgram, PlacedLaunch
+from .device_program import ConstantBlock, DeviceProgram, PlacedLaunch
 
 OPERATORS = "manycore.operators"
 """Attribute of launches: the number of the network's operators that they execute."""
 
 
 def write_program(program: DeviceProgram, chip: Chip) -> ModuleOp:
-    """The module of a program. Operations of constants are copied into it."""
+    """The module of a program. The operations of its constants are cloned into it."""
     return _Writer(program).module(chip)
 
 
 class _Memory:
-    """The current buffers of a memory, which are disjoint."""
+    """The buffers of a memory that hold current values. They are disjoint."""
 
     def __init__(self, space: Space, writer: _Writer) -> None:
         self._space, self._writer = space, writer
@@ -50,19 +50,21 @@ class _Memory:
         """First byte -> buffer."""
 
     def add(self, value: SSAValue) -> None:
-        """Add a buffer, which replaces those that share bytes with it."""
+        """Add a buffer. Buffers that overlap it are no longer current."""
         low, high = _range(value)
         first = bisect_right(self._lows, low)
         if first and (low < _range(self._at[self._lows[first - 1]])[1] or self._lows[first - 1] == low):
             first -= 1
         last = max(first, bisect_left(self._lows, high))
-        for gone in self._lows[first:last]:
-            del self._at[gone]
+        for start in self._lows[first:last]:
+            del self._at[start]
         self._lows[first:last] = [low]
         self._at[low] = value
 
     def get(self, type: BufferType) -> SSAValue:
-        """The current buffer at these bytes with this type; it is allocated if there is none."""
+        """
+        A buffer of this type to read: the current buffer at its bytes, or a view of it; allocated if there is none.
+        """
         low, high = type.offset or 0, (type.offset or 0) + type.nbytes
         position = bisect_right(self._lows, low) - 1
         value = self._at[self._lows[position]] if position >= 0 else None
@@ -71,7 +73,10 @@ class _Memory:
         return value if value.type == type else self._writer.add(ViewOp(value, type)).results[0]
 
     def define(self, type: BufferType) -> SSAValue:
-        """As `get`, for a write: a part of a current buffer becomes a buffer of its own."""
+        """
+        A buffer of this type to write: the current buffer if it has the same bytes, else a new one. A write to some of
+        the bytes of a current buffer takes a new buffer, never a view.
+        """
         known = self._at.get(type.offset or 0)
         if known is not None and buffer_of(known).nbytes == type.nbytes:
             return self.get(type)
@@ -80,7 +85,7 @@ class _Memory:
         return made
 
     def type_at(self, address: int, nbytes: int) -> BufferType:
-        """The type of the current buffer at these bytes (up to padding), else a type of bytes."""
+        """The type of the current buffer of `nbytes` bytes (or so many with its padding) there, else `nbytes` x ui8."""
         known = self._at.get(address)
         if known is not None and nbytes in (size := buffer_of(known).nbytes, padded(size)):
             return buffer_of(known)
@@ -88,6 +93,7 @@ class _Memory:
 
 
 def _range(value: SSAValue) -> tuple[int, int]:
+    """The first byte of a buffer, and one past its last."""
     type = buffer_of(value)
     return type.offset or 0, (type.offset or 0) + type.nbytes
 
@@ -101,7 +107,10 @@ def _host_type(tensor: TensorInfo) -> BufferType:
 
 
 def _free_after_last_use(block: Block) -> None:
-    """Free buffers in DRAM after the end of their last use, except for returned ones."""
+    """
+    Free each buffer in DRAM after its last use, which for asynchronous uses is the wait for their end. Returned buffers
+    are not freed.
+    """
     ops = list(block.ops)
     ended = {op.token: op for op in ops if isinstance(op, WaitOp)}
     """Token -> the operation that waits for it."""
@@ -150,8 +159,8 @@ class _Writer:
             alloc.results[0].name_hint = value_name(tensor.name, "tensor")
             self.host.add(alloc.results[0])
             results[tensor.name] = alloc.results[0]
-        for datum in program.data:
-            self._hold(datum)
+        for block in program.data:
+            self._global(block)
         for address, nbytes in program.kept:
             self.host.define(BufferType((nbytes,), ui8, Space.HOST, address))
         tokens: dict[Begin | int, SSAValue] = {}
@@ -173,33 +182,35 @@ class _Writer:
         module = ModuleOp([main_function(self.block, [results[name] for name in names[1]], names)])
         _free_after_last_use(self.block)
         name_chip(module, chip)
-        carried = {key: text for key, text in program.notes.items() if key != TENSORS}  # tasks say it from here on
+        carried = {key: text for key, text in program.notes.items() if key != TENSORS}  # tasks have these names now
         if carried:
             notes: dict[str, Attribute] = {key: StringAttr(text) for key, text in sorted(carried.items())}
             module.attributes[NOTES] = DictionaryAttr(notes)
         return module
 
-    def _hold(self, datum: Datum) -> None:
-        ops = [op.clone() for op in datum.constants]
+    def _global(self, block: ConstantBlock) -> None:
+        """Append a `memory.global` with a block of constants."""
+        ops = [op.clone() for op in block.constants]
         for op in ops:
             self.add(op)
-        types = [tensor_of(op.results[0]) for op in datum.constants]
-        space = Space.DRAM if datum.space == "dram" else Space.HOST
+        types = [tensor_of(op.results[0]) for op in block.constants]
+        space = Space.DRAM if block.space == "dram" else Space.HOST
         if len(types) == 1:
             (tensor,) = types
-            type = BufferType(tensor.get_shape(), tensor.element_type, space, datum.address)
+            type = BufferType(tensor.get_shape(), tensor.element_type, space, block.address)
         else:
-            type = BufferType((sum(map(held_bytes, types)),), ui8, space, datum.address)
-        with at(datum.constants):
-            hold = GlobalOp([op.results[0] for op in ops], type)
-        hold.buffer.name_hint = ops[0].results[0].name_hint if len(ops) == 1 else None
-        self.add(hold)
-        (self.dram if space is Space.DRAM else self.host).add(hold.buffer)
+            type = BufferType((sum(map(held_bytes, types)),), ui8, space, block.address)
+        with at(block.constants):
+            made = GlobalOp([op.results[0] for op in ops], type)
+        made.buffer.name_hint = ops[0].results[0].name_hint if len(ops) == 1 else None
+        self.add(made)
+        (self.dram if space is Space.DRAM else self.host).add(made.buffer)
 
     def _copy(self, copies: tuple[Copy, ...]) -> SSAValue:
+        """Append one copy operation for all of these copies. Returns its token."""
         pairs: list[tuple[SSAValue, SSAValue]] = []
         for copy in copies:
-            # The type under which the memory is known on the side that it comes from, else bytes.
+            # Both buffers take the type of the current buffer at the source.
             memory, address = (self.host, copy.host) if copy.to_device else (self.dram, copy.dram)
             known = memory.type_at(address, copy.nbytes)
             dram = _placed(known, Space.DRAM, copy.dram)
@@ -212,6 +223,7 @@ class _Writer:
         return made.results[0]
 
     def _launch(self, placed: PlacedLaunch) -> SSAValue:
+        """Append a launch, on buffers with addresses. Returns its token."""
         function = placed.function
         launch = next(op for op in function.body.block.ops if isinstance(op, LaunchOp))
         written = {part_whole(task.target) for task in launch.tasks.values()}

@@ -18,7 +18,7 @@ from ...emulator.executable.executable import Executable
 from ..executable_to_coreasm import chip_attr, executable_to_coreasm
 from ..ir.launch_names import value_name
 from ..ir.network_interface import network_interface
-from ..linker.executable_data import Data
+from ..linker.executable_data import DataSection
 
 
 def write_stages(
@@ -69,7 +69,7 @@ def _last_located(module: ModuleOp) -> Operation:
 
 
 def executables_to_coreasm(
-    found: Executable | ChipPipeline, data: Callable[[Executable], Sequence[Data] | None]
+    found: Executable | ChipPipeline, data: Callable[[Executable], Sequence[DataSection] | None]
 ) -> ModuleOp:
     """An executable, or those of all stages, as one module of instructions. `data`: see `executable_to_coreasm`."""
     if isinstance(found, Executable):

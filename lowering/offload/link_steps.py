@@ -13,7 +13,7 @@ from ...emulator.executable.executable import Role, TensorInfo
 from ..launch.dram_segments import ALIGNMENT
 from ..launch.lower_launch import LoweredLaunch, lower_launch
 from ..linker.controller import Action, Copy, stepwise_actions
-from ..linker.device_program import Datum, DeviceProgram, PlacedLaunch
+from ..linker.device_program import ConstantBlock, DeviceProgram, PlacedLaunch
 from .device_layout import DeviceLayout, ordered_waits
 from .device_steps import Move, Run, SegmentLocation, Slot
 
@@ -47,10 +47,11 @@ def link_steps(function: FuncOp, layout: DeviceLayout, notes: Mapping[str, str],
             code = lowered[digest].function
             launches.append(PlacedLaunch(step.name, code, names, segments, len(names), compiled.locations, values))
     resident = [
-        Datum("dram", address, (steps.constants[number],)) for number, address in sorted(layout.constants.items())
+        ConstantBlock("dram", address, (steps.constants[number],))
+        for number, address in sorted(layout.constants.items())
     ]
     held = [
-        Datum("host", address, (steps.constants[slot.number],))
+        ConstantBlock("host", address, (steps.constants[slot.number],))
         for slot, address in zip(steps.slots, host, strict=True)
         if slot.kind == "constant"
     ]

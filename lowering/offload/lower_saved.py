@@ -14,7 +14,7 @@ from ...dialects.memory.attributes import Space
 from ...support.errors import InputError
 from ..cache.compile_cache import CompileCache
 from ..ir.replace_module import replace_module
-from ..ir.residence_attribute import said_of_results
+from ..ir.residence_attribute import spaces_of_results
 from ..launch.note_ideal_work import note_ideal
 from ..launch.program_notes import IDEAL, notes_of
 from ..linker.write_program import write_program
@@ -41,7 +41,7 @@ def lower_saved(module: ModuleOp, chip: Chip, cache: CompileCache) -> LoweredSav
     ResourceError where it does not fit, InputError for results that are to stay in DRAM.
     """
     main = find_main(module)
-    for name, space in zip(result_names(main), said_of_results(main), strict=True):
+    for name, space in zip(result_names(main), spaces_of_results(main), strict=True):
         if space is Space.DRAM:
             message = f"result '{name}' is to stay in dram: where memory is saved, results go to the host"
             raise located(InputError(message), main)

@@ -1,11 +1,13 @@
 """
-DRAM residency: the values and weights in DRAM during each launch. Values are there from their computation to their last
-reader, weights always or only around the launch that reads them; the host keeps what is not in DRAM.
+DRAM residency: which values and weights are in DRAM during each launch. A value is resident from its computation to its
+last reader, or spilled to the host between launches that use it; weights are resident throughout, or *streamed*: kept
+on the host, and copied in for the launch that reads them.
 
-Time is counted in launches. A copy runs beside a launch if both its source and its destination fit; a launch during
-which they do not is *tight*. Everything stays in DRAM as long as it fits. Otherwise, at the launch that needs the most,
-weights of other launches stay on the host and are copied in for each, then idle values are spilled to the host, then
-the launch becomes tight.
+Time is counted in launches. Copies for the next launch, and from the previous one, run beside a launch if DRAM has room
+for their bytes too. No copies run beside a launch that runs *alone*: the copies of its neighbours run between launches.
+
+Everything is resident as long as it fits. Otherwise, for the launch with the most bytes in DRAM, first the weights of
+another launch are streamed, then a value that the launch does not use is spilled, then the launch runs alone.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from ...support.errors import ResourceError
 from ..launch.dram_segments import ALIGNMENT, padded
 
 _ATTEMPTS = 12
-"""Number of times that the target is lowered because of fragmentation."""
+"""How many targets for the bytes in DRAM are tried. Each is lower than the last, to make up for fragmentation."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +39,13 @@ class Value:
     """Numbers of the launches that read it, ascending."""
     is_output: bool
     """It is copied to the host."""
-    stays: bool = False
-    """It is a result that stays in DRAM until the end, where another chip reads it."""
+    stays_in_dram: bool = False
+    """It is a result that allocations in DRAM until the end, where another chip reads it."""
 
 
 @dataclass(frozen=True)
-class Needs:
-    """The numbers of the constants and values that one launch uses, and its temporary bytes."""
+class LaunchOperands:
+    """What one launch uses: constants and values, by number, and temporary bytes."""
 
     constants: tuple[int, ...]
     arguments: tuple[int, ...]
@@ -55,7 +57,7 @@ class Needs:
 class Network:
     """All launches in order, the values between them, and the bytes of every constant."""
 
-    launches: tuple[Needs, ...]
+    launches: tuple[LaunchOperands, ...]
     values: tuple[Value, ...]
     constants: tuple[int, ...]
     outputs: frozenset[int]
@@ -65,8 +67,8 @@ class Network:
 @dataclass(frozen=True)
 class Decisions:
     """
-    For each value whether it is spilled to the host between launches; for each launch whether the host holds its
-    weights, and whether nothing is copied while it runs.
+    For each value whether it is spilled to the host between launches; for each launch whether its weights are streamed,
+    and whether it runs alone. What is missing is to be decided.
     """
 
     values: Mapping[int, bool] = field(default_factory=dict[int, bool])
@@ -78,93 +80,94 @@ Kind: TypeAlias = Literal["constant", "block", "value", "scratch"]
 
 
 @dataclass(frozen=True)
-class Stay:
+class DramAllocation:
     """An allocation in DRAM from launch `first` to launch `last`."""
 
     kind: Kind
     number: int
-    """Number of the constant or value; of the launch, for a block of weights or temporary bytes."""
+    """Number of the constant or value; for a block of streamed weights, and for temporary bytes, of the launch."""
     nbytes: int
     first: int
     last: int
-    arrives_for: int = -1
-    """The launch before which it is copied in; -1: it is computed, or loaded before the run."""
+    copied_in_for: int = -1
+    """The launch that its content is copied in for; -1: it is computed on the chip, or loaded before the run."""
 
 
 @dataclass(frozen=True)
 class Residency:
     """Addresses and lifetimes of everything in DRAM."""
 
-    stays: tuple[Stay, ...]
+    allocations: tuple[DramAllocation, ...]
     addresses: tuple[int, ...]
-    """Address of each stay."""
+    """Address of each allocation."""
     used: int
+    """Bytes of DRAM up to the end of the highest allocation."""
     streamed: frozenset[int]
-    """Launches whose weights are held by the host."""
+    """Launches whose weights are streamed."""
     blocks: dict[int, tuple[int, ...]]
     """Streamed launch -> the constants that are copied in as one block, in order, each padded."""
-    leaving: dict[int, tuple[int, bool]]
-    """Value that is copied to the host -> (the launch after which, whether beside the next launch)."""
+    copied_out: dict[int, tuple[int, bool]]
+    """Value that is copied to the host -> (launch after which it is copied, whether beside the next launch)."""
     spilled: frozenset[int]
-    """Values that are spilled to the host; outputs and inputs, which have host memory anyway, are not among them."""
+    """Spilled values that need host memory of their own: all but outputs and inputs, which have it anyway."""
     decided: Decisions = Decisions()
     """All decisions."""
 
     def address(self, kind: Kind, number: int, launch: int) -> int:
         """The address of a constant or value during a launch. Raises KeyError."""
-        for stay, address in self._places[kind, number]:
-            if stay.first <= launch <= stay.last:
+        for one, address in self._by_kind[kind, number]:
+            if one.first <= launch <= one.last:
                 return address
         raise KeyError((kind, number, launch))
 
     @cached_property
-    def _places(self) -> dict[tuple[Kind, int], list[tuple[Stay, int]]]:
-        found: dict[tuple[Kind, int], list[tuple[Stay, int]]] = {}
-        for stay, address in zip(self.stays, self.addresses, strict=True):
-            found.setdefault((stay.kind, stay.number), []).append((stay, address))
+    def _by_kind(self) -> dict[tuple[Kind, int], list[tuple[DramAllocation, int]]]:
+        found: dict[tuple[Kind, int], list[tuple[DramAllocation, int]]] = {}
+        for one, address in zip(self.allocations, self.addresses, strict=True):
+            found.setdefault((one.kind, one.number), []).append((one, address))
         return found
 
 
-class DramShortage(ResourceError):
-    """The values of one launch, and those that must be resident beside them, do not fit in DRAM."""
+class DramCapacityError(ResourceError):
+    """What one launch uses and what must be resident during it do not fit in DRAM together."""
 
     def __init__(self, launch: int, needed: int, available: int) -> None:
         message = f"launch {launch} needs {needed} bytes of DRAM at once, {available} are there"
         super().__init__(message, "DRAM", needed, available)
         self.launch = launch
 
-    def __reduce__(self) -> tuple[type[DramShortage], tuple[int, int, int]]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def __reduce__(self) -> tuple[type[DramCapacityError], tuple[int, int, int]]:  # pyright: ignore[reportIncompatibleMethodOverride]
         return type(self), (self.launch, self.needed, self.available)
 
 
 def plan_residency(network: Network, capacity: int, given: Decisions = Decisions()) -> Residency:
     """
-    Decide what is resident in DRAM, unless `given` says it, and allocate it. Raises DramShortage naming the launch that
-    is too large.
+    Decide what is resident in DRAM, as far as `given` leaves it open, and allocate it. Raises DramCapacityError naming
+    the launch that is too large.
     """
-    choice, target, peak = _Choice(network, given), capacity, 0
+    planner, target, peak = _Planner(network, given), capacity, 0
     for _ in range(_ATTEMPTS):
-        choice = _Choice(network, given)
-        choice.fit(target, capacity)
-        stays = choice.stays()
-        addresses, peak = _place(stays, len(network.launches), capacity)
+        planner = _Planner(network, given)
+        planner.fit(target, capacity)
+        allocations = planner.allocations()
+        addresses, peak = _allocate(allocations, len(network.launches), capacity)
         if peak <= capacity:
-            return choice.residency(stays, addresses, peak)
+            return planner.residency(allocations, addresses, peak)
         target -= max(peak - capacity, capacity // 64)
-    raise DramShortage(choice.worst(choice.stays())[0], peak, capacity)
+    raise DramCapacityError(planner.peak_launch(planner.allocations())[0], peak, capacity)
 
 
-def _place(stays: list[Stay], launches: int, capacity: int) -> tuple[tuple[int, ...], int]:
-    """Addresses, and bytes up to the end of the highest: permanent allocations first, in order, then the rest."""
+def _allocate(allocations: list[DramAllocation], launches: int, capacity: int) -> tuple[tuple[int, ...], int]:
+    """The addresses of allocations, and one past the last byte: permanent ones first, in order, then the others."""
     addresses: list[int] = []
     cursor = 0
-    always = [stay.first == 0 and stay.last == launches - 1 for stay in stays]
-    # Constants that stay lie together at the bottom: they are one segment of the file.
-    fixed = len(stays) if all(always) else sum(stay.kind == "constant" for stay in stays)
-    for stay in stays[:fixed]:
+    always = [one.first == 0 and one.last == launches - 1 for one in allocations]
+    # Resident constants are at the lowest addresses: they form one segment of the executable file.
+    fixed = len(allocations) if all(always) else sum(one.kind == "constant" for one in allocations)
+    for one in allocations[:fixed]:
         addresses.append(cursor)
-        cursor += padded(stay.nbytes)
-    rest = stays[fixed:]
+        cursor += padded(one.nbytes)
+    rest = allocations[fixed:]
     if not rest:
         return tuple(addresses), cursor
     sizes, first, last = [padded(one.nbytes) for one in rest], [one.first for one in rest], [one.last for one in rest]
@@ -173,31 +176,31 @@ def _place(stays: list[Stay], launches: int, capacity: int) -> tuple[tuple[int, 
     return tuple(addresses), cursor + placed.peak
 
 
-class _Choice:
-    """The decisions so far."""
+class _Planner:
+    """Makes the decisions one by one."""
 
     def __init__(self, network: Network, given: Decisions) -> None:
         self.network, self.given = network, given
         self.count = len(network.launches)
-        self.streamed, self.spilled, self.tight = (
+        self.streamed, self.spilled, self.alone = (
             {number for number, yes in one.items() if yes} for one in (given.weights, given.values, given.alone)
         )
 
     def fit(self, target: int, capacity: int) -> None:
-        """Decide until no launch needs more than `target`. Raises DramShortage."""
+        """Decide until no launch needs more than `target`. Raises DramCapacityError."""
         while True:
-            slot, needed = self.worst(self.stays())
+            crowded, needed = self.peak_launch(self.allocations())
             if needed <= target:
                 return
-            if not self._relieve(slot, needed - target):
+            if not self._take_out(crowded, needed - target):
                 if needed <= capacity:
-                    return  # as much as can be done: perhaps it can be packed even so
-                raise DramShortage(slot, needed, capacity)
+                    return  # nothing more can leave DRAM, but the allocation may still fit
+                raise DramCapacityError(crowded, needed, capacity)
 
-    def _relieve(self, slot: int, excess: int) -> bool:
+    def _take_out(self, crowded: int, excess: int) -> bool:
         """
-        Move something that is idle during a launch out of DRAM: the smallest that covers the excess, or the largest.
-        Returns False if there is nothing.
+        Make one decision that saves bytes during the launch `crowded`, which has `excess` too many. The module's
+        docstring has the order of decisions. Returns False if none is left.
         """
         users = Counter(
             constant
@@ -210,50 +213,52 @@ class _Choice:
             for launch, needs in enumerate(self.network.launches)
             if launch not in self.streamed
             and launch not in self.given.weights
-            and not self._arrival(launch) <= slot <= launch
+            and not self._first_launch_of_copy(launch) <= crowded <= launch
         }
         if any(saved.values()):
-            self.streamed.add(_best([(size, launch) for launch, size in saved.items()], excess))
+            self.streamed.add(_choose([(size, launch) for launch, size in saved.items()], excess))
             return True
         idle = [
             (value.nbytes, number)
             for number, value in enumerate(self.network.values)
-            if number not in self.given.values and number not in self.spilled and not value.stays
-            if _covers(self._value(number, spilled=False), slot)
-            if not _covers(self._value(number, spilled=True), slot)
+            if number not in self.given.values and number not in self.spilled and not value.stays_in_dram
+            if _includes(self._value(number, spilled=False), crowded)
+            if not _includes(self._value(number, spilled=True), crowded)
         ]
         if idle:
-            self.spilled.add(_best(idle, excess))
+            self.spilled.add(_choose(idle, excess))
             return True
-        if slot not in self.tight and slot not in self.given.alone:
-            self.tight.add(slot)
+        if crowded not in self.alone and crowded not in self.given.alone:
+            self.alone.add(crowded)
             return True
-        # Constants that several launches read stay for all of them: the largest launch that does without goes first.
+        # Constants that several launches read are resident while one of these is not streamed. Streaming one launch
+        # alone saves nothing then: begin with the launch that reads the most bytes.
         shared = {
             launch: sum(self.network.constants[one] for one in needs.constants)
             for launch, needs in enumerate(self.network.launches)
-            if launch not in self.streamed and launch not in self.given.weights and launch != slot
+            if launch not in self.streamed and launch not in self.given.weights and launch != crowded
         }
         if any(shared.values()):
             self.streamed.add(max(shared, key=lambda launch: (shared[launch], -launch)))
             return True
         return False
 
-    def worst(self, stays: list[Stay]) -> tuple[int, int]:
+    def peak_launch(self, allocations: list[DramAllocation]) -> tuple[int, int]:
         """The launch during which the most bytes are in DRAM, and their number."""
         change = np.zeros(self.count + 1, np.int64)
-        for stay in stays:
-            change[stay.first] += padded(stay.nbytes)
-            change[stay.last + 1] -= padded(stay.nbytes)
+        for one in allocations:
+            change[one.first] += padded(one.nbytes)
+            change[one.last + 1] -= padded(one.nbytes)
         live = np.cumsum(change[:-1])
-        slot = int(np.argmax(live))
-        return slot, int(live[slot])
+        crowded = int(np.argmax(live))
+        return crowded, int(live[crowded])
 
-    def _arrival(self, launch: int) -> int:
-        """The first launch during which bytes copied in for a launch must be allocated."""
-        return launch if launch == 0 or launch - 1 in self.tight else launch - 1
+    def _first_launch_of_copy(self, launch: int) -> int:
+        """The first launch during which bytes that are copied in for `launch` are allocated."""
+        return launch if launch == 0 or launch - 1 in self.alone else launch - 1
 
     def _resident(self) -> set[int]:
+        """The constants that are in DRAM throughout."""
         found = set(self.network.outputs)
         for launch, needs in enumerate(self.network.launches):
             if launch not in self.streamed:
@@ -261,6 +266,7 @@ class _Choice:
         return found
 
     def _blocks(self) -> dict[int, tuple[int, ...]]:
+        """Streamed launch -> the constants that are copied in for it."""
         resident = self._resident()
         found: dict[int, tuple[int, ...]] = {}
         for launch in sorted(self.streamed):
@@ -269,102 +275,113 @@ class _Choice:
                 found[launch] = block
         return found
 
-    def departure(self, number: int) -> tuple[int, bool]:
+    def _copy_out(self, number: int) -> tuple[int, bool]:
         """The launch after which a value is copied to the host, and whether the copy runs beside the next launch."""
         value = self.network.values[number]
         launch = value.producer if value.producer >= 0 else min(value.readers, default=0)
-        beside = launch + 1 < self.count and launch + 1 not in self.tight
-        return launch, beside and not self._is_back_at_once(number)
+        beside = launch + 1 < self.count and launch + 1 not in self.alone
+        return launch, beside and not self._must_block(number)
 
-    def _is_back_at_once(self, number: int) -> bool:
-        """Whether the IR keeps a value on the host for a time too short for copies beside launches."""
-        is_given = self.given.values.get(number, False) and bool(self.network.values[number].readers)
-        return is_given and len(self._stays_of(number, spilled=True, at_once=False)) == 1
-
-    def _value(self, number: int, spilled: bool) -> list[Stay]:
-        return self._stays_of(number, spilled, at_once=spilled and self._is_back_at_once(number))
-
-    def _stays_of(self, number: int, spilled: bool, at_once: bool) -> list[Stay]:
+    def _must_block(self, number: int) -> bool:
         """
-        The allocations of a value; `at_once`: it is copied to the host and back between launches, beside none of them.
+        Whether a value must be copied to the host and back between two launches: the IR specifies that the host keeps
+        it, but no launch between its uses leaves time for copies beside it.
+        """
+        is_given = self.given.values.get(number, False) and bool(self.network.values[number].readers)
+        return is_given and len(self._allocations_of(number, spilled=True, blocking=False)) == 1
+
+    def _value(self, number: int, spilled: bool) -> list[DramAllocation]:
+        """The allocations of a value, ascending, if it is spilled or not."""
+        return self._allocations_of(number, spilled, blocking=spilled and self._must_block(number))
+
+    def _allocations_of(self, number: int, spilled: bool, blocking: bool) -> list[DramAllocation]:
+        """
+        The allocations of a value, ascending; `blocking`: its copies to the host and back run between launches.
         """
         value = self.network.values[number]
         readers = list(value.readers)
-        stays: list[Stay] = []
+        allocations: list[DramAllocation] = []
         launch = value.producer if value.producer >= 0 else min(value.readers, default=0)
-        gone = launch + (not at_once and launch + 1 < self.count and launch + 1 not in self.tight)
+        copied_out_at = launch + (not blocking and launch + 1 < self.count and launch + 1 not in self.alone)
         if value.producer >= 0:
-            last = gone if value.is_output or spilled else value.producer
-            stays.append(Stay("value", number, value.nbytes, value.producer, last))
+            last = copied_out_at if value.is_output or spilled else value.producer
+            allocations.append(DramAllocation("value", number, value.nbytes, value.producer, last))
         else:
             first = readers[0] if readers else 0
-            last = max(first, gone) if value.is_output else first
-            stays.append(Stay("value", number, value.nbytes, self._arrival(first), last, first))
+            last = max(first, copied_out_at) if value.is_output else first
+            allocations.append(
+                DramAllocation("value", number, value.nbytes, self._first_launch_of_copy(first), last, first)
+            )
         for reader in readers:
-            before = stays[-1]
-            arrival = reader if at_once else self._arrival(reader)
+            before = allocations[-1]
+            arrival = reader if blocking else self._first_launch_of_copy(reader)
             if spilled and arrival > before.last:
-                stays.append(Stay("value", number, value.nbytes, arrival, reader, reader))
+                allocations.append(DramAllocation("value", number, value.nbytes, arrival, reader, reader))
             else:
                 last = max(before.last, reader)
-                stays[-1] = Stay("value", number, value.nbytes, before.first, last, before.arrives_for)
-        if value.stays:
-            stays[-1] = replace(stays[-1], last=self.count - 1)
-        return stays
+                allocations[-1] = DramAllocation(
+                    "value", number, value.nbytes, before.first, last, before.copied_in_for
+                )
+        if value.stays_in_dram:
+            allocations[-1] = replace(allocations[-1], last=self.count - 1)
+        return allocations
 
-    def stays(self) -> list[Stay]:
-        """All allocations in DRAM by the decisions so far."""
+    def allocations(self) -> list[DramAllocation]:
+        """All allocations in DRAM that follow from the decisions so far."""
         network, end = self.network, self.count - 1
         resident = self._resident()
         found = [
-            Stay("constant", number, size, 0, end)
+            DramAllocation("constant", number, size, 0, end)
             for number, size in enumerate(network.constants)
             if number in resident
         ]
         for launch, block in self._blocks().items():
             size = sum(padded(network.constants[one]) for one in block)
-            found.append(Stay("block", launch, size, self._arrival(launch), launch, launch))
+            found.append(DramAllocation("block", launch, size, self._first_launch_of_copy(launch), launch, launch))
         inputs = [number for number, value in enumerate(network.values) if value.producer < 0]
         others = [number for number, value in enumerate(network.values) if value.producer >= 0]
         for number in (*inputs, *others):
             found += self._value(number, number in self.spilled)
         found += [
-            Stay("scratch", launch, needs.scratch, launch, launch)
+            DramAllocation("scratch", launch, needs.scratch, launch, launch)
             for launch, needs in enumerate(network.launches)
             if needs.scratch
         ]
         return found
 
-    def residency(self, stays: list[Stay], addresses: tuple[int, ...], used: int) -> Residency:
+    def residency(self, allocations: list[DramAllocation], addresses: tuple[int, ...], used: int) -> Residency:
         """The decisions and the allocated addresses."""
         times: dict[int, int] = {}
-        for stay in stays:
-            if stay.kind == "value":
-                times[stay.number] = times.get(stay.number, 0) + 1
+        for one in allocations:
+            if one.kind == "value":
+                times[one.number] = times.get(one.number, 0) + 1
         values = self.network.values
         kept = {number for number in self.spilled if times[number] > 1 and values[number].producer >= 0}
         out = [number for number, value in enumerate(values) if value.is_output or number in kept]
         return Residency(
-            tuple(stays), addresses, used, frozenset(self.streamed), self._blocks(),
-            {number: self.departure(number) for number in out},
+            tuple(allocations), addresses, used, frozenset(self.streamed), self._blocks(),
+            {number: self._copy_out(number) for number in out},
             frozenset(number for number in kept if not values[number].is_output), self._decided(),
         )  # fmt: skip
 
     def _decided(self) -> Decisions:
         launches = range(self.count)
         values = enumerate(self.network.values)
-        leaving = {number for number, value in values if value.is_output and not value.stays and not value.readers}
+        copied_out = {
+            number for number, value in values if value.is_output and not value.stays_in_dram and not value.readers
+        }
         return Decisions(
-            {number: number in self.spilled or number in leaving for number in range(len(self.network.values))},
+            {number: number in self.spilled or number in copied_out for number in range(len(self.network.values))},
             {launch: launch in self.streamed for launch in launches},
-            {launch: launch in self.tight for launch in launches},
+            {launch: launch in self.alone for launch in launches},
         )
 
 
-def _best(choices: list[tuple[int, int]], excess: int) -> int:
+def _choose(choices: list[tuple[int, int]], excess: int) -> int:
     """
-    Of (bytes, number), the number of the smallest sufficient one, unless smaller ones together suffice with much less;
-    else of the largest insufficient one. Ties go to the first.
+    The number of the choice (bytes, number) to take out of DRAM to save `excess` bytes: the smallest one that suffices.
+    If none does, or that one has more than twice the bytes and the smaller ones suffice together, the largest of the
+    smaller ones. Ties go to the first.
     """
     smaller = [choice for choice in choices if choice[0] < excess]
     enough = [choice for choice in choices if choice[0] >= excess]
@@ -373,5 +390,5 @@ def _best(choices: list[tuple[int, int]], excess: int) -> int:
     return min(smaller, key=lambda choice: (-choice[0], choice[1]))[1]
 
 
-def _covers(stays: list[Stay], launch: int) -> bool:
-    return any(stay.first <= launch <= stay.last for stay in stays)
+def _includes(allocations: list[DramAllocation], launch: int) -> bool:
+    return any(one.first <= launch <= one.last for one in allocations)

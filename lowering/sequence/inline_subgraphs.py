@@ -1,4 +1,4 @@
-"""A function in subgraphs as a function of operations in groups."""
+"""Inlining of subgraphs into their function; which operations each held is returned as groups."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ class Group:
     name: str
     operations: list[Operation]
     to_fit: bool = False
-    """Whether it is a launch of its own because more does not fit."""
+    """Whether it was cut off as a launch of its own because larger launches do not fit the chip."""
     residence: Residence = field(default_factory=Residence)
     subgraph: SubgraphOp | None = None
-    """The subgraph that held these operations. It was erased, but has its location and attributes."""
+    """The erased subgraph that held these operations: for its location and attributes."""
     results: tuple[SSAValue, ...] = ()
     """Its results, as values of the function."""
 
 
 def inline_subgraphs(function: FuncOp) -> list[Group]:
     """
-    Inline the operations of subgraphs into the function. Returns the groups, each with the operations between its
-    subgraph and the next; none if there is no subgraph.
+    Inline the operations of subgraphs into the function. Returns a group for each subgraph, and one for the operations
+    between two subgraphs; none if there is no subgraph.
     """
     groups: list[Group] = []
-    loose = False
+    in_loose_group = False
     subgraphs = [op for op in function.body.block.ops if isinstance(op, SubgraphOp)]
     for op in function.body.block.ops if subgraphs else ():
         if isinstance(op, SubgraphOp):
             operations = list(op.body.block.ops)[:-1]
             groups.append(Group(op.sym_name.data, operations, op.to_fit is not None, Residence.of(op), op, op.yielded))
-        elif loose:
+        elif in_loose_group:
             groups[-1].operations.append(op)
         else:
             groups.append(Group(str(len(groups)), [op]))
-        loose = not isinstance(op, SubgraphOp)
+        in_loose_group = not isinstance(op, SubgraphOp)
     rewrite_once(function, {SubgraphOp: (InlineSubgraph(),)})
     return groups
 
 
 def launches_of(function: FuncOp) -> list[Group]:
-    """As `inline_subgraphs`, with operators only; groups of reshapes alone need no launch, and are left out."""
+    """As `inline_subgraphs`, with operators only; groups without operators need no launch, and are left out."""
     groups = inline_subgraphs(function)
     for group in groups:
         group.operations = list(filter(is_operator, group.operations))

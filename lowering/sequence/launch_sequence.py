@@ -30,7 +30,7 @@ from ...dialects.locations import located
 from ...dialects.manycore import HostConcatOp, HostSliceOp, SubgraphOp, TaskOp, YieldOp, is_on_host
 from ...dialects.memory.attributes import Space
 from ...support.errors import InputError
-from ..ir.residence_attribute import said_of_results
+from ..ir.residence_attribute import spaces_of_results
 from ..launch.dram_segments import bytes_of
 from ..linker.constants import ConstantTable
 from .dram_residency import Value
@@ -59,13 +59,13 @@ class NamedTensor:
     shape: tuple[int, ...]
     nbytes: int
     segments: tuple[TensorSegment, ...]
-    stays: bool = False
+    stays_in_dram: bool = False
     """It is an output that stays in DRAM."""
 
 
 @dataclass(frozen=True)
 class SubgraphInterface:
-    """The interface of one subgraph: the values that it reads and gives, by number."""
+    """The constants and values that one subgraph reads, and its results, by number."""
 
     constants: tuple[int, ...]
     arguments: tuple[int, ...]
@@ -76,7 +76,7 @@ class SubgraphInterface:
 
 @dataclass(frozen=True)
 class LaunchSequence:
-    """Everything that linking needs to know of the launch sequence as a whole."""
+    """All launches and the values that they exchange: what linking needs."""
 
     parts: tuple[SubgraphInterface, ...]
     values: tuple[Value, ...]
@@ -86,7 +86,7 @@ class LaunchSequence:
     outputs: tuple[NamedTensor, ...]
 
 
-def _sent_as(argument: SSAValue) -> list[SSAValue]:
+def _input_values(argument: SSAValue) -> list[SSAValue]:
     """The values that the host sends for an input: the input, or blocks of it, in the order of their bytes."""
     users = {op for use in argument.uses if isinstance(op := use.operation, HostSliceOp)}
     block = argument.owner
@@ -94,13 +94,13 @@ def _sent_as(argument: SSAValue) -> list[SSAValue]:
     return [op.results[0] for op in block.ops if op in users] or [argument]
 
 
-def _start(op: HostSliceOp) -> int:
+def _slice_offset(op: HostSliceOp) -> int:
     """Byte offset of a block in its input, which is cut along the outermost dimension."""
     strides = accumulate(reversed(shape_of(op.operand)[1:]), mul, initial=value_bytes(op.operand))
     return sum(start * stride for start, stride in zip(reversed(ints(op.starts)), strides, strict=True))
 
 
-def _held_by(value: SSAValue) -> list[SSAValue]:
+def _output_values(value: SSAValue) -> list[SSAValue]:
     """The values that hold the memory of an output, in the order of its bytes."""
     root = storage_root(value)
     if isinstance(root.owner, HostConcatOp):
@@ -109,12 +109,12 @@ def _held_by(value: SSAValue) -> list[SSAValue]:
 
 
 def is_operator(op: Operation) -> bool:
-    """Whether an operation of @main does work: it then belongs to exactly one subgraph."""
+    """Whether an operation of @main is executed on the chip: it then belongs to exactly one subgraph."""
     return not isinstance(op, ConstantOp | WeightOp | ReshapeOp | ReturnOp) and not is_on_host(op)
 
 
 def operator_count(part: Operators) -> int:
-    """Number of the network's operators that a subgraph executes; two tasks that were made of one count as one."""
+    """Number of the network's operators that a subgraph executes. An operator that was split in two counts once."""
     inside = [inner for op in part for inner in _inside(op)]
     return sum(not isinstance(op, PartialOp) for op in inside)
 
@@ -135,9 +135,9 @@ def sources(
     part: Operators, given: Sequence[SSAValue] = (), with_host: bool = False
 ) -> tuple[list[Operation], list[SSAValue]]:
     """
-    The operations of the module of a subgraph (its own, and constants and reshapes that they read; `with_host`: also
-    those of the host for them), and the storage roots that enter from outside, both in the function's order. `given`:
-    values that it returns beside those that others read.
+    The operations of a subgraph's module, and the storage roots that it reads from outside, both in the function's
+    order. The operations are those of the subgraph, and the constants and reshapes that they read (`with_host`: also
+    the host's operations that they read). `given`: further values that the module returns.
     """
     inside = set(part)
     held: set[Operation] = set(part)
@@ -160,7 +160,7 @@ def sources(
 
 
 def _by_definition(values: Iterable[SSAValue], block: Block | None) -> list[SSAValue]:
-    """Values in the order in which a block has them: its arguments, then results of its operations."""
+    """Values in the order of their definition: arguments of the block, then results of its operations."""
     if block is None:
         return list(values)
     wanted = set(values)
@@ -168,20 +168,20 @@ def _by_definition(values: Iterable[SSAValue], block: Block | None) -> list[SSAV
     return [*arguments, *(result for op in block.ops for result in op.results if result in wanted)]
 
 
-def _leaving(part: Operators) -> list[SSAValue]:
+def _results_read_outside(part: Operators) -> list[SSAValue]:
     """
-    Results of the operators of a subgraph that other operators or the network's caller read, in the function's order.
+    Results of a subgraph's operators that are read outside: by other operators or the return, in the function's order.
     """
     inside = set(part)
     found: list[SSAValue] = []
     block = part[0].parent_block() if part else None
     for op in block.ops if block is not None else ():
         if op in inside:
-            found += [result for result in op.results if _leaves(result, inside)]
+            found += [result for result in op.results if _is_read_outside(result, inside)]
     return found
 
 
-def _leaves(result: SSAValue, inside: set[Operation]) -> bool:
+def _is_read_outside(result: SSAValue, inside: set[Operation]) -> bool:
     """Whether operations outside read a result, or a reshape of it."""
     readers = [result]
     while readers:
@@ -207,7 +207,7 @@ class SubgraphModule:
 
     module: ModuleOp
     constants: tuple[ConstantOp | WeightOp, ...]
-    """The network's constants that those of the module are copies of, in the module's order."""
+    """The network's constants of which the module has copies, in the module's order."""
     arguments: tuple[SSAValue, ...]
     results: tuple[SSAValue, ...]
 
@@ -215,7 +215,7 @@ class SubgraphModule:
 def module_of_operators(part: Operators) -> SubgraphModule:
     """A module whose `@main` has the operators of a subgraph, takes its inputs and returns its results."""
     ops, entering = sources(part)
-    leaving = _leaving(part)
+    leaving = _results_read_outside(part)
     block = Block(arg_types=[value.type for value in entering])
     mapping: dict[SSAValue, SSAValue] = dict(zip(entering, block.args, strict=True))
     for value, argument in zip(entering, block.args, strict=True):
@@ -237,7 +237,7 @@ def module_key(part: Operators) -> tuple[object, ...]:
             read[op] = tuple(values_read(op))
             owners = [value.owner for value in values_read(op)]
             waiting += [one for one in owners if isinstance(one, ConstantOp | WeightOp | ReshapeOp)]
-    leaving = tuple(_leaves(result, inside) for op in part for result in op.results)
+    leaving = tuple(_is_read_outside(result, inside) for op in part for result in op.results)
     return tuple(read.items()), leaving
 
 
@@ -256,65 +256,98 @@ def module_of_subgraph(subgraph: SubgraphOp) -> SubgraphModule:
 
 def launch_sequence(function: FuncOp, parts: Sequence[Operators]) -> LaunchSequence:
     """The launch sequence of a function's subgraphs (each operator in one of them, in a topological order)."""
-    last = function.body.block.last_op
-    returned = list(last.operands) if last is not None else []
-    constants = ConstantTable()
-    entering = [root for value in function.body.block.args for root in _sent_as(value)]
-    numbers: dict[SSAValue, int] = {value: n for n, value in enumerate(entering)}
-    producer = dict.fromkeys(numbers, -1)
-    readers: dict[SSAValue, list[int]] = {value: [] for value in numbers}
-    crossings: list[SubgraphInterface] = []
-    for launch, part in enumerate(parts):
+    return _SequenceBuilder(function).build(parts)
+
+
+class _SequenceBuilder:
+    """Numbers the values and constants that the launches of a function use."""
+
+    def __init__(self, function: FuncOp) -> None:
+        self._function = function
+        self._constants = ConstantTable()
+        self._numbers: dict[SSAValue, int] = {}
+        self._producer: dict[SSAValue, int] = {}
+        self._readers: dict[SSAValue, list[int]] = {}
+        for value in [root for argument in function.body.block.args for root in _input_values(argument)]:
+            self._add_value(value, -1)
+
+    def build(self, parts: Sequence[Operators]) -> LaunchSequence:
+        interfaces = tuple(self._interface(launch, part) for launch, part in enumerate(parts))
+        inputs, outputs = self._inputs(), self._outputs()
+        copied, staying = (
+            {
+                segment.number
+                for one in outputs
+                if one.stays_in_dram == staying
+                for segment in one.segments
+                if segment.kind == "value"
+            }
+            for staying in (False, True)
+        )
+        values = tuple(
+            Value(
+                bytes_of(value), self._producer[value], tuple(self._readers[value]), number in copied, number in staying
+            )
+            for value, number in self._numbers.items()
+        )
+        return LaunchSequence(interfaces, values, tuple(self._constants.ops), tuple(inputs), tuple(outputs))
+
+    def _add_value(self, value: SSAValue, producer: int) -> None:
+        self._numbers[value] = len(self._numbers)
+        self._producer[value] = producer
+        self._readers[value] = []
+
+    def _interface(self, launch: int, part: Operators) -> SubgraphInterface:
+        """The interface of a subgraph, whose results get numbers."""
         ops, entering = sources(part)
         for value in entering:
-            readers[value].append(launch)
-        leaving = _leaving(part)
+            self._readers[value].append(launch)
+        leaving = _results_read_outside(part)
         for value in leaving:
-            numbers[value] = len(numbers)
-            producer[value] = launch
-            readers[value] = []
-        crossings.append(
-            SubgraphInterface(
-                tuple(constants.number(op) for op in ops if isinstance(op, ConstantOp | WeightOp)),
-                tuple(numbers[value] for value in entering),
-                tuple(numbers[value] for value in leaving),
-                tuple(leaving),
-            )
+            self._add_value(value, launch)
+        return SubgraphInterface(
+            tuple(self._constants.number(op) for op in ops if isinstance(op, ConstantOp | WeightOp)),
+            tuple(self._numbers[value] for value in entering),
+            tuple(self._numbers[value] for value in leaving),
+            tuple(leaving),
         )
 
-    def segments(roots: Sequence[SSAValue]) -> Iterator[TensorSegment]:
+    def _inputs(self) -> list[NamedTensor]:
+        arguments = zip(self._function.body.block.args, argument_names(self._function), strict=True)
+        return [self._tensor(value, name, _input_values(value)) for value, name in arguments]
+
+    def _outputs(self) -> list[NamedTensor]:
+        function = self._function
+        last = function.body.block.last_op
+        returned = list(last.operands) if last is not None else []
+        names = zip(returned, result_names(function), strict=True)
+        outputs = [self._tensor(value, name, _output_values(value)) for value, name in names]
+        spaces = zip(outputs, spaces_of_results(function), strict=True)
+        outputs = [replace(one, stays_in_dram=space is Space.DRAM) for one, space in spaces]
+        for one in outputs:
+            if one.stays_in_dram and len(one.segments) > 1:
+                message = (
+                    f"result '{one.name}' of @main is copied in {len(one.segments)} blocks: it cannot stay in dram"
+                )
+                raise located(InputError(message), function)
+        return outputs
+
+    def _tensor(self, value: SSAValue, name: str, roots: Sequence[SSAValue]) -> NamedTensor:
+        segments = tuple(self._segments(roots))
+        return NamedTensor(name, dtype_code(value), shape_of(value), bytes_of(value), segments)
+
+    def _segments(self, roots: Sequence[SSAValue]) -> Iterator[TensorSegment]:
+        """The segments of an input or output that has its bytes in these values, in order."""
         offset = 0
         for root in roots:
             owner = root.owner
             if isinstance(owner, HostSliceOp):
-                offset = _start(owner)
+                offset = _slice_offset(owner)
             if isinstance(owner, ConstantOp | WeightOp):
-                yield TensorSegment("constant", constants.number(owner), offset, bytes_of(root))
+                yield TensorSegment("constant", self._constants.number(owner), offset, bytes_of(root))
             else:
-                yield TensorSegment("value", numbers[root], offset, bytes_of(root))
+                yield TensorSegment("value", self._numbers[root], offset, bytes_of(root))
             offset += bytes_of(root)
-
-    def tensor(value: SSAValue, name: str, roots: Sequence[SSAValue]) -> NamedTensor:
-        return NamedTensor(name, dtype_code(value), shape_of(value), bytes_of(value), tuple(segments(roots)))
-
-    names = argument_names(function), result_names(function)
-    inputs = [tensor(*pair, _sent_as(pair[0])) for pair in zip(function.body.block.args, names[0], strict=True)]
-    outputs = [tensor(*pair, _held_by(pair[0])) for pair in zip(returned, names[1], strict=True)]
-    said = said_of_results(function)
-    outputs = [replace(one, stays=where is Space.DRAM) for one, where in zip(outputs, said, strict=True)]
-    for one in outputs:
-        if one.stays and len(one.segments) > 1:
-            message = f"result '{one.name}' of @main is copied in {len(one.segments)} blocks: it cannot stay in dram"
-            raise located(InputError(message), function)
-    copied, staying = (
-        {segment.number for one in outputs if one.stays == stays for segment in one.segments if segment.kind == "value"}
-        for stays in (False, True)
-    )
-    values = tuple(
-        Value(bytes_of(value), producer[value], tuple(readers[value]), number in copied, number in staying)
-        for value, number in numbers.items()
-    )
-    return LaunchSequence(tuple(crossings), values, tuple(constants.ops), tuple(inputs), tuple(outputs))
 
 
 def constant_bytes_read(part: Operators) -> int:

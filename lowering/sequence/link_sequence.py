@@ -10,8 +10,8 @@ from ..launch.dram_segments import padded
 from ..launch.result_values import Values
 from ..linker.constants import constant_bytes
 from ..linker.controller import boundary_actions
-from ..linker.device_program import Datum, DeviceProgram, PlacedLaunch
-from .dram_residency import Needs, Network, Residency
+from ..linker.device_program import ConstantBlock, DeviceProgram, PlacedLaunch
+from .dram_residency import LaunchOperands, Network, Residency
 from .host_layout import HostLayout
 from .launch_sequence import LaunchSequence
 
@@ -19,7 +19,7 @@ from .launch_sequence import LaunchSequence
 def network_of(sequence: LaunchSequence, scratch: Sequence[int]) -> Network:
     """The launches of a sequence, with the bytes of DRAM that each needs for itself."""
     launches = tuple(
-        Needs(part.constants, part.arguments, part.results, own)
+        LaunchOperands(part.constants, part.arguments, part.results, own)
         for part, own in zip(sequence.parts, scratch, strict=True)
     )
     constants = tuple(constant_bytes(op).size for op in sequence.constants)
@@ -50,12 +50,12 @@ def link_network(
         )
     )
     resident = [
-        Datum("dram", address, (sequence.constants[stay.number],))
-        for stay, address in zip(residency.stays, residency.addresses, strict=True)
-        if stay.kind == "constant"
+        ConstantBlock("dram", address, (sequence.constants[one.number],))
+        for one, address in zip(residency.allocations, residency.addresses, strict=True)
+        if one.kind == "constant"
     ]
     streamed = [
-        Datum("host", host.block_address(launch), tuple(sequence.constants[number] for number in block))
+        ConstantBlock("host", host.block_address(launch), tuple(sequence.constants[number] for number in block))
         for launch, block in residency.blocks.items()
     ]
     return DeviceProgram(

@@ -1,4 +1,4 @@
-"""A launch sequence with the allocation of everything that launches share, as specified in the IR or decided here."""
+"""A launch sequence with its DRAM residency, as specified in the IR, else as decided here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xdsl.dialects.func import FuncOp
 from ...chips import Chip
 from ...dialects.locations import located
 from ...support.errors import ResourceError
-from .dram_residency import DramShortage, Residency, plan_residency
+from .dram_residency import DramCapacityError, Residency, plan_residency
 from .inline_subgraphs import Group
 from .launch_sequence import LaunchSequence, launch_sequence
 from .link_sequence import network_of
@@ -22,16 +22,16 @@ def plan_launches(
     """
     The launch sequence of groups of a function's operators; each group needs `scratch` bytes of DRAM for itself.
 
-    Raises ResourceError at the subgraph that does not fit in DRAM, naming what the IR keeps there.
+    Raises ResourceError if a launch does not fit in DRAM, at its subgraph if the IR specifies what is resident.
     """
     sequence = launch_sequence(function, [tuple(group.operations) for group in groups])
     given = given_decisions(function, sequence, [group.residence for group in groups])
     try:
         return sequence, plan_residency(network_of(sequence, scratch), chip.dram_bytes, given)
-    except DramShortage as error:
+    except DramCapacityError as error:
         group = groups[error.launch]
         if group.subgraph is None or not any((given.values, given.weights, given.alone)):
             raise
-        text = f"subgraph @{group.name} does not fit: {error}: let values or weights lie on the host meanwhile"
+        text = f"subgraph @{group.name} does not fit: {error}: keep values or weights on the host"
         found = ResourceError(text, error.resource, error.needed, error.available)
         raise located(found, group.subgraph) from error

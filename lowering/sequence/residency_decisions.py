@@ -1,8 +1,8 @@
 """
 Where values that subgraphs share are kept between launches: as specified in the IR, else as decided.
 
-`manycore.subgraph` says it of its results and weights; of inputs that several subgraphs read, the attribute `RESIDENCE`
-of the argument of `@main`; of results that stay for another chip, that of the result.
+`manycore.subgraph` specifies this for its results and weights. For an input that several subgraphs read, the attribute
+`RESIDENCE` of the argument of `@main` does, for a result that stays in DRAM for another chip, that of the result.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ...dialects.locations import located
 from ...dialects.manycore import SubgraphOp
 from ...dialects.memory.attributes import Space, SpaceAttr
 from ...support.errors import InputError
-from ..ir.residence_attribute import RESIDENCE, said_of_arguments
+from ..ir.residence_attribute import RESIDENCE, spaces_of_arguments
 from .dram_residency import Decisions
 from .launch_sequence import LaunchSequence
 
@@ -29,14 +29,16 @@ class Residence:
     """The residency that a subgraph specifies."""
 
     values: Mapping[SSAValue, Space] = field(default_factory=dict[SSAValue, Space])
-    """The residency of its results, as values of the function."""
+    """The memory that keeps its results, which are values of the function, between launches."""
     weights: Space | None = None
+    """The memory that keeps its weights."""
     alone: bool | None = None
+    """Whether no copies run beside its launch."""
 
     @staticmethod
     def of(op: SubgraphOp) -> Residence:
         """The residency that the text of a subgraph specifies."""
-        if not op.says_residence:
+        if not op.specifies_residence:
             return Residence()
         spaces = [one.data for one in op.residence or ()]
         values = dict(zip(map(storage_root, op.yielded), spaces, strict=False))
@@ -45,7 +47,7 @@ class Residence:
     @staticmethod
     def together(parts: Sequence[Residence]) -> Residence:
         """
-        The joint residency of subgraphs that become one: of all results, and of weights and copies where they agree.
+        The residency of subgraphs that become one: that of all results, and that of weights and copies if they agree.
         """
         values = {value: space for part in parts for value, space in part.values.items()}
         weights, alone = {part.weights for part in parts}, {part.alone for part in parts}
@@ -69,22 +71,22 @@ class Residence:
         op.alone = UnitAttr() if self.alone else None
 
 
-def given_decisions(function: FuncOp, sequence: LaunchSequence, said: Sequence[Residence]) -> Decisions:
-    """The decisions that subgraphs and arguments of the function specify."""
+def given_decisions(function: FuncOp, sequence: LaunchSequence, specified: Sequence[Residence]) -> Decisions:
+    """The decisions that the IR specifies: `specified` by the subgraphs, and by arguments of the function."""
     values: dict[int, bool] = {}
-    for number, space in zip(_inputs(sequence), said_of_arguments(function), strict=True):
+    for number, space in zip(_inputs(sequence), spaces_of_arguments(function), strict=True):
         if number is not None and space is not None:
             values[number] = space is Space.HOST
-    for part, one in zip(sequence.parts, said, strict=True):
+    for part, one in zip(sequence.parts, specified, strict=True):
         for value, number in zip(part.values, part.results, strict=True):
             if value in one.values:
                 values[number] = one.values[value] is Space.HOST
     for number, value in enumerate(sequence.values):
-        if value.stays and values.setdefault(number, False):
-            message = "a result of @main is to stay in dram, and to lie on the host between subgraphs: say dram of both"
+        if value.stays_in_dram and values.setdefault(number, False):
+            message = "a result of @main stays in dram, but its subgraph keeps it on the host: specify dram for both"
             raise located(InputError(message), function)
-    weights = {launch: one.weights is Space.HOST for launch, one in enumerate(said) if one.weights is not None}
-    alone = {launch: one.alone for launch, one in enumerate(said) if one.alone is not None}
+    weights = {launch: one.weights is Space.HOST for launch, one in enumerate(specified) if one.weights is not None}
+    alone = {launch: one.alone for launch, one in enumerate(specified) if one.alone is not None}
     return Decisions(values, weights, alone)
 
 
@@ -99,7 +101,7 @@ def residence_of(sequence: LaunchSequence, decided: Decisions, launch: int, resu
 
 
 def write_inputs(function: FuncOp, sequence: LaunchSequence, decided: Decisions) -> None:
-    """Write to the inputs that several launches read the memory that keeps them between these."""
+    """Write the memory that was decided for each input that several launches read to its attribute `RESIDENCE`."""
     attributes = [dict(one.data) for one in function.arg_attrs or [DictionaryAttr({})] * len(function.body.block.args)]
     for number, one in zip(_inputs(sequence), attributes, strict=True):
         one.pop(RESIDENCE, None)
@@ -110,5 +112,5 @@ def write_inputs(function: FuncOp, sequence: LaunchSequence, decided: Decisions)
 
 
 def _inputs(sequence: LaunchSequence) -> list[int | None]:
-    """The number of each input that is sent whole."""
+    """The number of the value of each input; None for an input that is copied in several blocks."""
     return [one.segments[0].number if len(one.segments) == 1 else None for one in sequence.inputs]

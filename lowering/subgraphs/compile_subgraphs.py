@@ -27,7 +27,7 @@ from ..cache.compile_cache import CompileCache, Failure
 from ..options.compilation_log import CompilationLog, LogEntry, over
 from ..options.progress import Progress
 from ..options.subgraph_options import SubgraphOptions
-from ..sequence.dram_residency import DramShortage
+from ..sequence.dram_residency import DramCapacityError
 from ..sequence.inline_subgraphs import Group
 from .operator_split import DeviceSplitter, OperatorSplitter
 from .subgraph import Subgraph, Subgraphs, is_node, name_of, subgraphs_of, with_work
@@ -122,7 +122,7 @@ class Driver:
             try:
                 self.compiler.fit(parts)
                 return parts
-            except DramShortage as error:
+            except DramCapacityError as error:
                 failed = parts[error.launch]
                 failure = Failure(str(error), error.resource, error.needed, error.available)
                 failed.outcome = failure

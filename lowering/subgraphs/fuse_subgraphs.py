@@ -19,7 +19,7 @@ from ..cache.compile_cache import CompileCache, Failure
 from ..options.compilation_log import CompilationLog
 from ..options.progress import Progress
 from ..options.subgraph_options import Fusion
-from ..sequence.dram_residency import DramShortage
+from ..sequence.dram_residency import DramCapacityError
 from ..sequence.inline_subgraphs import inline_subgraphs
 from ..sequence.launch_sequence import constant_bytes_read
 from ..sequence.residency_decisions import Residence
@@ -107,7 +107,7 @@ class _Candidates:
             try:
                 self.compiler.fit(chosen)
                 return chosen
-            except DramShortage as error:
+            except DramCapacityError as error:
                 whole = chosen[error.launch]
                 if not whole.members:
                     raise

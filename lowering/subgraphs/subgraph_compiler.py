@@ -139,7 +139,7 @@ class SubgraphCompiler:
         return f"{what}: {figures} ({message})" if figures else f"{what}: {message}"
 
     def fit(self, parts: Sequence[Subgraph]) -> tuple[LaunchSequence, Residency]:
-        """The launches of a list, and the residency of values and weights. Raises DramShortage."""
+        """The launches of a list, and the residency of values and weights. Raises DramCapacityError."""
         sequence = launch_sequence(self.function, [part.operators for part in parts])
         network = network_of(sequence, [part.code.segments[-1] for part in parts])
         return sequence, plan_residency(network, self.chip.dram_bytes)

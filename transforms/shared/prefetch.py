@@ -11,4 +11,4 @@ def write_prefetch(network: NetworkPlan, sram: SramLayout) -> None:
     Write to the tasks of a network how many tasks before them, and for how many of their steps, constants are loaded.
     """
     for number, info in enumerate(network.tasks):
-        info.op.set_prefetch(number - sram.ahead.get(number, number), sram.multi_buffered.get(number, 1))
+        info.op.set_prefetch(number - sram.prefetch_from.get(number, number), sram.multi_buffered.get(number, 1))

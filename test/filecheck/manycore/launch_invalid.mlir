@@ -997,7 +997,7 @@ func.func @main(%x: !memory.buffer<8xf32, dram, 0>, %h: !memory.buffer<8xf32, dr
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<8xf32, sram, 0>
     %s = memory.alloc : !memory.buffer<8xf32, sram, 64>
-    // expected-error@+1 {{@second reads the result of @first, which stands behind it}}
+    // expected-error@+1 {{@second reads the result of @first, which comes after it}}
     manycore.execute @second(%a = %h : !memory.buffer<8xf32, dram, 64> as tensor<8xf32>)
         into %y : !memory.buffer<8xf32, dram, 128> reads(%r : !memory.buffer<8xf32, sram, 0>)
         staging(%s : !memory.buffer<8xf32, sram, 64>) slots [1] uses [0] writes [0]

@@ -19,7 +19,7 @@ from meshloom.emulator.executable.executable import Executable, as_view, to_byte
 from meshloom.formats.weights import STORE
 from meshloom.lowering.coreasm_to_executable import coreasm_to_executable
 from meshloom.lowering.executable_to_coreasm import executable_to_coreasm
-from meshloom.lowering.linker.executable_data import Data
+from meshloom.lowering.linker.executable_data import DataSection
 from meshloom.support.errors import InputError
 from meshloom.transforms.coreasm_pack import CoreasmPackPass
 from meshloom.transforms.coreasm_unpack import CoreasmUnpackPass
@@ -90,9 +90,9 @@ def test_data_in_pieces_with_zeros_between(sample: Make) -> None:
     image[0:100], image[128:131], image[200:700] = first, second, third
     at = exe.weights_address
     chunks = [
-        Data("dram", at + 200, STORE.put(third), room=824),
-        Data("dram", at, first, room=128),
-        Data("dram", at + 128, second.tobytes()),
+        DataSection("dram", at + 200, STORE.put(third), room=824),
+        DataSection("dram", at, first, room=128),
+        DataSection("dram", at + 128, second.tobytes()),
     ]
     want = to_bytes(replace(exe, weights=image))
     module = executable_to_coreasm(replace(exe, weights=b""), chunks)
@@ -110,7 +110,10 @@ def test_image_of_one_piece_is_not_copied(sample: Make) -> None:
 def test_data_that_overlap_or_lie_outside(sample: Make) -> None:
     exe = replace(sample(), weights=b"")
     at = exe.weights_address
-    for chunks in ([Data("dram", at, b"abcd"), Data("dram", at + 3, b"e")], [Data("dram", at - 1, b"ab")]):
+    for chunks in (
+        [DataSection("dram", at, b"abcd"), DataSection("dram", at + 3, b"e")],
+        [DataSection("dram", at - 1, b"ab")],
+    ):
         module = executable_to_coreasm(exe, chunks)
         with pytest.raises(InputError, match="overlaps other data or lies outside of the image"):
             coreasm_to_executable(module)

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from meshloom.lowering.sequence.dram_residency import (
     Decisions,
-    DramShortage,
-    Needs,
+    DramCapacityError,
+    LaunchOperands,
     Network,
     Residency,
     Value,
@@ -33,7 +33,7 @@ def random_network(seed: int) -> Network:
         for producer, reads in zip(producers, readers, strict=True)
     )
     needs = tuple(
-        Needs(
+        LaunchOperands(
             tuple(rng.sample(range(len(constants)), rng.randint(0, min(3, len(constants))))),
             tuple(number for number, value in enumerate(values) if launch in value.readers),
             tuple(number for number, value in enumerate(values) if value.producer == launch),
@@ -64,8 +64,8 @@ def least(network: Network) -> int:
 
 
 def check(network: Network, residency: Residency, capacity: int) -> None:
-    placed = list(zip(residency.stays, residency.addresses, strict=True))
-    assert all(address + up(stay.nbytes) <= residency.used <= capacity for stay, address in placed)
+    placed = list(zip(residency.allocations, residency.addresses, strict=True))
+    assert all(address + up(one.nbytes) <= residency.used <= capacity for one, address in placed)
     for (a, at), (b, bt) in combinations(placed, 2):
         together = a.first <= b.last and b.first <= a.last
         apart = at + up(a.nbytes) <= bt or bt + up(b.nbytes) <= at
@@ -80,21 +80,21 @@ def check(network: Network, residency: Residency, capacity: int) -> None:
         for number in (*needs.arguments, *needs.results):
             residency.address("value", number, launch)
     for number, value in enumerate(network.values):
-        stays = [stay for stay in residency.stays if (stay.kind, stay.number) == ("value", number)]
-        # The first stay begins with the computation, or with a copy from the inputs; later ones with a copy of what
-        # has left, and only after it has.
-        assert (stays[0].arrives_for < 0) == (value.producer >= 0)
-        if len(stays) > 1 and value.producer >= 0:
-            after, beside = residency.leaving[number]
+        allocations = [one for one in residency.allocations if (one.kind, one.number) == ("value", number)]
+        # The first allocation begins with the computation, or with a copy from the inputs; later ones with a copy back
+        # from the host, after the copy to the host.
+        assert (allocations[0].copied_in_for < 0) == (value.producer >= 0)
+        if len(allocations) > 1 and value.producer >= 0:
+            after, beside = residency.copied_out[number]
             assert after == value.producer
-            assert stays[0].first <= after + beside <= stays[0].last < stays[1].first
+            assert allocations[0].first <= after + beside <= allocations[0].last < allocations[1].first
             assert value.is_output != (number in residency.spilled)
 
 
 def planned(network: Network, capacity: int) -> Residency | None:
     try:
         return plan_residency(network, capacity)
-    except DramShortage:
+    except DramCapacityError:
         return None
 
 
@@ -105,7 +105,7 @@ def test_random_networks(seed: int, room: float) -> None:
     capacity = int(least(network) * room) // 64 * 64
     residency = planned(network, capacity)
     if residency is None:
-        # Only gaps between places may be in the way of what would fit.
+        # Only fragmentation may be the reason.
         assert room < 1.6
     else:
         check(network, residency, capacity)
@@ -113,8 +113,8 @@ def test_random_networks(seed: int, room: float) -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6), room=st.floats(1.0, 3.0))
-def test_what_was_decided_gives_the_same_places(seed: int, room: float) -> None:
-    """As a text says it that was printed."""
+def test_decisions_reproduce_the_addresses(seed: int, room: float) -> None:
+    """As when the printed IR, which has the decisions, is read again."""
     network = random_network(seed)
     capacity = int(least(network) * room) // 64 * 64
     if (residency := planned(network, capacity)) is not None:
@@ -124,16 +124,16 @@ def test_what_was_decided_gives_the_same_places(seed: int, room: float) -> None:
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_values_that_are_given_to_the_host_go_there(seed: int) -> None:
-    """All the others stay, as there is room; a value leaves, and comes back for a launch that reads it."""
+    """All other values stay, as there is room; a value that leaves comes back for each launch that reads it."""
     network = random_network(seed)
     numbers = [number for number in range(len(network.values)) if random.Random(seed + number).random() < 0.5]
     residency = plan_residency(network, 1 << 30, Decisions(values=dict.fromkeys(numbers, True)))
     check(network, residency, 1 << 30)
     for number, value in enumerate(network.values):
-        stays = [stay for stay in residency.stays if (stay.kind, stay.number) == ("value", number)]
+        allocations = [one for one in residency.allocations if (one.kind, one.number) == ("value", number)]
         comes_back = number in numbers and len(value.readers) > (value.producer < 0)
-        assert (len(stays) > 1) == comes_back
-        assert all(stay.arrives_for in value.readers for stay in stays[1:])
+        assert (len(allocations) > 1) == comes_back
+        assert all(one.copied_in_for in value.readers for one in allocations[1:])
 
 
 def test_values_that_are_given_to_dram_stay() -> None:
@@ -141,7 +141,7 @@ def test_values_that_are_given_to_dram_stay() -> None:
     network = three_layers()
     all_there = Decisions(dict.fromkeys(range(4), False), dict.fromkeys(range(3), False))
     assert plan_residency(network, 3 * 1024 + 192, all_there).used == 3 * 1024 + 192
-    with pytest.raises(DramShortage):
+    with pytest.raises(DramCapacityError):
         plan_residency(network, 3 * 1024 + 128, all_there)
 
 
@@ -161,7 +161,11 @@ def three_layers() -> Network:
         Value(64, 1, (2,), False),
         Value(64, 2, (), True),
     )
-    needs = (Needs((0,), (0,), (1,), 0), Needs((1,), (1,), (2,), 0), Needs((2,), (1, 2), (3,), 0))
+    needs = (
+        LaunchOperands((0,), (0,), (1,), 0),
+        LaunchOperands((1,), (1,), (2,), 0),
+        LaunchOperands((2,), (1, 2), (3,), 0),
+    )
     return Network(needs, values, (1000, 1000, 1000), frozenset())
 
 
@@ -178,11 +182,11 @@ def test_weights_in_turn(capacity: int, streamed: int) -> None:
     check(three_layers(), residency, capacity)
     assert len(residency.streamed) <= streamed
     assert bool(residency.streamed) == bool(streamed)
-    beside = [stay for stay in residency.stays if stay.kind == "block" and stay.first < stay.arrives_for]
+    beside = [one for one in residency.allocations if one.kind == "block" and one.first < one.copied_in_for]
     assert bool(beside) == (capacity == 2 * 1024 + 192)
 
 
 def test_one_launch_that_is_too_large() -> None:
-    with pytest.raises(DramShortage, match="launch 2 needs 1216 bytes of DRAM at once, 1152 are there") as caught:
+    with pytest.raises(DramCapacityError, match="launch 2 needs 1216 bytes of DRAM at once, 1152 are there") as caught:
         plan_residency(three_layers(), 1152)
     assert (caught.value.resource, caught.value.needed, caught.value.available) == ("DRAM", 1216, 1152)

@@ -107,4 +107,4 @@ def test_the_pass_keeps_values_and_names(chain: Path, capsys: pytest.CaptureFixt
     launches = [op for op in find_main(read_module(saved, {})).walk() if isinstance(op, SubgraphOp)]
     names = [op.sym_name.data for op in find_main(read_module(given, {})).walk() if isinstance(op, SubgraphOp)]
     assert [op.sym_name.data for op in launches] == names
-    assert not any(op.says_residence for op in launches)
+    assert not any(op.specifies_residence for op in launches)

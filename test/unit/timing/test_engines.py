@@ -235,9 +235,9 @@ def test_trace_covers_every_instruction() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_engines_agree_on_loops_by_values(seed: int) -> None:
+def test_engines_agree_on_dynamic_loops(seed: int) -> None:
     """Counts from registers, loops that end early, and waits for idle units."""
-    exe = random_program(seed, load_chip("tiny"), rounds=6, by_values=True)
+    exe = random_program(seed, load_chip("tiny"), rounds=6, dynamic_loops=True)
     work = random_work(seed, exe)
     assert work.decisions
     declared, decided = both(exe), both(exe, work)

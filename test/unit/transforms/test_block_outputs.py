@@ -27,7 +27,7 @@ CHIP = load_chip("tiny")
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Convolutions are replaced even where they are faster as they are."""
-    monkeypatch.setattr(dataflow_block_outputs, "MOST_OF_BEFORE", float("inf"))
+    monkeypatch.setattr(dataflow_block_outputs, "ACCEPT_RATIO", float("inf"))
 
 
 def conv_model(
@@ -85,7 +85,7 @@ def test_a_filter_takes_fewer_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
     (expected,) = Oracle(model.SerializeToString()).run(x).values()
     cycles: list[int] = []
     for most in (0.0, 0.8):
-        monkeypatch.setattr(dataflow_block_outputs, "MOST_OF_BEFORE", most)
+        monkeypatch.setattr(dataflow_block_outputs, "ACCEPT_RATIO", most)
         result = meshloom.compile(model, chip="edge").run(x)
         np.testing.assert_allclose(result.outputs["y"], expected, rtol=1e-6, atol=0)
         cycles.append(result.cycles)

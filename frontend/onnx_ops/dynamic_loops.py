@@ -14,7 +14,7 @@ from ..node import Node
 from ..tensors import INT64, Absent, NodeError, Tensor, TensorSequence, known
 
 
-def loop_by_values(node: Node, longest: int, needs: SSAValue | None = None) -> list[Tensor]:
+def dynamic_loop(node: Node, longest: int, needs: SSAValue | None = None) -> list[Tensor]:
     """
     The results of a `Loop` with a trip count, a condition, or both, that depend on the network's inputs: a loop of as
     many steps as the trip count says where that is known and at most `longest`, else as the option says.
