@@ -41,7 +41,7 @@ from .subgraphs.outline_function import outline_function
 from .subgraphs.smaller_values import Attempt, try_variations
 from .subgraphs.subgraph import Subgraphs
 
-MOST_COMPARED = 128
+MOST_COMPARED = 256
 """
 Largest number of operations in all steps of loops for which a network is compiled with its loops unrolled as well; the
 faster variant is taken.

@@ -23,9 +23,11 @@ from ..transforms.dataflow_hoist_from_loops import DataflowHoistFromLoopsPass
 from ..transforms.dataflow_merge_constants import DataflowMergeConstantsPass
 from ..transforms.dataflow_note_loops import DataflowNoteLoopsPass
 from ..transforms.dataflow_pack_weights import DataflowPackWeightsPass
+from ..transforms.dataflow_roll_loops import DataflowRollLoopsPass
 from ..transforms.dataflow_split_widened import DataflowSplitWidenedPass
 from ..transforms.dataflow_unroll_loops import DataflowUnrollLoopsPass
 from ..transforms.shared.chip_option import ChipPass
+from ..transforms.shared.kept_loops import FEWEST_STEPS
 from ..transforms.sparse_pack import SparsePackPass
 from .ir.name_chip import name_chip
 from .options.progress import Progress
@@ -33,6 +35,7 @@ from .sparse_to_dataflow import SparseToDataflowPass
 
 LAST = "tasks"
 PLACES = (
+    DataflowRollLoopsPass.name,
     DataflowHoistFromLoopsPass.name,
     DataflowNoteLoopsPass.name,
     DataflowUnrollLoopsPass.name,
@@ -53,10 +56,12 @@ ADDED_PASSES: dict[str, list[type[ModulePass]]] = {}
 
 def simplifying_passes(chip: str | None = None) -> Iterator[ModulePass]:
     """
-    Hoist computations that need no carried value out of loops, record the work of loops and unroll those that cannot
-    stay, simplify operators, and bring encoded weights into the form that matrix units take (`chip`, or the module's).
+    Reroll loops that were unrolled, hoist computations that need no carried value out of loops, record the work of
+    loops and unroll those that cannot stay, simplify operators, and bring encoded weights into the form that matrix
+    units take (`chip`, or the module's).
     """
     own = (
+        DataflowRollLoopsPass(FEWEST_STEPS),
         DataflowHoistFromLoopsPass(),
         DataflowNoteLoopsPass(),
         DataflowUnrollLoopsPass(keep=True),

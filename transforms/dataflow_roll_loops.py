@@ -19,6 +19,7 @@ from ..dialects.dataflow import ConstantOp, IotaOp, SliceOp, WeightOp
 from ..dialects.dataflow.contraction import ContractionOp
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.dataflow.types import tensor_bytes, tensor_of
+from ..dialects.manycore.stage import networks_of
 from ..support.errors import InputError
 from .shared.rolled_loop import RolledLoop, Step, rolled_loop
 
@@ -32,8 +33,8 @@ class DataflowRollLoopsPass(ModulePass):
     Find operations of @main that are repeated for each step, as exporters and `dataflow-unroll-loops` write loops, and
     put a loop in their place: at least `steps` times the same operations in the same order, of which a product or
     convolution reads the same weights each time. An operand must be the same in all steps, be computed by the same step
-    or by the previous one, or be a separate value per step, which is scanned. Everything is compared, so that all
-    values stay equal bit by bit.
+    or by the previous one, or be a separate value per step, which is scanned. Steps that read nothing of the previous
+    one are no loop. Everything is compared, so that all values stay equal bit by bit.
     """
 
     name = "dataflow-roll-loops"
@@ -44,7 +45,8 @@ class DataflowRollLoopsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.steps < 2:
             raise InputError(f"steps={self.steps}: a loop has 2 steps at least")
-        reroll_loops(find_main(op), self.steps)
+        for network in networks_of(op):
+            reroll_loops(find_main(network), self.steps)
 
 
 def reroll_loops(function: FuncOp, least: int = 3) -> int:
@@ -118,7 +120,7 @@ def _cut(ops: list[Operation], low: int, high: int, period: int, least: int) -> 
     for count in range(most, max(least, most - 2) - 1, -1):
         spare = high + period - low - count * period
         made = [rolled_loop(_steps(ops, start, period, count)) for start in range(low, low + spare + 1)]
-        fits = [one for one in made if one is not None]
+        fits = [one for one in made if one is not None and one.carried]
         if fits:
             return min(fits, key=lambda one: sum(tensor_bytes(tensor_of(value)) for value in one.carried_initial))
     return None

@@ -98,6 +98,54 @@ class ConcatOfConcat(RewritePattern):
             rewriter.replace(op, ConcatOp(flat, axis))
 
 
+class ConcatOfAdjacentSlices(RewritePattern):
+    """concat(x[a:b], x[b:c]) == x[a:c]"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ConcatOp, rewriter: PatternRewriter) -> None:
+        axis = op.axis_index
+        runs: list[list[SSAValue]] = []
+        for value in op.inputs:
+            if runs and _is_adjacent(runs[-1][-1], value, axis):
+                runs[-1].append(value)
+            else:
+                runs.append([value])
+        if len(runs) == len(op.inputs):
+            return
+        slices: list[Operation] = []
+        joined: list[SSAValue] = []
+        for run in runs:
+            first = run[0].owner
+            if len(run) > 1 and isinstance(first, SliceOp):
+                sizes = list(ints(first.sizes))
+                sizes[axis] = sum(shape_of(value)[axis] for value in run)
+                steps = [1 if dim == axis else step for dim, step in enumerate(ints(first.steps))]
+                slices.append(SliceOp(first.operand, ints(first.starts), sizes, steps))
+                joined.append(slices[-1].results[0])
+            else:
+                joined.append(run[0])
+        rewriter.replace(op, (*slices, ConcatOp(joined, axis)))
+
+
+def _is_adjacent(before: SSAValue, after: SSAValue, axis: int) -> bool:
+    """Whether two values are slices of one value, the second of which begins along an axis where the first ends."""
+    first, second = before.owner, after.owner
+    if not isinstance(first, SliceOp) or not isinstance(second, SliceOp) or first.operand != second.operand:
+        return False
+    for dim, (size, other) in enumerate(zip(ints(first.sizes), ints(second.sizes), strict=True)):
+        starts, steps = (
+            (ints(first.starts)[dim], ints(second.starts)[dim]),
+            (ints(first.steps)[dim], ints(second.steps)[dim]),
+        )
+        if dim == axis:
+            contiguous = all(step == 1 or count == 1 for step, count in zip(steps, (size, other), strict=True))
+            if not contiguous or starts[1] != starts[0] + size:
+                return False
+        elif size != other or starts[0] != starts[1] or (size > 1 and steps[0] != steps[1]):
+            return False
+    return True
+
+
 class BroadcastOfBroadcast(RewritePattern):
     """broadcast(broadcast(x)) == broadcast(x)"""
 
@@ -327,7 +375,7 @@ PATTERNS: dict[type[Operation], tuple[RewritePattern, ...]] = {
     ReshapeOp: (ReshapeOfReshape(),),
     TransposeOp: (TransposeOfTranspose(), TransposeOfUnitDims()),
     SliceOp: (SliceOfSlice(), SliceOfConcat()),
-    ConcatOp: (ConcatOfConcat(),),
+    ConcatOp: (ConcatOfConcat(), ConcatOfAdjacentSlices()),
     BroadcastOp: (BroadcastOfBroadcast(), BroadcastToReshape()),
     PadOp: (PadOfPad(),),
     GatherOp: (GatherOfOneRow(), GatherOfConsecutiveRows()),

@@ -21,6 +21,7 @@ from ...analysis.sparse.layer_cost import Objective
 from ...chips import Chip
 from ...chips.cycles import bound_by_weights
 from ...dialects.dataflow import Dataflow
+from ...dialects.dataflow.entry_function import find_main
 from ...dialects.dataflow.types import Shape
 from ...dialects.dataflow.unroll_loops import no_loop, unroll_loops
 from ...dialects.locations import located
@@ -31,8 +32,9 @@ from ...transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from ...transforms.dataflow_hoist_from_loops import hoist_from_loops
 from ...transforms.dataflow_note_loops import note_loops
 from ...transforms.dataflow_remove_zero_channels import remove_zero_channels
+from ...transforms.dataflow_roll_loops import reroll_loops
 from ...transforms.shared.contraction_weights import weight_uses, weights_out_of_reach
-from ...transforms.shared.kept_loops import stays_loop
+from ...transforms.shared.kept_loops import FEWEST_STEPS, stays_loop
 from ...transforms.shared.sparse_plan import PlannedWeight, plan_encodings
 from ...transforms.sparse_balance_lanes import balance_lanes
 from ...transforms.sparse_select_encoding import convert
@@ -135,6 +137,8 @@ def compile_encoded(
     of the networks need more device memory than there is, with what is enough for one of them.
     """
     check_operators(module)
+    if calibration is None:
+        reroll_loops(find_main(module), FEWEST_STEPS)
     note_loops(module)
     hoist_from_loops(module)
     unroll_loops(module, no_loop if calibration is not None else stays_loop)

@@ -12,8 +12,11 @@ from xdsl.passes import ModulePass
 
 from ...analysis.semantic_effect import SemanticEffect, reassociating
 from ...chips import Chip
+from ...dialects.dataflow.entry_function import find_main
 from ...transforms.dataflow_note_loops import note_loops
+from ...transforms.dataflow_roll_loops import reroll_loops
 from ...transforms.shared.chip_option import chip_for
+from ...transforms.shared.kept_loops import FEWEST_STEPS
 from ..cache.compile_cache import cache_for
 from ..ir.replace_module import replace_module
 from ..options.progress import Progress
@@ -40,6 +43,8 @@ class SparseEncodeIfFasterPass(SearchOptions, ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
+        if not self.calibrate:
+            reroll_loops(find_main(op), FEWEST_STEPS)
         note_loops(op)
         encode_if_faster(op, chip, self.read(op, sparse=True))
 

@@ -130,3 +130,26 @@ func.func @rows(%x: tensor<6x2xf32>) -> (tensor<3x2xf32>, tensor<2x2xf32>, tenso
   %2 = dataflow.gather %x, %k axis 0 : (tensor<6x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>
   func.return %0, %1, %2 : tensor<3x2xf32>, tensor<2x2xf32>, tensor<3x2xf32>
 }
+
+// CHECK-LABEL: @adjacent_slices
+func.func @adjacent_slices(%x: tensor<6x8xf32>, %y: tensor<6x1xf32>) -> (tensor<6x8xf32>, tensor<3x7xf32>, tensor<6x4xf32>) {
+  %a = dataflow.slice %x starts [0, 0] sizes [6, 3] steps [1, 1] : (tensor<6x8xf32>) -> tensor<6x3xf32>
+  %b = dataflow.slice %x starts [0, 3] sizes [6, 1] steps [1, 1] : (tensor<6x8xf32>) -> tensor<6x1xf32>
+  %c = dataflow.slice %x starts [0, 4] sizes [6, 4] steps [1, 1] : (tensor<6x8xf32>) -> tensor<6x4xf32>
+  // All of a value: the value.
+  %whole = dataflow.concat %a, %b, %c axis 1 : (tensor<6x3xf32>, tensor<6x1xf32>, tensor<6x4xf32>) -> tensor<6x8xf32>
+  // Part of it, between other values; every second row, from the last one back.
+  // CHECK: [[E:%.+]] = dataflow.slice %x starts [5, 2] sizes [3, 5] steps [-2, 1]
+  %d = dataflow.slice %x starts [5, 2] sizes [3, 3] steps [-2, 1] : (tensor<6x8xf32>) -> tensor<3x3xf32>
+  %e = dataflow.slice %x starts [5, 5] sizes [3, 2] steps [-2, 1] : (tensor<6x8xf32>) -> tensor<3x2xf32>
+  %f = dataflow.slice %x starts [4, 6] sizes [3, 1] steps [-2, 1] : (tensor<6x8xf32>) -> tensor<3x1xf32>
+  %g = dataflow.slice %y starts [0, 0] sizes [3, 1] steps [2, 1] : (tensor<6x1xf32>) -> tensor<3x1xf32>
+  // CHECK: dataflow.concat [[E]], {{%.+}}, {{%.+}} axis 1 : (tensor<3x5xf32>, tensor<3x1xf32>, tensor<3x1xf32>)
+  %part = dataflow.concat %d, %e, %f, %g axis 1 : (tensor<3x3xf32>, tensor<3x2xf32>, tensor<3x1xf32>, tensor<3x1xf32>) -> tensor<3x7xf32>
+  // Slices with gaps, and not in order, stay.
+  // CHECK: dataflow.concat {{%.+}}, {{%.+}} axis 1 : (tensor<6x3xf32>, tensor<6x1xf32>)
+  %h = dataflow.slice %x starts [0, 0] sizes [6, 3] steps [1, 2] : (tensor<6x8xf32>) -> tensor<6x3xf32>
+  %gap = dataflow.concat %h, %b axis 1 : (tensor<6x3xf32>, tensor<6x1xf32>) -> tensor<6x4xf32>
+  // CHECK: func.return %x,
+  func.return %whole, %part, %gap : tensor<6x8xf32>, tensor<3x7xf32>, tensor<6x4xf32>
+}

@@ -188,6 +188,36 @@ def test_text_of_written_out_networks_does_not_grow_with_their_steps() -> None:
     assert lines[0] == lines[1]
 
 
+def test_compiled_code_of_written_out_networks_does_not_grow_with_their_steps() -> None:
+    instructions: list[int] = []
+    for steps in (32, 64):
+        model, inputs = _written_out(steps, False, True)
+        compiled = compile(model.SerializeToString(), "tiny")
+        instructions.append(sum(len(one.words) for one in compiled.executable.programs))
+        outputs = compiled.run(inputs).outputs
+        for name, expected in Oracle(model.SerializeToString()).run(inputs).items():
+            np.testing.assert_allclose(outputs[name], expected, rtol=1e-4, atol=1e-5)
+    assert instructions[1] < 1.2 * instructions[0]
+
+
+def test_equal_operations_that_do_not_follow_from_one_another_are_no_loop() -> None:
+    generator = np.random.default_rng(0)
+    inputs = {f"x{number}": generator.standard_normal((2, 3)).astype(np.float32) for number in range(9)}
+    nodes = [helper.make_node("MatMul", [name, "w"], [f"p{name}"]) for name in inputs]
+    nodes += [helper.make_node("Tanh", [f"p{name}"], [f"y{name}"]) for name in inputs]
+    graph = helper.make_graph(
+        nodes,
+        "branches",
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 3]) for name in inputs],
+        [helper.make_tensor_value_info(f"y{name}", TensorProto.FLOAT, [2, 4]) for name in inputs],
+        [numpy_helper.from_array(generator.standard_normal((3, 4)).astype(np.float32), "w")],
+    )
+    module = import_onnx(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
+    before = str(module)
+    DataflowRollLoopsPass().apply(_context(), module)
+    assert str(module) == before
+
+
 def test_networks_without_equal_steps_stay_as_they_are() -> None:
     model, _ = _written_out(2, False, True)
     module = import_onnx(model)
