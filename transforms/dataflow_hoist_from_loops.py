@@ -15,7 +15,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..analysis.semantic_effect import SemanticEffect, reassociating
@@ -40,6 +40,7 @@ from ..dialects.locations import at
 from .shared.all_steps import Operand, Steps, can_do_all_steps, do_all_steps
 from .shared.constants import constant_array, constant_source, source_name, source_of
 from .shared.rewrite_once import erase_unread
+from .shared.unit_dims import UnitDimsBelowElementwise
 
 NARROW = ("f16", "bf16")
 """Types whose partial sums would be rounded too early."""
@@ -74,6 +75,7 @@ def hoist_from_loops(module: ModuleOp) -> None:
     for loop in [op for op in module.walk() if isinstance(op, LoopOp)][::-1]:
         with at(loop):
             pattern.match_and_rewrite(loop, PatternRewriter(loop))
+    PatternRewriteWalker(UnitDimsBelowElementwise()).rewrite_module(module)
 
 
 class HoistFromLoop(RewritePattern):

@@ -1,0 +1,83 @@
+"""A rewrite that moves reshapes which only add dimensions of size 1 below elementwise operations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from ...dialects.dataflow import ReshapeOp
+from ...dialects.dataflow import elementwise as ew
+from ...dialects.dataflow.contraction import ContractionOp
+from ...dialects.dataflow.types import element_of, shape_of, tensor
+
+
+class UnitDimsBelowElementwise(RewritePattern):
+    """
+    f(reshape(x), y) == reshape(f(x, y)) where x is a product, or was computed of one element by element, and the
+    reshape adds dimensions of size 1: operations that follow a product directly become one task with it.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ew.ElementwiseOp, rewriter: PatternRewriter) -> None:
+        result = op.results[0]
+        for index, value in enumerate(op.operands):
+            inner = value.owner
+            if not isinstance(inner, ReshapeOp) or not _follows_product(inner) or shape_of(value) != shape_of(result):
+                continue
+            added = _added_dims(shape_of(inner.operand), shape_of(value))
+            others = [_without(other, added, len(shape_of(value))) for other in op.operands]
+            if not added or any(one is None for one in others):
+                continue
+            made: list[Operation] = []
+            operands: list[SSAValue] = []
+            for position, (other, shape) in enumerate(zip(op.operands, others, strict=True)):
+                if position == index:
+                    operands.append(inner.operand)
+                elif shape == shape_of(other) or shape is None:
+                    operands.append(other)
+                else:
+                    made.append(ReshapeOp(other, shape))
+                    operands.append(made[-1].results[0])
+            computed = type(op).create(
+                operands=operands,
+                result_types=[tensor(element_of(result), shape_of(inner.operand))],
+                properties=dict(op.properties),
+            )
+            rewriter.replace(op, (*made, computed, ReshapeOp(computed.results[0], shape_of(result))))
+            return
+
+
+def _follows_product(reshape: ReshapeOp) -> bool:
+    """Whether nothing but a reshape reads a product, or what elementwise operations alone compute of one."""
+    value: SSAValue = reshape.operand
+    if not reshape.result.has_one_use():
+        return False
+    while value.has_one_use() and isinstance(op := value.owner, ew.ElementwiseOp):
+        same = [one for one in op.operands if shape_of(one) == shape_of(value)]
+        value = next((one for one in same if isinstance(one.owner, ew.ElementwiseOp | ContractionOp)), op.operands[0])
+    return value.has_one_use() and isinstance(value.owner, ContractionOp)
+
+
+def _added_dims(before: Sequence[int], after: Sequence[int]) -> set[int]:
+    """The dimensions of size 1 that a reshape adds; empty where it does anything else."""
+    added: set[int] = set()
+    rest = list(before)
+    for dim, size in enumerate(after):
+        if rest and rest[0] == size:
+            rest.pop(0)
+        elif size == 1:
+            added.add(dim)
+        else:
+            return set()
+    return set() if rest else added
+
+
+def _without(value: SSAValue, added: set[int], rank: int) -> tuple[int, ...] | None:
+    """The shape of an operand without the added dimensions; None where it is larger along one of them."""
+    shape = shape_of(value)
+    first = rank - len(shape)
+    if any(shape[dim - first] != 1 for dim in added if dim >= first):
+        return None
+    return tuple(size for dim, size in enumerate(shape, first) if dim not in added)
