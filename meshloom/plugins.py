@@ -29,13 +29,15 @@ from meshloom.chips import chip_names
 from meshloom.chips.load import ADDED as CHIPS
 from meshloom.chips.load import load_chip
 from meshloom.dialects import added
-from meshloom.dialects.coreasm import added_instructions
+from meshloom.dialects.coreasm import added_formats, added_instructions
 from meshloom.dialects.coreasm.added_instructions import row_instruction as row_instruction
 from meshloom.dialects.coreasm.added_instructions import vector_instruction as vector_instruction
 from meshloom.dialects.coreasm.instruction import Family, Instruction
 from meshloom.emulator.functional.semantics.elementwise import elementwise
 from meshloom.emulator.functional.semantics.rows import rows
 from meshloom.emulator.functional.semantics.table import SEMANTICS
+from meshloom.formats.sparse.index_kind import IndexKind as IndexKind
+from meshloom.formats.sparse.index_kind import Written as Written
 from meshloom.frontend.registry import onnx_op as onnx_op
 from meshloom.lowering.codegen.kernels.common import Kernel
 from meshloom.lowering.codegen.kernels.select import KERNELS
@@ -49,6 +51,8 @@ from meshloom.tools.universe import MESHLOOM
 from meshloom.transforms.shared.task_order import SEARCHES, order_methods
 
 __all__ = [
+    "IndexKind",
+    "Written",
     "add_chip",
     "add_dialect",
     "add_fusion_strategy",
@@ -58,6 +62,7 @@ __all__ = [
     "add_order_search",
     "add_pass",
     "add_placement_method",
+    "add_sparse_format",
     "add_splitting_rule",
     "load_plugin",
     "onnx_op",
@@ -114,6 +119,17 @@ def add_instruction(instruction: Instruction, function: Callable[..., NDArray[An
     added_instructions.add(instruction, _plugin_of(function))
     on_rows = instruction.family is Family.ROWS
     SEMANTICS[instruction.mnemonic] = rows(function) if on_rows else elementwise(function, len(instruction.sources))
+
+
+def add_sparse_format(kind: IndexKind) -> None:
+    """
+    Make a kind of index known: to `#sparse.index<NAME>`, to the choice of encodings (`--sparse`, `meshloom-sparsity`),
+    to code generation, and to the mapping unit of the emulated chip. Executables that hold blocks of it name the
+    plug-in.
+
+    Raises InputError for a name or a number (`code`) that is taken, or none of a plug-in.
+    """
+    added_formats.add(kind, _plugin_of(kind.write))
 
 
 def add_chip(file: str | Path) -> None:

@@ -18,6 +18,7 @@ from .find_saturation import FindSaturationPass
 from .instructions import BOUNDS, CLAMP, bounds, clamp, select_bounds, select_clamp
 from .methods import best_of_a_few, make_first_two, place_mirrored, serpentine
 from .operations import BoundsOp, ClampOp, Saturate
+from .two_level import TwoLevelKind
 
 plugins.add_dialect(Saturate)
 plugins.add_instruction(CLAMP, clamp)
@@ -30,3 +31,4 @@ plugins.add_placement_method("mirrored", place_mirrored)
 plugins.add_mapping_method("serpentine", serpentine)
 plugins.add_order_search("a-few", best_of_a_few)
 plugins.add_fusion_strategy("first-two", make_first_two)
+plugins.add_sparse_format(TwoLevelKind())
