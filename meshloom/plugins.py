@@ -9,8 +9,10 @@ of an ONNX operator (`onnx_op`) replaces the one that there is.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,10 @@ from meshloom.analysis.subgraphs.fusion import FusionStrategy
 from meshloom.analysis.subgraphs.rules import RULES, RuleSettings
 from meshloom.analysis.subgraphs.split_rule import SplitRule
 from meshloom.chips import chip_names
+from meshloom.chips.added_keys import KEYS as CHIP_KEYS
+from meshloom.chips.added_keys import ChipKey as ChipKey
+from meshloom.chips.added_keys import V, add_key
+from meshloom.chips.chip import Chip, Energy
 from meshloom.chips.load import ADDED as CHIPS
 from meshloom.chips.load import load_chip
 from meshloom.dialects import added
@@ -51,9 +57,11 @@ from meshloom.tools.universe import MESHLOOM
 from meshloom.transforms.shared.task_order import SEARCHES, order_methods
 
 __all__ = [
+    "ChipKey",
     "IndexKind",
     "Written",
     "add_chip",
+    "add_chip_key",
     "add_dialect",
     "add_fusion_strategy",
     "add_instruction",
@@ -69,6 +77,8 @@ __all__ = [
     "row_instruction",
     "vector_instruction",
 ]
+
+_KEY = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def add_pass(one: type[ModulePass], before: str | None = None) -> None:
@@ -141,6 +151,21 @@ def add_chip(file: str | Path) -> None:
     chip = load_chip(str(path))
     _check_free("chip", chip.name, dict.fromkeys(chip_names()))
     CHIPS[chip.name] = path
+
+
+def add_chip_key(key: ChipKey[V]) -> ChipKey[V]:
+    """
+    Make a key of chip descriptions known, and give it back: `key.of(chip)` is its value. A key comes before the chips
+    that use it.
+
+    Raises InputError for a name that is taken or that TOML would have to quote, or a default of another type.
+    """
+    names = [field.name for one in (Chip, Energy) for field in fields(one)]
+    _check_free("chip key", key.name, dict.fromkeys([*names, *CHIP_KEYS]))
+    if _KEY.fullmatch(key.name) is None:
+        raise InputError(f"chip key '{key.name}': a name consists of lower-case letters, digits and underscores")
+    add_key(key)
+    return key
 
 
 def add_mapping_method(name: str, method: MapMethod) -> None:

@@ -28,7 +28,6 @@ import os
 import re
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
@@ -74,7 +73,7 @@ def _normal(exe: Executable) -> Executable:
         if words is not program.words:
             programs[index] = type(program)(program.name, words, program.descs, program.params, program.sources)
     return Executable(
-        chip_from_table(cast("dict[str, Any]", json.loads(json.dumps(asdict(exe.chip)))), f"chip '{exe.chip.name}'"),
+        chip_from_table(cast("dict[str, Any]", json.loads(json.dumps(exe.chip.table))), f"chip '{exe.chip.name}'"),
         exe.tensors, programs, exe.launches, exe.core_sets, canonical_words(exe.controller), exe.weights,
         exe.weights_address, exe.dram_bytes_used, exe.source_names, _noted(exe.notes, programs),
         exe.host_weights,
@@ -123,7 +122,7 @@ def _chunks(exe: Executable) -> list[bytes | memoryview]:
 
 
 def _notes(exe: Executable, checksum: bytes) -> bytes:
-    chip = json.dumps(asdict(exe.chip), sort_keys=True).encode()
+    chip = json.dumps(exe.chip.table, sort_keys=True).encode()
     version = _VERSION.pack(
         FORMAT_VERSION, ISA_VERSION, exe.weights_address, exe.dram_bytes_used, exe.host_weights_address,
         exe.host_bytes_used,
