@@ -6,6 +6,9 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from typing import Any
+
+from .added_keys import Value
 
 RATES = {"f32": 1, "f16": 2, "bf16": 2, "i8": 4}
 """Multiply-accumulates and vector operations per cycle and lane, relative to f32, by element type."""
@@ -79,6 +82,8 @@ class Chip:
     """
     source: str = ""
     """Where the numbers come from, for descriptions of published chips."""
+    added: tuple[tuple[str, Value], ...] = ()
+    """Keys of plug-ins that the description gives, in the order of their names (`added_keys.py`)."""
 
     def __hash__(self) -> int:
         # Caches look up chips often; those that differ in other numbers only are told apart by comparison.
@@ -95,6 +100,12 @@ class Chip:
         return tuple(core for core in range(self.cores) if core not in broken)
 
     @property
+    def table(self) -> dict[str, Any]:
+        """The description, as TOML or JSON has it."""
+        found = asdict(self)
+        return found | dict(found.pop("added"))
+
+    @property
     def fingerprint(self) -> str:
         """SHA-256 (hex) over all numbers: an executable runs only on the chip that it was compiled for."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self.table, sort_keys=True).encode()).hexdigest()

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from ..support.errors import InputError
 from ..support.input_files import read_regular
+from .added_keys import added_values, check_added
 from .chip import MAP_CACHES, MAP_LANES, Chip, Energy
 
 HERE = Path(__file__).parent
@@ -54,9 +55,12 @@ def chip_from_table(table: dict[str, Any], location: str) -> Chip:
     energy: object = table.pop("energy", None)
     if not isinstance(energy, dict):
         raise InputError(f"{location}: needs a table [energy] with {', '.join(f.name for f in fields(Energy))}")
-    values = _checked(Chip, table, location, skip=frozenset({"energy"}))
-    chip = Chip(**values, energy=Energy(**_checked(Energy, cast("dict[str, Any]", energy), f"{location} [energy]")))
+    added = added_values(table, location)
+    values = _checked(Chip, table, location, skip=frozenset({"energy", "added"}))
+    of_events = Energy(**_checked(Energy, cast("dict[str, Any]", energy), f"{location} [energy]"))
+    chip = Chip(**values, energy=of_events, added=added)
     _check_consistency(chip, location)
+    check_added(chip, location)
     return chip
 
 
@@ -64,7 +68,10 @@ def _checked(cls: type, table: dict[str, Any], location: str, skip: frozenset[st
     known = {f.name: f for f in fields(cls) if f.name not in skip}
     for key in table:
         if key not in known:
-            raise InputError(f"{location}: unknown key '{key}'; known keys: {', '.join(known)}")
+            raise InputError(
+                f"{location}: unknown key '{key}' (if it is that of a plug-in, load this with --plugin); known keys: "
+                f"{', '.join(known)}"
+            )
     values: dict[str, Any] = {}
     for name, field in known.items():
         if name not in table:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -76,7 +75,7 @@ def chip_attr(chip: Chip) -> ChipAttr:
     """The chip by its name if that identifies it, else by all its numbers."""
     if chip.name in chip_names() and load_chip(chip.name) == chip:
         return ChipAttr(chip.name)
-    return ChipAttr(json.dumps(asdict(chip), sort_keys=True))
+    return ChipAttr(json.dumps(chip.table, sort_keys=True))
 
 
 def _own_data(exe: Executable) -> list[DataSection]:

@@ -9,8 +9,10 @@ of an ONNX operator (`onnx_op`) replaces the one that there is.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -26,16 +28,22 @@ from meshloom.analysis.subgraphs.fusion import FusionStrategy
 from meshloom.analysis.subgraphs.rules import RULES, RuleSettings
 from meshloom.analysis.subgraphs.split_rule import SplitRule
 from meshloom.chips import chip_names
+from meshloom.chips.added_keys import KEYS as CHIP_KEYS
+from meshloom.chips.added_keys import ChipKey as ChipKey
+from meshloom.chips.added_keys import V, add_key
+from meshloom.chips.chip import Chip, Energy
 from meshloom.chips.load import ADDED as CHIPS
 from meshloom.chips.load import load_chip
 from meshloom.dialects import added
-from meshloom.dialects.coreasm import added_instructions
+from meshloom.dialects.coreasm import added_formats, added_instructions
 from meshloom.dialects.coreasm.added_instructions import row_instruction as row_instruction
 from meshloom.dialects.coreasm.added_instructions import vector_instruction as vector_instruction
 from meshloom.dialects.coreasm.instruction import Family, Instruction
 from meshloom.emulator.functional.semantics.elementwise import elementwise
 from meshloom.emulator.functional.semantics.rows import rows
 from meshloom.emulator.functional.semantics.table import SEMANTICS
+from meshloom.formats.sparse.index_kind import IndexKind as IndexKind
+from meshloom.formats.sparse.index_kind import Written as Written
 from meshloom.frontend.registry import onnx_op as onnx_op
 from meshloom.lowering.codegen.kernels.common import Kernel
 from meshloom.lowering.codegen.kernels.select import KERNELS
@@ -49,7 +57,11 @@ from meshloom.tools.universe import MESHLOOM
 from meshloom.transforms.shared.task_order import SEARCHES, order_methods
 
 __all__ = [
+    "ChipKey",
+    "IndexKind",
+    "Written",
     "add_chip",
+    "add_chip_key",
     "add_dialect",
     "add_fusion_strategy",
     "add_instruction",
@@ -58,12 +70,15 @@ __all__ = [
     "add_order_search",
     "add_pass",
     "add_placement_method",
+    "add_sparse_format",
     "add_splitting_rule",
     "load_plugin",
     "onnx_op",
     "row_instruction",
     "vector_instruction",
 ]
+
+_KEY = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def add_pass(one: type[ModulePass], before: str | None = None) -> None:
@@ -116,6 +131,17 @@ def add_instruction(instruction: Instruction, function: Callable[..., NDArray[An
     SEMANTICS[instruction.mnemonic] = rows(function) if on_rows else elementwise(function, len(instruction.sources))
 
 
+def add_sparse_format(kind: IndexKind) -> None:
+    """
+    Make a kind of index known: to `#sparse.index<NAME>`, to the choice of encodings (`--sparse`, `meshloom-sparsity`),
+    to code generation, and to the mapping unit of the emulated chip. Executables that hold blocks of it name the
+    plug-in.
+
+    Raises InputError for a name or a number (`code`) that is taken, or none of a plug-in.
+    """
+    added_formats.add(kind, _plugin_of(kind.write))
+
+
 def add_chip(file: str | Path) -> None:
     """
     Make a chip known by the name in its description, a `.toml`. Raises InputError for a name that is taken, and for a
@@ -125,6 +151,21 @@ def add_chip(file: str | Path) -> None:
     chip = load_chip(str(path))
     _check_free("chip", chip.name, dict.fromkeys(chip_names()))
     CHIPS[chip.name] = path
+
+
+def add_chip_key(key: ChipKey[V]) -> ChipKey[V]:
+    """
+    Make a key of chip descriptions known, and give it back: `key.of(chip)` is its value. A key comes before the chips
+    that use it.
+
+    Raises InputError for a name that is taken or that TOML would have to quote, or a default of another type.
+    """
+    names = [field.name for one in (Chip, Energy) for field in fields(one)]
+    _check_free("chip key", key.name, dict.fromkeys([*names, *CHIP_KEYS]))
+    if _KEY.fullmatch(key.name) is None:
+        raise InputError(f"chip key '{key.name}': a name consists of lower-case letters, digits and underscores")
+    add_key(key)
+    return key
 
 
 def add_mapping_method(name: str, method: MapMethod) -> None:

@@ -85,8 +85,8 @@ an elementwise instruction have equal sizes; stride 0 repeats an operand.
 An operand that is an **encoded block** holds a sparse matrix: the number of entries (u32), at byte 4 the index, at an
 offset the values; `formats/sparse/block.py` has the details. Its descriptor has another meaning: the sizes are the
 number of fibers, the length of a fiber, the elements of a group, the bits of a code of the index (1: direct index,
-2 to 8: stride index) and the entries that there is room for; the first stride is the offset of the values (a multiple
-of 4), the others are 0.
+2 to 8: stride index; for an index of a plug-in, plus 256 times its number) and the entries that there is room for; the
+first stride is the offset of the values (a multiple of 4), the others are 0.
 
 ## Element types
 

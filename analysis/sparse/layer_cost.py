@@ -26,7 +26,7 @@ from ...dialects.dataflow.tiling import EncodedWork, split_evenly
 from ...formats.sparse.bits import Array, Ints
 from ...formats.sparse.encode import Mask, counts, group_mask
 from ...formats.sparse.fibers import Fibers
-from ...formats.sparse.index_formats import Format, Kind
+from ...formats.sparse.index_formats import Format
 from ...formats.sparse.nonzero import ALL_NONZERO, Activations
 from ...formats.sparse.panels import Lanes, Panels, fullest_lane
 from .balance_lanes import balance
@@ -260,9 +260,7 @@ def _cost_in(chip: Chip, layer: Layer, mask: Mask, choice: Choice, panels: Panel
     stored = np.stack([_stored(mask[:, part * panels.depth :][:, : panels.depth], format) for part in range(parts)])
     # Fillers are stored too, wherever they are.
     stored = stored * (choice.entries * format.group / max(1, int(stored.sum())))
-    direct = format.kind is Kind.DIRECT
-    index_bits = 1 / format.group if direct else format.bits * choice.entries / (layer.outputs * layer.inputs)
-    index_bytes = panels.width * panels.depth * index_bits / 8
+    index_bytes = _index_bytes(layer, choice, panels)
     neurons = max(layer.rows * panels.depth * layer.item_bytes // layer.taps, layer.rows * panels.width * 4)
     lanes = Lanes.of(chip, layer.rate)
     nonzero = layer.neurons.in_panels(panels.width, panels.depth)
@@ -272,11 +270,11 @@ def _cost_in(chip: Chip, layer: Layer, mask: Mask, choice: Choice, panels: Panel
             part = own[start : start + panels.width]
             fullest, loads = fullest_lane(part, lanes)
             entries = float(part.sum()) / format.group
-            looked_at = len(part) * format.positions(panels.depth) if direct else entries
+            looked_at = format.definition.elements(len(part), format.positions(panels.depth), entries)
             nbytes = round(index_bytes + float(part.sum()) * layer.item_bytes)
             work.append(
                 EncodedWork(
-                    1, layer.rows, len(part), fullest, loads, looked_at, direct, nbytes, neurons, panels.depth,
+                    1, layer.rows, len(part), fullest, loads, looked_at, format.direct, nbytes, neurons, panels.depth,
                     float(part.sum()), nonzero,
                 )
             )  # fmt: skip
@@ -284,6 +282,16 @@ def _cost_in(chip: Chip, layer: Layer, mask: Mask, choice: Choice, panels: Panel
     compute, memory, mean = encoded_cycles(chip, layer, panels, work, nbytes)
     matrix_work = LOADING_WORK if _few_loads(chip, layer) else MATRIX_WORK
     return LayerCost(choice, panels, nbytes, compute, memory, mean, matrix_work)
+
+
+def _index_bytes(layer: Layer, choice: Choice, panels: Panels) -> float:
+    """Bytes of the index of a panel, in the mean."""
+    format = panels.format
+    if format.definition.code:  # of all, by the share of the panel
+        index = choice.nbytes - choice.entries * format.group * layer.item_bytes
+        return index * panels.width * panels.depth / (layer.outputs * layer.inputs)
+    bits = 1 / format.group if format.direct else format.bits * choice.entries / (layer.outputs * layer.inputs)
+    return panels.width * panels.depth * bits / 8
 
 
 def _stored(mask: Mask, format: Format) -> Ints:

@@ -11,7 +11,7 @@ from ...formats.sparse.bits import Array
 from ...formats.sparse.encode import counts
 from ...formats.sparse.fibers import Fibers
 from ...formats.sparse.index_formats import Format, candidates
-from ...formats.sparse.sizes import encoded_bytes, gap_histogram
+from ...formats.sparse.sizes import entries_and_bytes, gap_histogram
 
 
 @dataclass(frozen=True)
@@ -39,18 +39,23 @@ def all_choices(
     """
     The costs of dense storage (first) and of each format, by default those that a mapping unit reads.
 
-    Formats whose groups are longer than a fiber are left out: they could only pad it.
+    Formats whose groups are longer than a fiber are left out: they could only pad it; so are those that cannot write
+    fibers of that length.
     """
     mask = fibers.matrix(counts(tensor, threshold))
     density = float(np.mean(mask)) if mask.size else 0.0
     choices = [Choice(None, tensor.nbytes, tensor.nbytes, density, tensor.size)]
-    wanted = [one for one in (candidates() if formats is None else formats) if one.group <= max(1, fibers.length)]
+    wanted = [one for one in (candidates() if formats is None else formats) if _fits(one, fibers.length)]
     histograms = {group: gap_histogram(mask, group) for group in {format.group for format in wanted}}
     for format in wanted:
-        gaps = histograms[format.group]
-        nbytes = encoded_bytes(gaps, format, tensor.dtype.itemsize)
-        choices.append(Choice(format, nbytes, tensor.nbytes, density, gaps.stored + gaps.fillers(format)))
+        entries, nbytes = entries_and_bytes(histograms[format.group], mask, format, tensor.dtype.itemsize)
+        choices.append(Choice(format, nbytes, tensor.nbytes, density, entries))
     return choices
+
+
+def _fits(format: Format, length: int) -> bool:
+    written = format.definition.problem(format.positions(length), format.bits) is None
+    return written and format.group <= max(1, length)
 
 
 def smallest(tensor: Array, fibers: Fibers, formats: Sequence[Format] | None = None, threshold: float = 0.0) -> Choice:

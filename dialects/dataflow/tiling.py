@@ -194,7 +194,7 @@ class EncodedWork:
     loads: float
     """Times that it loads weights."""
     looked_at: float
-    """Positions of a direct index, or entries of a stride index."""
+    """Positions of a direct index, or entries of a stride index; bits, or codes, of a plug-in's."""
     direct: bool
     weight_bytes: int
     neuron_bytes: int

@@ -12,7 +12,8 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ...formats.sparse.index_formats import Format, Kind, Order
+from ...formats.sparse.index_formats import Format, Order
+from ...formats.sparse.index_kind import in_blocks, kind_named
 
 _NAMES = ("bits", "order", "axis", "threshold", "group")
 
@@ -23,6 +24,7 @@ class IndexAttr(ParametrizedAttribute):
     The encoding of a tensor of which only some elements are stored: how the index says where they are.
 
     - `direct`: one bit for each position; `stride`: the distance to the stored element before, in `bits` bits (2 to 8).
+      Plug-ins add others by name.
     - `axis`: the dimension of output neurons (0 by default).
     - `order`: `output`, one fiber for each output neuron over its inputs (the default, and the only one for strides),
       or `input`, one fiber for each input over the output neurons.
@@ -52,7 +54,7 @@ class IndexAttr(ParametrizedAttribute):
 
     def __init__(
         self,
-        kind: Kind,
+        kind: str,
         bits: int = 1,
         *,
         order: Order = Order.OUTPUT,
@@ -67,7 +69,7 @@ class IndexAttr(ParametrizedAttribute):
     @property
     def format(self) -> Format:
         """Kind, bits and groups."""
-        return Format(Kind(self.kind_attr.data), self.bits_attr.data, self.group_attr.data)
+        return Format(self.kind_attr.data, self.bits_attr.data, self.group_attr.data)
 
     @property
     def order(self) -> Order:
@@ -87,16 +89,16 @@ class IndexAttr(ParametrizedAttribute):
     @staticmethod
     def check(kind: str, bits: int, order: str, axis: int, threshold: float, group: int) -> str | None:
         """What is wrong with these parameters, or None."""
-        if kind not in (Kind.DIRECT, Kind.STRIDE):
-            return f"index '{kind}': expected direct or stride"
+        if kind not in in_blocks():
+            return f"index '{kind}': expected {' or '.join(in_blocks())}"
         try:
-            Format(Kind(kind), bits, group)
+            Format(kind, bits, group)
         except ValueError as error:
             return str(error)
         if order not in list(Order):
             return f"order = {order}: expected output or input"
-        if kind == Kind.STRIDE and order != Order.OUTPUT:
-            return "order = input: a stride index has a fiber for each output neuron"
+        if not kind_named(kind).by_input and order != Order.OUTPUT:
+            return f"order = input: a {kind} index has a fiber for each output neuron"
         if axis < 0:
             return f"axis = {axis}: expected a dimension of the tensor"
         if not 0 <= threshold < math.inf:
@@ -131,7 +133,7 @@ class IndexAttr(ParametrizedAttribute):
             threshold = float(given.get("threshold", 0.0))
             if problem := cls.check(kind, bits, order, axis, threshold, group):
                 parser.raise_error(problem, start, parser.pos)
-        return cls(Kind(kind), bits, order=Order(order), axis=axis, threshold=threshold, group=group).parameters
+        return cls(kind, bits, order=Order(order), axis=axis, threshold=threshold, group=group).parameters
 
     @staticmethod
     def _parse_value(parser: AttrParser, name: str) -> float | str:
@@ -146,7 +148,7 @@ class IndexAttr(ParametrizedAttribute):
     def print_parameters(self, printer: Printer) -> None:
         format = self.format
         parts: list[str] = [format.kind]
-        if format.kind == Kind.STRIDE:
+        if format.has_bits:
             parts.append(f"bits = {format.bits}")
         if self.order != Order.OUTPUT:
             parts.append(f"order = {self.order}")

@@ -13,7 +13,8 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ...formats.sparse.index_formats import Format, Kind
+from ...formats.sparse.index_formats import Format
+from ...formats.sparse.index_kind import KINDS, in_blocks
 from ...formats.sparse.panels import Panels, Work
 
 
@@ -76,7 +77,7 @@ class PanelsAttr(ParametrizedAttribute):
     @property
     def format(self) -> Format:
         """Kind, bits and groups of the index."""
-        return Format(Kind(self.kind_attr.data), self.bits_attr.data, self.group_attr.data)
+        return Format(self.kind_attr.data, self.bits_attr.data, self.group_attr.data)
 
     def panels(self, nbytes: int = 0) -> Panels:
         """The description, with the bytes of a panel where these are known."""
@@ -113,11 +114,11 @@ class PanelsAttr(ParametrizedAttribute):
     @staticmethod
     def check(kind: str, numbers: Sequence[int], sizes: Sequence[int], loads: Sequence[int]) -> str | None:
         """What is wrong with these parameters (numbers in the order of the attribute's), or None."""
-        if kind not in (Kind.DIRECT, Kind.STRIDE):
-            return f"panels of index '{kind}': expected direct or stride"
+        if kind not in in_blocks():
+            return f"panels of index '{kind}': expected {' or '.join(in_blocks())}"
         bits, group, outputs, width, inputs, depth, values_at, *work = numbers
         try:
-            Panels(Format(Kind(kind), bits, group), outputs, width, inputs, depth, values_at, sizes=tuple(sizes))
+            Panels(Format(kind, bits, group), outputs, width, inputs, depth, values_at, sizes=tuple(sizes))
         except ValueError as error:
             return str(error)
         if len(loads) != max(1, len(sizes)):
@@ -159,7 +160,7 @@ class PanelsAttr(ParametrizedAttribute):
         with parser.in_angle_brackets():
             start = parser.pos
             kind = parser.parse_identifier()
-            bits = number("bits") if kind == Kind.STRIDE else 1
+            bits = number("bits") if kind in KINDS and KINDS[kind].has_bits else 1
             parser.parse_punctuation(",")
             group = 1
             if parser.parse_optional_keyword("group"):
@@ -191,7 +192,7 @@ class PanelsAttr(ParametrizedAttribute):
     def print_parameters(self, printer: Printer) -> None:
         panels, format, work = self.panels(), self.format, self.work
         parts: list[str] = [format.kind]
-        if format.kind == Kind.STRIDE:
+        if format.has_bits:
             parts.append(f"bits = {format.bits}")
         if format.group != 1:
             parts.append(f"group = {format.group}")

@@ -14,7 +14,6 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from ...formats.sparse.index_formats import Kind
 from ...formats.sparse.nonzero import Nonzero
 from ...formats.sparse.panels import Panels, unpack_panels
 from ..dataflow import contraction
@@ -176,7 +175,7 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
         groups, m, _, _ = dense.matmul
         count, work = math.prod(panels.counts), layout.work
         fibers, inputs = min(panels.width, panels.outputs), min(panels.depth, panels.inputs)
-        direct = panels.format.kind is Kind.DIRECT
+        definition, positions = panels.format.definition, panels.format.positions(inputs)
         slices = self.operand_slice(0, tile).box.volume // max(1, groups * tile.sizes[-1])
         neuron_bytes = max(slices * self.item_bytes, m * fibers * element_bytes(self.result_type.element_type))
         encoded = EncodedWork(
@@ -185,8 +184,8 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
             fibers,
             work.fullest / count,
             work.loads / count,
-            fibers * panels.format.positions(inputs) if direct else work.entries / count,
-            direct,
+            definition.elements(fibers, positions, work.entries / count),
+            panels.format.direct,
             round(panels.nbytes * panels.filled),
             neuron_bytes,
             inputs,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...chips.chip import Chip
+from ...dialects.coreasm.added_formats import check_formats
 from ...dialects.coreasm.added_instructions import check_notes
 from ...dialects.coreasm.check import PATCHABLE, Limits, first_problem, structure_problem
 from ...dialects.coreasm.encoding import DESC, FIELDS, NO_SOURCE, TENSOR_TYPES, WORD
@@ -34,6 +35,7 @@ class WordError(InputError):
 def check_executable(exe: Executable, location: str = "executable") -> None:
     """Raise InputError, naming `location`, the part and its defect, unless `exe` is valid."""
     check_notes(exe.notes, location)
+    check_formats(exe.notes, location)
     chip, sets = exe.chip, exe.core_sets
     if sets.ndim != 2 or sets.shape[1] != chip.cores:
         raise InputError(f"{location}: core sets have shape {sets.shape}, the chip has {chip.cores} cores")

@@ -27,8 +27,7 @@ import mmap
 import os
 import re
 import struct
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -36,6 +35,7 @@ import numpy as np
 
 from ...chips.chip import Chip
 from ...chips.load import chip_from_table
+from ...dialects.coreasm.added_formats import noted_formats
 from ...dialects.coreasm.added_instructions import noted
 from ...dialects.coreasm.check import canonical_words
 from ...dialects.coreasm.isa import ISA_VERSION
@@ -43,7 +43,7 @@ from ...support.errors import InputError, MeshloomError
 from ...support.input_files import open_regular
 from .check import check_executable
 from .elf import NOTE, Section, find_sections, lay_out, pack_note, read_notes
-from .executable import Executable, as_view
+from .executable import Executable, Program, as_view
 from .sections import PARTS, ProgramTables, encode_programs
 
 FORMAT_VERSION = 3
@@ -73,12 +73,18 @@ def _normal(exe: Executable) -> Executable:
         if words is not program.words:
             programs[index] = type(program)(program.name, words, program.descs, program.params, program.sources)
     return Executable(
-        chip_from_table(cast("dict[str, Any]", json.loads(json.dumps(asdict(exe.chip)))), f"chip '{exe.chip.name}'"),
+        chip_from_table(cast("dict[str, Any]", json.loads(json.dumps(exe.chip.table))), f"chip '{exe.chip.name}'"),
         exe.tensors, programs, exe.launches, exe.core_sets, canonical_words(exe.controller), exe.weights,
-        exe.weights_address, exe.dram_bytes_used, exe.source_names, noted(exe.notes, [p.words for p in programs]),
+        exe.weights_address, exe.dram_bytes_used, exe.source_names, _noted(exe.notes, programs),
         exe.host_weights,
         exe.host_weights_address, exe.host_bytes_used,
     )  # fmt: skip
+
+
+def _noted(notes: Mapping[str, str], programs: Sequence[Program]) -> dict[str, str]:
+    """The notes, with the instructions and the sparse formats of plug-ins that programs hold."""
+    with_instructions = noted(notes, [program.words for program in programs])
+    return noted_formats(with_instructions, [(program.words, program.descs) for program in programs])
 
 
 def _chunks(exe: Executable) -> list[bytes | memoryview]:
@@ -116,7 +122,7 @@ def _chunks(exe: Executable) -> list[bytes | memoryview]:
 
 
 def _notes(exe: Executable, checksum: bytes) -> bytes:
-    chip = json.dumps(asdict(exe.chip), sort_keys=True).encode()
+    chip = json.dumps(exe.chip.table, sort_keys=True).encode()
     version = _VERSION.pack(
         FORMAT_VERSION, ISA_VERSION, exe.weights_address, exe.dram_bytes_used, exe.host_weights_address,
         exe.host_bytes_used,

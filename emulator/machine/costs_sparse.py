@@ -45,7 +45,6 @@ from numpy.typing import NDArray
 from ...chips.chip import Chip
 from ...chips.cycles import STARTUP, encoded_lanes, load_cycles
 from ...formats.sparse.block import Block
-from ...formats.sparse.index_formats import Kind
 from .costs import RATE, Ints
 
 
@@ -54,14 +53,15 @@ class IndexWork:
     """Index work: what the mapping unit reads of one operand's index per use."""
 
     direct: int = 0
-    """Positions of a direct index, or elements whose zeros it finds itself."""
+    """Positions of a direct index (bits of a plug-in's), or elements whose zeros it finds itself."""
     stride: int = 0
-    """Entries of a stride index."""
+    """Entries of a stride index (codes of a plug-in's)."""
 
     @staticmethod
     def of(block: Block, entries: int) -> IndexWork:
         """The index work of a block with so many entries."""
-        return IndexWork(direct=block.index_elements) if block.format.kind == Kind.DIRECT else IndexWork(stride=entries)
+        elements = block.index_elements(entries)
+        return IndexWork(direct=elements) if block.format.direct else IndexWork(stride=elements)
 
     @property
     def elements(self) -> int:

@@ -19,15 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...support.errors import InputError
-from .bits import Array, Bytes, Ints, stream_bytes, unpack
+from .bits import Array, Bytes, Ints
 from .encode import Encoded, Mask, positions_of
 from .fibers import Fibers
 from .index_formats import Format, Kind
+from .index_kind import in_blocks, kind_of_code
 
 COUNT_BYTES = 4
 """Bytes of the number of entries, at the beginning."""
 ALIGNMENT = 4
 """Values begin, and a block ends, at a multiple of so many bytes."""
+CODE_SHIFT = 8
+"""In a descriptor, the number of a plug-in's kind stands so many bits above the bits of a code."""
 MAX_ELEMENTS = 1 << 26
 """More elements than a matrix in a core's memory has; guards against damaged descriptors."""
 
@@ -49,8 +52,8 @@ class Block:
     """Of the values, in bytes."""
 
     def __post_init__(self) -> None:
-        if self.format.kind not in (Kind.DIRECT, Kind.STRIDE):
-            raise ValueError(f"a block has a direct or a stride index, not {self.format}")
+        if not self.format.definition.in_blocks:
+            raise ValueError(f"a block has a {' or a '.join(in_blocks())} index, not {self.format}")
         if min(self.fibers, self.length, self.entries) < 1:
             raise ValueError(f"a block of {self.fibers} fibers, {self.length} long, with room for {self.entries}")
         if self.fibers * self.length > MAX_ELEMENTS:
@@ -70,10 +73,8 @@ class Block:
 
     @property
     def header_bytes(self) -> int:
-        """Bytes of the index before its codes; all of a direct index, whose size is known."""
-        if self.format.kind == Kind.DIRECT:
-            return stream_bytes(self.fibers * self.positions, 1)
-        return stream_bytes(self.fibers, self.format.header_bits(self.positions))
+        """Bytes of the index without entries; all of a direct index, whose size is known."""
+        return self.format.definition.least_bytes(self.fibers, self.positions, self.format.bits)
 
     def nbytes(self, itemsize: int) -> int:
         """Bytes of the block with elements of `itemsize` bytes."""
@@ -81,33 +82,40 @@ class Block:
 
     def used_bytes(self, entries: int, itemsize: int) -> int:
         """Bytes of count, index and values where there are so many entries."""
-        codes = 0 if self.format.kind == Kind.DIRECT else stream_bytes(entries, self.format.bits)
-        return COUNT_BYTES + self.header_bytes + codes + entries * self.format.group * itemsize
+        return COUNT_BYTES + self._index_bytes(entries) + entries * self.format.group * itemsize
 
-    @property
-    def index_elements(self) -> int:
-        """Positions that a mapping unit looks at in a direct index; of a stride index, it looks at the entries."""
-        return self.fibers * self.positions
+    def _index_bytes(self, entries: int) -> int:
+        return self.format.definition.index_bytes(self.fibers, self.positions, entries, self.format.bits)
+
+    def index_elements(self, entries: int) -> int:
+        """Bits or codes that a mapping unit reads of an index with so many entries."""
+        return round(self.format.definition.elements(self.fibers, self.positions, entries))
 
     @property
     def descriptor(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Sizes and strides of the access descriptor that describes the block."""
-        sizes = (self.fibers, self.length, self.format.group, self.format.bits, self.entries)
+        kind = self.format.bits | self.format.definition.code << CODE_SHIFT
+        sizes = (self.fibers, self.length, self.format.group, kind, self.entries)
         return sizes, (self.offset, 0, 0, 0, 0)
 
 
 def block_of_descriptor(sizes: Sequence[int], strides: Sequence[int]) -> Block:
     """The block that an access descriptor describes. Raises ValueError where it describes none."""
-    fibers, length, group, bits, entries = sizes
+    fibers, length, group, kind, entries = sizes
     if any(strides[1:]):
         raise ValueError("the descriptor of a block has one stride, the offset of the values")
-    kind = Kind.DIRECT if bits == 1 else Kind.STRIDE
-    return Block(Format(kind, bits, group), fibers, length, entries, strides[0])
+    code, bits = kind >> CODE_SHIFT, kind & ((1 << CODE_SHIFT) - 1)
+    own = Kind.DIRECT if bits == 1 else Kind.STRIDE
+    name = kind_of_code(code).name if code else own
+    return Block(Format(name, bits, group), fibers, length, entries, strides[0])
 
 
 def block_for(format: Format, fibers: int, length: int) -> Block:
     """A block with room for any matrix of this size: what is encoded while a program runs."""
-    return _with_entries(format, fibers, length, fibers * format.positions(length))
+    positions = format.positions(length)
+    entries = fibers * positions
+    index = format.definition.index_bytes(fibers, positions, entries, format.bits)
+    return Block(format, fibers, length, entries, _aligned(COUNT_BYTES + index))
 
 
 def block_of(encoded: Encoded) -> Block:
@@ -115,16 +123,11 @@ def block_of(encoded: Encoded) -> Block:
     if len(encoded.fibers.shape) != 2 or encoded.fibers != Fibers(encoded.fibers.shape):
         raise ValueError(f"a block holds a matrix whose rows are the fibers, not {encoded.fibers}")
     fibers, length = encoded.fibers.shape
-    return _with_entries(encoded.format, fibers, length, max(1, len(encoded.values) // encoded.format.group))
-
-
-def _with_entries(format: Format, fibers: int, length: int, entries: int) -> Block:
-    positions = format.positions(length)
-    if format.kind == Kind.DIRECT:
-        index = stream_bytes(fibers * positions, 1)
-    else:
-        index = stream_bytes(fibers, format.header_bits(positions)) + stream_bytes(entries, format.bits)
-    return Block(format, fibers, length, entries, _aligned(COUNT_BYTES + index))
+    format, entries = encoded.format, len(encoded.values) // encoded.format.group
+    index = len(encoded.index)
+    if not entries:  # there is room for one
+        index = format.definition.index_bytes(fibers, format.positions(length), 1, format.bits)
+    return Block(format, fibers, length, max(1, entries), _aligned(COUNT_BYTES + index))
 
 
 def pack_block(encoded: Encoded, block: Block | None = None) -> Bytes:
@@ -198,12 +201,8 @@ def unpack_block(data: Bytes, block: Block, kind: np.dtype[Any]) -> Encoded:
 
 def _index(room: Bytes, block: Block) -> Bytes:
     """The bytes of the index at the beginning of its room."""
-    header = block.header_bytes
-    if block.format.kind == Kind.DIRECT:
-        return room[:header]
-    bits = block.format.header_bits(block.positions)
-    entries = int(unpack(room[:header], block.fibers, bits, f"header of a {block.format} index").sum())
-    end = header + stream_bytes(entries, block.format.bits)
+    format = block.format
+    end = format.definition.used_bytes(room, block.fibers, block.positions, format.bits)
     if end > len(room):
-        raise InputError(f"damaged {block.format} index: {entries} entries in {len(room)} bytes")
+        raise InputError(f"damaged {format} index: {end} bytes in a room of {len(room)}")
     return room[:end]

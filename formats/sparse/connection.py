@@ -65,24 +65,12 @@ def connection_mask(encoded: Encoded) -> Mask:
     row, column = stored_positions(encoded)
     entries = encoded.values.reshape(-1, format.group)
     real = np.ones(len(row), np.bool_)
-    if format.kind in (Kind.STRIDE, Kind.RUN_LENGTH):
-        real = (_codes_of(encoded, row, column) != format.filler) | (entries != 0).any(axis=1)
+    if (maybe := format.definition.maybe_filler(row, column, format.bits)) is not None:
+        real = ~maybe | (entries != 0).any(axis=1)
     groups = np.zeros((fibers.count, format.positions(fibers.length)), np.bool_)
     groups[row[real], column[real]] = True
     matrix = np.repeat(groups, format.group, axis=1)[:, : fibers.length]
     return fibers.tensor(matrix)
-
-
-def _codes_of(encoded: Encoded, row: Ints, column: Ints) -> Ints:
-    """The codes of entries at these positions."""
-    first = np.ones(len(row), np.bool_)
-    first[1:] = row[1:] != row[:-1]
-    before = np.zeros_like(column)
-    before[1:] = column[:-1]
-    if encoded.format.kind == Kind.RUN_LENGTH:
-        before += 1
-    before[first] = 0
-    return column - before
 
 
 def connections(encoded: Encoded) -> Encoded:

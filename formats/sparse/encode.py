@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...support.errors import InputError
-from .bits import Array, Bytes, Ints, pack, stream_bytes, unpack
+from .bits import Array, Bytes, Ints
 from .fibers import Fibers
-from .index_formats import POINTER_BITS, Format, Kind
-
-Mask = NDArray[np.bool_]
+from .index_formats import Format
+from .index_kind import Mask as Mask
+from .index_kind import Written
 
 
 def counts(values: Array, threshold: float = 0.0) -> Mask:
@@ -81,50 +81,31 @@ def encode_mask(tensor: Array, mask: Mask, format: Format, fibers: Fibers) -> En
     padded = np.zeros((rows, positions * format.group), tensor.dtype)
     padded[:, : fibers.length] = matrix
     stored = padded.reshape(rows, positions, format.group)[chosen]
-    if format.kind == Kind.DIRECT:
-        return Encoded(format, fibers, pack(chosen.reshape(-1), 1), stored.reshape(-1))
-    row, column = np.nonzero(chosen)
-    codes, slots, lengths = _codes(format, row, column, rows)
-    values = np.zeros((len(codes), format.group), tensor.dtype)
-    values[slots] = stored
-    if format.kind == Kind.CSR:
-        _check_csr(format, positions)
-        header = pack(np.cumsum(lengths), POINTER_BITS)
-    else:
-        header = pack(lengths, format.header_bits(positions))
-    return Encoded(format, fibers, np.concatenate([header, pack(codes, format.bits)]), values.reshape(-1))
+    written = _write(chosen, format)
+    if written.slots is None:
+        return Encoded(format, fibers, written.data, stored.reshape(-1))
+    entries = written.entries
+    if entries is None:
+        entries = int(written.slots[-1]) + 1 if len(written.slots) else 0
+    values = np.zeros((entries, format.group), tensor.dtype)
+    values[written.slots] = stored
+    return Encoded(format, fibers, written.data, values.reshape(-1))
 
 
-def _check_csr(format: Format, positions: int) -> None:
-    if positions > 1 << format.bits:
-        raise ValueError(f"{format}: positions of {format.bits} bits for fibers of {positions}")
+def entries_and_bytes(chosen: Mask, format: Format) -> tuple[int, int]:
+    """Entries of the index of these groups [fibers, positions], fillers included, and its bytes."""
+    written = _write(chosen, format)
+    if written.entries is not None:
+        return written.entries, len(written.data)
+    slots = written.slots
+    entries = int(np.count_nonzero(chosen)) if slots is None else int(slots[-1]) + 1 if len(slots) else 0
+    return entries, len(written.data)
 
 
-def _codes(format: Format, row: Ints, column: Ints, rows: int) -> tuple[Ints, Ints, Ints]:
-    """Codes with fillers, the place of each stored position among them, and the number of codes of each fiber."""
-    if format.kind == Kind.CSR:
-        return column, np.arange(len(column)), np.bincount(row, minlength=rows)
-    distance, first = _distances(row, column)
-    if format.kind == Kind.STRIDE:
-        fillers = np.maximum(distance - 1, 0) // format.reach
-    else:
-        distance = distance - ~first
-        fillers = distance // format.reach
-    slots = np.cumsum(fillers + 1) - 1
-    codes = np.full(int(slots[-1]) + 1 if len(slots) else 0, format.filler, np.int64)
-    codes[slots] = distance - fillers * format.reach
-    lengths = np.bincount(row, fillers + 1, minlength=rows).astype(np.int64)
-    return codes, slots, lengths
-
-
-def _distances(row: Ints, column: Ints) -> tuple[Ints, Mask]:
-    """Of each position, its distance to the one before in its row (the first: to 0), and whether it is the first."""
-    first = np.ones(len(row), np.bool_)
-    first[1:] = row[1:] != row[:-1]
-    before = np.zeros_like(column)
-    before[1:] = column[:-1]
-    before[first] = 0
-    return column - before, first
+def _write(chosen: Mask, format: Format) -> Written:
+    if problem := format.definition.problem(chosen.shape[1], format.bits):
+        raise ValueError(f"{format}: {problem}")
+    return format.definition.write(chosen, format.bits)
 
 
 def decode(encoded: Encoded) -> Array:
@@ -154,39 +135,15 @@ def stored_positions(encoded: Encoded) -> tuple[Ints, Ints]:
 def positions_of(index: Bytes, format: Format, fibers: Fibers) -> tuple[Ints, Ints]:
     """Fiber and position (in groups) of each entry of an index, in order. Raises InputError for a damaged one."""
     rows, positions = fibers.count, format.positions(fibers.length)
-    what = f"{format} index"
-    if format.kind == Kind.DIRECT:
-        ones = np.flatnonzero(unpack(index, rows * positions, 1, what).astype(np.bool_))
-        row = ones // positions
-        return row, ones - row * positions
-    header = stream_bytes(rows, format.header_bits(positions))
-    numbers = unpack(index[:header], rows, format.header_bits(positions), f"header of a {what}")
-    lengths = np.diff(numbers, prepend=0) if format.kind == Kind.CSR else numbers
-    if ((lengths < 0) | (lengths > positions)).any():
-        fiber = int(np.flatnonzero((lengths < 0) | (lengths > positions))[0])
-        raise InputError(f"damaged {what}: {int(lengths[fiber])} entries in fiber {fiber} of {positions} positions")
-    codes = unpack(index[header:], int(lengths.sum()), format.bits, what)
-    row = np.repeat(np.arange(rows), lengths)
-    column = _columns(format, codes, row, lengths)
-    wrong = column >= positions
-    same = row[1:] == row[:-1]
-    wrong[1:] |= same & (column[1:] <= column[:-1])
+    row, column = format.definition.read(index, rows, positions, format.bits)
+    if format.definition.in_range:
+        return row, column
+    wrong = (column < 0) | (column >= positions)
+    wrong[1:] |= (row[1:] == row[:-1]) & (column[1:] <= column[:-1])
     if wrong.any():
         entry = int(np.flatnonzero(wrong)[0])
         raise InputError(
-            f"damaged {what}: entry {entry}, in fiber {int(row[entry])}, is at position {int(column[entry])}: "
-            f"expected ascending positions below {positions}"
+            f"damaged {format} index: entry {entry}, in fiber {int(row[entry])}, is at position "
+            f"{int(column[entry])}: expected ascending positions below {positions}"
         )
     return row, column
-
-
-def _columns(format: Format, codes: Ints, row: Ints, lengths: Ints) -> Ints:
-    """Positions from codes: prefix sums that restart with each fiber."""
-    if format.kind == Kind.CSR:
-        return codes
-    steps = codes if format.kind == Kind.STRIDE else codes + 1
-    total = np.cumsum(steps)
-    starts = np.cumsum(lengths) - lengths
-    base = np.concatenate([np.zeros(1, np.int64), total])[starts]
-    column = total - base[row]
-    return column if format.kind == Kind.STRIDE else column - 1

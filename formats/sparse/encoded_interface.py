@@ -6,7 +6,7 @@ in a note of the module and of the executable, by the tensor's name:
 
     {"inputs": {"c": {"type": "i1", "shape": [4, 64], "index": "direct"}}, "outputs": {}}
 
-Beside `index`, of which direct or stride may be given, there are `bits`, `group`, `order`, `axis` and `threshold`, as
+Beside `index` (direct, stride or that of a plug-in) there are `bits`, `group`, `order`, `axis` and `threshold`, as
 `#sparse.index` has them; left out, they are its defaults.
 """
 
@@ -26,7 +26,8 @@ from .bits import Array, Bytes
 from .connection import connection_mask
 from .encode import Encoded, Mask, counts, decode, encode_mask
 from .fibers import Fibers
-from .index_formats import Format, Kind, Order
+from .index_formats import Format, Order
+from .index_kind import kind_named
 from .panels import Panels, computed_panels, pack_fibers, unpack_fibers
 
 ENCODED = "encoded"
@@ -190,16 +191,16 @@ def _tensor(given: dict[str, Any]) -> EncodedTensor:
     known = {"type", "shape", "index", "bits", "group", "order", "axis", "threshold"}
     if unknown := sorted(set(given) - known):
         raise ValueError(f"unknown '{unknown[0]}'")
-    kind, order = Kind(given["index"]), Order(given.get("order", Order.OUTPUT))
+    kind, order = kind_named(given["index"]), Order(given.get("order", Order.OUTPUT))
     shape = tuple(_integer(size, 0) for size in given["shape"])
     threshold = float(given.get("threshold", 0.0))
-    if given["type"] not in _TYPES or kind not in (Kind.DIRECT, Kind.STRIDE) or math.prod(shape) > _MOST:
+    if given["type"] not in _TYPES or not kind.in_blocks or math.prod(shape) > _MOST:
         raise ValueError("no such type, index or shape")
-    if kind == Kind.STRIDE and order != Order.OUTPUT:
-        raise ValueError("a stride index has a fiber for each output neuron")
+    if not kind.by_input and order != Order.OUTPUT:
+        raise ValueError(f"a {kind.name} index has a fiber for each output neuron")
     if not 0 <= threshold < math.inf:
         raise ValueError(f"threshold {threshold}")
-    format = Format(kind, _integer(given.get("bits", 1), 1), _integer(given.get("group", 1), 1))
+    format = Format(kind.name, _integer(given.get("bits", 1), 1), _integer(given.get("group", 1), 1))
     return EncodedTensor(given["type"], Fibers(shape, order, _integer(given.get("axis", 0), 0)), format, threshold)
 
 

@@ -15,6 +15,7 @@ csr          `bits` a stored element: its position in the fiber; before them, 32
 Stride and run_length begin with the number of stored elements of each fiber, in as many bits as the number of
 positions needs. With `group` > 1 a position is a group of that many neighbours in a fiber: the index is that of
 groups, a group is stored whole if one of its elements counts, and the last group of a fiber is filled up with zeros.
+Plug-ins add kinds of their own (`index_kind.py`).
 """
 
 from __future__ import annotations
@@ -22,8 +23,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-POINTER_BITS = 32
-"""Bits of the pointer that csr holds for each fiber."""
+from .csr_kind import CsrKind
+from .direct_kind import DirectKind
+from .index_kind import KINDS, IndexKind, kind_named
+from .stride_kinds import RunLengthKind, StrideKind
+
+KINDS.update((one.name, one) for one in (DirectKind(), StrideKind(), RunLengthKind(), CsrKind()))
 
 
 class Order(StrEnum):
@@ -36,7 +41,7 @@ class Order(StrEnum):
 
 
 class Kind(StrEnum):
-    """A way to write an index."""
+    """The names of the project's own kinds of indices."""
 
     DIRECT = "direct"
     STRIDE = "stride"
@@ -44,21 +49,18 @@ class Kind(StrEnum):
     CSR = "csr"
 
 
-_BITS = {Kind.DIRECT: (1, 1), Kind.STRIDE: (2, 8), Kind.RUN_LENGTH: (2, 8), Kind.CSR: (1, 32)}
-
-
 @dataclass(frozen=True)
 class Format:
-    """A kind of index with its parameters. Raises ValueError for bits or groups out of range."""
+    """A kind of index with its parameters. Raises ValueError for a kind that there is not, and values out of range."""
 
-    kind: Kind
+    kind: str
     bits: int = 1
     """Bits of a code: 1 for direct, 2 to 8 for stride and run_length, up to 32 for csr."""
     group: int = 1
     """Neighbouring elements that share a place in the index."""
 
     def __post_init__(self) -> None:
-        low, high = _BITS[self.kind]
+        low, high = self.definition.bits
         if not low <= self.bits <= high:
             wanted = str(low) if low == high else f"{low} to {high}"
             raise ValueError(f"{self.kind} index of {self.bits} bits: expected {wanted}")
@@ -66,32 +68,27 @@ class Format:
             raise ValueError(f"groups of {self.group} elements: expected at least 1")
 
     def __str__(self) -> str:
-        bits = "" if self.kind == Kind.DIRECT else str(self.bits)
+        bits = str(self.bits) if self.has_bits else ""
         return f"{self.kind}{bits}" + (f"/{self.group}" if self.group > 1 else "")
 
     @property
-    def reach(self) -> int:
-        """Positions that a filler bridges (stride and run_length)."""
-        return (1 << self.bits) - (1 if self.kind == Kind.STRIDE else 0)
+    def definition(self) -> IndexKind:
+        """How indices of this kind are written, read and costed."""
+        return kind_named(self.kind)
 
     @property
-    def filler(self) -> int:
-        """The code of a filler (stride and run_length)."""
-        return (1 << self.bits) - 1
+    def has_bits(self) -> bool:
+        """Whether the number of bits of a code is a parameter of the kind."""
+        return self.definition.has_bits
+
+    @property
+    def direct(self) -> bool:
+        """Whether mapping units read bits of the index, rather than codes."""
+        return self.definition.read_as == "bits"
 
     def positions(self, length: int) -> int:
         """Positions of a fiber of this many elements."""
         return -(-length // self.group)
-
-    def header_bits(self, positions: int) -> int:
-        """Bits that the index holds for each fiber besides the codes."""
-        match self.kind:
-            case Kind.DIRECT:
-                return 0
-            case Kind.CSR:
-                return POINTER_BITS
-            case _:
-                return positions.bit_length()
 
 
 DIRECT = Format(Kind.DIRECT)
@@ -113,7 +110,14 @@ def csr(bits: int, group: int = 1) -> Format:
 
 
 def candidates(groups: tuple[int, ...] = (1,)) -> tuple[Format, ...]:
-    """The formats that a mapping unit reads, simplest first: direct, and strides of 2 to 8 bits."""
+    """
+    The formats that a mapping unit reads, simplest first: direct, strides of 2 to 8 bits, and those of plug-ins with
+    all numbers of bits.
+    """
     return tuple(
-        one for group in groups for one in (Format(Kind.DIRECT, group=group), *(stride(b, group) for b in range(2, 9)))
+        Format(kind.name, bits, group)
+        for group in groups
+        for kind in KINDS.values()
+        if kind.in_blocks
+        for bits in range(kind.bits[0], kind.bits[1] + 1)
     )

@@ -17,9 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .bits import Ints, stream_bytes
+from .bits import Ints
 from .encode import Mask, group_mask
+from .encode import entries_and_bytes as written_size
 from .index_formats import Format, Kind
+from .stride_kinds import CountedKind, StrideKind
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,12 +47,14 @@ class GapHistogram:
 
     def fillers(self, format: Format) -> int:
         """Fillers that the format needs to bridge wide gaps."""
-        if format.kind not in (Kind.STRIDE, Kind.RUN_LENGTH):
+        kind = format.definition
+        if not isinstance(kind, StrideKind):
             return 0
         # Strides count the first distance from position 0, not from before it: position 1 is as near as position 0.
-        first = np.arange(len(self.first)) - (1 if format.kind == Kind.STRIDE else 0)
+        reach, counts_first = kind.reach(format.bits), format.kind != Kind.STRIDE
+        first = np.arange(len(self.first)) - (0 if counts_first else 1)
         later = np.arange(len(self.later))
-        return int(np.dot(np.maximum(first, 0) // format.reach, self.first) + np.dot(later // format.reach, self.later))
+        return int(np.dot(np.maximum(first, 0) // reach, self.first) + np.dot(later // reach, self.later))
 
 
 def gap_histogram(mask: Mask, group: int = 1) -> GapHistogram:
@@ -70,12 +74,23 @@ def gap_histogram(mask: Mask, group: int = 1) -> GapHistogram:
 
 
 def index_bytes(gaps: GapHistogram, format: Format) -> int:
-    """Bytes of the index of a tensor with these gaps (which must be those of the format's groups)."""
-    if format.kind == Kind.DIRECT:
-        return stream_bytes(gaps.fibers * gaps.positions, 1)
+    """
+    Bytes of the index of a tensor with these gaps (which must be those of the format's groups), in one of the
+    project's own kinds.
+    """
     entries = gaps.stored + gaps.fillers(format)
-    header = stream_bytes(gaps.fibers, format.header_bits(gaps.positions))
-    return header + stream_bytes(entries, format.bits)
+    return format.definition.index_bytes(gaps.fibers, gaps.positions, entries, format.bits)
+
+
+def entries_and_bytes(gaps: GapHistogram, mask: Mask, format: Format, element_bytes: int) -> tuple[int, int]:
+    """
+    Entries, fillers included, and bytes of index and values of a tensor of which `mask` [fibers, length] is stored,
+    with these gaps. Kinds of plug-ins write the index for that.
+    """
+    if format.definition.code:
+        entries, index = written_size(group_mask(mask, format), format)
+        return entries, index + entries * format.group * element_bytes
+    return gaps.stored + gaps.fillers(format), encoded_bytes(gaps, format, element_bytes)
 
 
 def encoded_bytes(gaps: GapHistogram, format: Format, element_bytes: int) -> int:
@@ -88,10 +103,13 @@ def expected_bits(format: Format, density: float, width: int, length: int | None
     """
     Bits an element of a long random tensor (see the module's introduction); `density` is that of positions.
 
-    `length`, elements of a fiber, adds the header of strides and runs; csr needs it.
+    `length`, elements of a fiber, adds the header of strides and runs; csr needs it. Raises ValueError for kinds of
+    plug-ins, of which no such formula is known.
     """
-    bits, group, quiet = format.bits, format.group, 1.0 - density
-    header = 0.0 if length is None else format.header_bits(format.positions(length)) / length
+    bits, group, quiet, kind = format.bits, format.group, 1.0 - density, format.definition
+    header = 0.0
+    if length is not None and isinstance(kind, CountedKind):
+        header = kind.header_bits(format.positions(length)) / length
     match format.kind:
         case Kind.DIRECT:
             return 1 / group + density * width
@@ -100,7 +118,9 @@ def expected_bits(format: Format, density: float, width: int, length: int | None
                 raise ValueError("csr holds a pointer for each fiber: give the length of one")
             return density * (width + bits / group) + header
         case _:
-            missed = quiet**format.reach
+            if not isinstance(kind, StrideKind):
+                raise ValueError(f"there is no formula for the bits of a {format} index")
+            missed = quiet ** kind.reach(bits)
             if missed == 1.0:
                 return header
             return density * (1 + missed / (1 - missed)) * (width + bits / group) + header

@@ -11,7 +11,6 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import Any, Literal
 
 from ...dialects.coreasm.encoding import TYPES
@@ -82,7 +81,7 @@ def _headers(exe: Executable) -> Iterator[str]:
     count = sum(len(p.words) for p in exe.programs)
     yield f"; {len(exe.programs)} programs of {count} words, {len(exe.launches)} launches"
     yield f".meshloom isa {ISA_VERSION}"
-    yield f".chip {quote(json.dumps(asdict(chip), sort_keys=True))}"
+    yield f".chip {quote(json.dumps(chip.table, sort_keys=True))}"
     for key in sorted(exe.notes):
         yield f".note {quote(key)} {quote(exe.notes[key])}"
     yield f".dram used {exe.dram_bytes_used}"

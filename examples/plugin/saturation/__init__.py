@@ -1,6 +1,6 @@
 """
 A plug-in that adds one of each kind: values that saturate between two bounds, an instruction
-that does it, a chip, and ways to place and to order.
+that does it, a sparse format, a chip with a key of its own, and ways to place and to order.
 
     meshloom-compile net.onnx --plugin examples/plugin/saturation --chip quick -o net.mlx
 
@@ -15,9 +15,10 @@ from meshloom import plugins
 
 from . import operator as operator
 from .find_saturation import FindSaturationPass
-from .instructions import BOUNDS, CLAMP, bounds, clamp, select_bounds, select_clamp
+from .instructions import BOUNDS, CLAMP, HAS_CLAMP, bounds, clamp, select_bounds, select_clamp
 from .methods import best_of_a_few, make_first_two, place_mirrored, serpentine
 from .operations import BoundsOp, ClampOp, Saturate
+from .two_level import TwoLevelKind
 
 plugins.add_dialect(Saturate)
 plugins.add_instruction(CLAMP, clamp)
@@ -25,8 +26,10 @@ plugins.add_kernel(ClampOp, select_clamp)
 plugins.add_instruction(BOUNDS, bounds)
 plugins.add_kernel(BoundsOp, select_bounds)
 plugins.add_pass(FindSaturationPass, before="dataflow-merge-constants")
+plugins.add_chip_key(HAS_CLAMP)
 plugins.add_chip(Path(__file__).parent / "quick.toml")
 plugins.add_placement_method("mirrored", place_mirrored)
 plugins.add_mapping_method("serpentine", serpentine)
 plugins.add_order_search("a-few", best_of_a_few)
 plugins.add_fusion_strategy("first-two", make_first_two)
+plugins.add_sparse_format(TwoLevelKind())

@@ -9,7 +9,7 @@ from meshloom.dialects.coreasm.encoding import TypeCode
 from meshloom.lowering.codegen.kernels.common import Tile
 from numpy.typing import NDArray
 
-from meshloom.plugins import row_instruction, vector_instruction
+from meshloom.plugins import ChipKey, row_instruction, vector_instruction
 
 from .operations import BoundsOp, ClampOp
 
@@ -22,10 +22,18 @@ def clamp(a: NDArray[Any], low: NDArray[Any], high: NDArray[Any]) -> NDArray[Any
     return np.minimum(np.maximum(a, low), high)
 
 
+HAS_CLAMP = ChipKey("has_clamp", default=False)
+"""Whether a chip has the instruction, a key of its description."""
+
+
 def select_clamp(op: ClampOp, tile: Tile) -> None:
-    """One instruction, its bounds immediate values."""
+    """One instruction, its bounds immediate values, where the chip has it; else two that each chip has."""
     (source,), (low, high) = tile.operands, op.bounds
-    tile.emitter.ternary("clamp", tile.out, source, low, high)
+    if HAS_CLAMP.of(tile.emitter.chip):
+        tile.emitter.ternary("clamp", tile.out, source, low, high)
+    else:
+        tile.emitter.binary("max", tile.out, source, low)
+        tile.emitter.binary("min", tile.out, tile.out, high)
 
 
 BOUNDS = row_instruction(

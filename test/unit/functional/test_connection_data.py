@@ -68,9 +68,9 @@ def packed(values: Array, block: Block) -> Array:
             bits.append(int(one.any()))
             if not one.any():
                 continue
-            while block.format.kind == Kind.STRIDE and position - last > block.format.filler:
-                last += block.format.filler
-                codes.append(block.format.filler)
+            while block.format.kind == Kind.STRIDE and position - last > ((1 << block.format.bits) - 1):
+                last += (1 << block.format.bits) - 1
+                codes.append((1 << block.format.bits) - 1)
                 stored.append(np.zeros(group, values.dtype))
                 entries += 1
             codes.append(position - last)
@@ -115,7 +115,7 @@ def entries_of(mask: Array, format: Format) -> int:
         for position in range(math.ceil(len(row) / format.group)):
             if row[position * format.group : (position + 1) * format.group].any():
                 gap = position - last
-                found += 1 + (max(0, gap - 1) // format.filler if format.kind == Kind.STRIDE else 0)
+                found += 1 + (max(0, gap - 1) // ((1 << format.bits) - 1) if format.kind == Kind.STRIDE else 0)
                 last = position
     return found
 

@@ -13,6 +13,7 @@ from meshloom.formats.sparse.encode import Encoded, counts, decode, encode
 from meshloom.formats.sparse.fibers import Fibers
 from meshloom.formats.sparse.index_formats import DIRECT, Format, Kind, Order, csr, run_length, stride
 from meshloom.formats.sparse.sizes import encoded_bytes, gap_histogram
+from meshloom.formats.sparse.stride_kinds import CountedKind
 from meshloom.support.errors import InputError
 from numpy.typing import NDArray
 
@@ -54,7 +55,9 @@ def codes(values: list[int], format: Format) -> tuple[list[int], list[int]]:
     """The codes (one byte each, from streams of at most eight) and the values of one fiber."""
     encoded = encode(np.array([values], np.int8), format)
     bits = np.unpackbits(encoded.index, bitorder="little")
-    header = -(-format.header_bits(format.positions(len(values))) // 8) * 8
+    kind = format.definition
+    assert isinstance(kind, CountedKind)
+    header = -(-kind.header_bits(format.positions(len(values))) // 8) * 8
     count = len(encoded.values) // format.group
     planes = bits[header : header + count * format.bits].reshape(count, format.bits)
     return [int(sum(int(bit) << place for place, bit in enumerate(plane))) for plane in planes], encoded.values.tolist()

@@ -92,6 +92,14 @@ BAD = [
         "there is a placement method 'hops' already: give it another name",
     ),
     *(
+        (f"from meshloom import plugins\nplugins.add_chip_key(plugins.ChipKey({entry}))\n", "own.py", message)
+        for entry, message in (
+            ("'vpu_lanes', 4", "there is a chip key 'vpu_lanes' already: give it another name"),
+            ("'Lanes', 4", "a name consists of lower-case letters, digits and underscores"),
+            ("'lanes', [4]", "its default is [4], expected a number, text or bool"),
+        )
+    ),
+    *(
         (
             "from meshloom import plugins\n"
             f"plugins.add_instruction(plugins.vector_instruction({entry}, 'D = A'), lambda a: a)\n",
@@ -196,3 +204,21 @@ def test_an_executable_says_which_plugin_it_needs(plugin: str | None, message: s
         assert ran.returncode == 2
         assert ran.stderr.count("\n") == 1
         assert message in ran.stderr
+
+
+def test_a_key_of_chips(start: Run, tmp_path: Path) -> None:
+    """A chip whose description does not give it computes the same with its own instructions, and needs no plug-in."""
+    options = ["--plugin", SATURATION, "-q", "-o", "net.mlx"]
+    assert start("meshloom-compile", "net.onnx", "--chip", "tiny", *options).returncode == 0
+    x = np.linspace(-2, 3, 8, dtype=np.float32)
+    np.save(tmp_path / "x.npy", x)
+    ran = start("meshloom-run", "net.mlx", "--input", "x=x.npy", "--output", "out", "-q")
+    assert ran.returncode == 0, ran.stderr
+    assert np.array_equal(np.load(tmp_path / "out" / "y.npy"), np.clip(x, -0.5, 2.0))
+
+
+def test_a_key_that_no_plugin_explains(start: Run, tmp_path: Path) -> None:
+    (tmp_path / "quick.toml").write_text((SATURATION / "quick.toml").read_text())
+    ran = start("meshloom-compile", "net.onnx", "--chip", "quick.toml", "-o", "net.mlx")
+    assert ran.returncode == 2
+    assert "quick.toml: unknown key 'has_clamp' (if it is that of a plug-in, load this with --plugin)" in ran.stderr

@@ -1,0 +1,39 @@
+"""Compressed rows: the position of each entry, and for each fiber a pointer to where it ends."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from .bits import Ints, pack
+from .index_kind import Mask, Written
+from .stride_kinds import CountedKind
+
+POINTER_BITS = 32
+"""Bits of the pointer of each fiber."""
+
+
+class CsrKind(CountedKind):
+    """Positions, after the number of entries up to the end of each fiber."""
+
+    name: ClassVar[str] = "csr"
+    bits: ClassVar[tuple[int, int]] = (1, 32)
+    in_blocks: ClassVar[bool] = False
+
+    def header_bits(self, positions: int) -> int:
+        return POINTER_BITS
+
+    def lengths(self, numbers: Ints) -> Ints:
+        return np.diff(numbers, prepend=0)
+
+    def write(self, chosen: Mask, bits: int) -> Written:
+        row, column = np.nonzero(chosen)
+        ends = np.cumsum(np.bincount(row, minlength=len(chosen)))
+        return Written(np.concatenate([pack(ends, POINTER_BITS), pack(column, bits)]))
+
+    def columns(self, codes: Ints, row: Ints, lengths: Ints) -> Ints:
+        return codes
+
+    def problem(self, positions: int, bits: int) -> str | None:
+        return f"positions of {bits} bits for fibers of {positions}" if positions > 1 << bits else None
