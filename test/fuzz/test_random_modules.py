@@ -36,6 +36,13 @@ PIPELINES = {
     "memory": f"{TILE},manycore-to-memory",
 }
 SEEDS = range(2)
+LONG = {("offload", 0)}
+"""Levels and seeds that take long."""
+CASES = [
+    pytest.param(level, seed, marks=[pytest.mark.slow] if (level, seed) in LONG else [])
+    for level in PIPELINES
+    for seed in SEEDS
+]
 
 
 def context() -> Context:
@@ -78,8 +85,7 @@ def check(level: str, seed: int) -> str:
     return text_of(module, generic=True)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("level", PIPELINES)
+@pytest.mark.parametrize(("level", "seed"), CASES)
 def test_results_and_text_are_kept(level: str, seed: int) -> None:
     check(level, seed)
 

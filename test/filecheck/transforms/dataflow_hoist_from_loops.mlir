@@ -10,9 +10,9 @@ func.func @main(%x: tensor<5x1x2xf32>, %h0: tensor<1x3xf32>, %w: tensor<5x3xf32>
   // CHECK: [[WH:%.+]] = dataflow.slice %w starts [2, 0] sizes [3, 3]
   // CHECK: [[ROWS:%.+]] = dataflow.reshape %x : (tensor<5x1x2xf32>) -> tensor<5x2xf32>
   // CHECK: [[FLAT:%.+]] = dataflow.matmul [[ROWS]], [[WX]] : (tensor<5x2xf32>, tensor<2x3xf32>) -> tensor<5x3xf32>
-  // CHECK: [[ALL:%.+]] = dataflow.reshape [[FLAT]] : (tensor<5x3xf32>) -> tensor<5x1x3xf32>
-  // CHECK: [[SUM:%.+]] = dataflow.add [[ALL]], %b
-  // CHECK: dataflow.loop 5 steps carry([[H:%.+]] = %h0 : tensor<1x3xf32>) scan([[S:%.+]] = [[SUM]] axis 0 : tensor<5x1x3xf32>)
+  // CHECK: [[SUM:%.+]] = dataflow.add [[FLAT]], %b : (tensor<5x3xf32>, tensor<3xf32>) -> tensor<5x3xf32>
+  // CHECK: [[ALL:%.+]] = dataflow.reshape [[SUM]] : (tensor<5x3xf32>) -> tensor<5x1x3xf32>
+  // CHECK: dataflow.loop 5 steps carry([[H:%.+]] = %h0 : tensor<1x3xf32>) scan([[S:%.+]] = [[ALL]] axis 0 : tensor<5x1x3xf32>)
   // CHECK-NEXT: [[P:%.+]] = dataflow.matmul [[H]], [[WH]]
   // CHECK-NEXT: [[Z:%.+]] = dataflow.add [[P]], [[S]]
   // CHECK-NEXT: dataflow.tanh [[Z]]

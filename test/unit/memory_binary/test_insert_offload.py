@@ -53,6 +53,7 @@ def count(path: Path, kind: type[SwapOutOp | RecomputeOp]) -> int:
     return sum(isinstance(op, kind) for op in module.walk())
 
 
+@pytest.mark.slow
 def test_nothing_is_gained_where_all_in_one_launch_needs_the_least() -> None:
     """A share: said, and compiled as without; bytes: refused, with those of one launch. More than it needs: said."""
     plain = compile(read_module(FIGURE_5, {}), "tiny")
