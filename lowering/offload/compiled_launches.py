@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import IntAttr, LocationAttr, ModuleOp, bf16, f16, f32
@@ -73,7 +73,10 @@ class CompiledLaunches:
 
     def _of_subgraph(self, subgraph: SubgraphOp) -> CompiledLaunch:
         """Compile a subgraph. Raises MeshloomError naming it if it does not compile."""
-        return self._compile(module_of_subgraph(subgraph), subgraph.sym_name.data)
+        part = module_of_subgraph(subgraph)
+        # Code has no segment for a constant that nothing reads, as a pass may leave.
+        read = tuple(op for op in part.constants if op.results[0].first_use is not None)
+        return self._compile(replace(part, constants=read), subgraph.sym_name.data)
 
     def of_compress(self, type: Tensor, format: Format, name: str) -> CompiledLaunch:
         """The conversion of an f32 tensor to a narrower format."""
