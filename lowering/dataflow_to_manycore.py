@@ -15,12 +15,14 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ..analysis.planning.loops import loops_in
 from ..analysis.semantic_effect import SemanticEffect, reassociating
 from ..analysis.tasks.grouping import group_operations, with_slices
+from ..dialects.dataflow import CastOp
 from ..dialects.dataflow.tiling import TilingInterface
 from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.locations import keeps_location, located
 from ..dialects.manycore import CHIP, SubgraphOp, TaskOp, TilingAttr, YieldOp, chip_of
 from ..support.errors import InputError
 from ..transforms.shared.kept_loops import stays_loop
+from ..transforms.shared.scheduled_bodies import is_copy
 from .ir.loop_tasks import separate_results, separate_values, spread_numbers
 
 
@@ -112,4 +114,12 @@ def _outline(members: tuple[TilingInterface, ...], name: str) -> TaskOp:
     last.results[0].replace_all_uses_with(task.results[0])
     for member in reversed(members):
         Rewriter.erase_op(member)
+    _fold_copies(task)
     return task
+
+
+def _fold_copies(task: TaskOp) -> None:
+    """Remove the copies in a task, unless one is all of it: the result of a task is a value of its own without them."""
+    for op in list(task.body.block.ops):
+        if isinstance(op, CastOp) and op.operand.type == op.result.type and not is_copy(op):
+            Rewriter.replace_op(op, (), (op.operand,))

@@ -39,6 +39,8 @@ from meshloom.dialects.coreasm import added_formats, added_instructions
 from meshloom.dialects.coreasm.added_instructions import row_instruction as row_instruction
 from meshloom.dialects.coreasm.added_instructions import vector_instruction as vector_instruction
 from meshloom.dialects.coreasm.instruction import Family, Instruction
+from meshloom.dialects.memory.formats import FORMATS
+from meshloom.dialects.memory.formats import Format as Format
 from meshloom.emulator.functional.semantics.elementwise import elementwise
 from meshloom.emulator.functional.semantics.rows import rows
 from meshloom.emulator.functional.semantics.table import SEMANTICS
@@ -46,6 +48,8 @@ from meshloom.formats.sparse.index_kind import IndexKind as IndexKind
 from meshloom.formats.sparse.index_kind import Written as Written
 from meshloom.frontend.registry import onnx_op as onnx_op
 from meshloom.lowering.codegen.kernels.common import Kernel
+from meshloom.lowering.codegen.kernels.packing import CONVERSIONS, Conversion
+from meshloom.lowering.codegen.kernels.packing import elements_of as elements_of
 from meshloom.lowering.codegen.kernels.select import KERNELS
 from meshloom.lowering.options.subgraph_options import FUSIONS
 from meshloom.lowering.simplify import ADDED_PASSES, PLACES
@@ -58,10 +62,12 @@ from meshloom.transforms.shared.task_order import SEARCHES, order_methods
 
 __all__ = [
     "ChipKey",
+    "Format",
     "IndexKind",
     "Written",
     "add_chip",
     "add_chip_key",
+    "add_compression",
     "add_dialect",
     "add_fusion_strategy",
     "add_instruction",
@@ -72,13 +78,14 @@ __all__ = [
     "add_placement_method",
     "add_sparse_format",
     "add_splitting_rule",
+    "elements_of",
     "load_plugin",
     "onnx_op",
     "row_instruction",
     "vector_instruction",
 ]
 
-_KEY = re.compile(r"[a-z][a-z0-9_]*")
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def add_pass(one: type[ModulePass], before: str | None = None) -> None:
@@ -162,10 +169,28 @@ def add_chip_key(key: ChipKey[V]) -> ChipKey[V]:
     """
     names = [field.name for one in (Chip, Energy) for field in fields(one)]
     _check_free("chip key", key.name, dict.fromkeys([*names, *CHIP_KEYS]))
-    if _KEY.fullmatch(key.name) is None:
+    if _NAME.fullmatch(key.name) is None:
         raise InputError(f"chip key '{key.name}': a name consists of lower-case letters, digits and underscores")
     add_key(key)
     return key
+
+
+def add_compression(format: Format, pack: Conversion, unpack: Conversion) -> None:
+    """
+    Make a way to save memory known: tensors of f32 that wait in another format (`--save compress --compress-to NAME`),
+    on the device or, with `swap`, on the host. The planner takes its size, and the cycles that the conversions take as
+    launches; `pack` and `unpack` emit their instructions for a tile, which compute what the format's methods do, to
+    the last bit.
+
+    Raises InputError for a name that is taken or none, and for a size of elements or an error that makes no sense.
+    """
+    _check_free("format", format.name, FORMATS)
+    if _NAME.fullmatch(format.name) is None:
+        raise InputError(f"format '{format.name}': a name consists of lower-case letters, digits and underscores")
+    if format.nbytes not in range(1, 5) or not 0 <= format.relative_error < 1 or format.vpu_ops < 1:
+        raise InputError(f"format '{format.name}': expected 1 to 4 bytes an element and an error of 0 to 1")
+    FORMATS[format.name] = format
+    CONVERSIONS[format.name] = pack, unpack
 
 
 def add_mapping_method(name: str, method: MapMethod) -> None:

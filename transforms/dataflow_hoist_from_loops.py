@@ -36,7 +36,7 @@ from ..dialects.dataflow import (
 from ..dialects.dataflow.tiling import Box, OpCost, TilingInterface
 from ..dialects.dataflow.types import element_of, is_pair, shape_of
 from ..dialects.dataflow.unroll_loops import canonicalize_loops
-from ..dialects.locations import at
+from ..dialects.locations import KeepLocations, at
 from .shared.all_steps import Operand, Steps, can_do_all_steps, do_all_steps
 from .shared.constants import constant_array, constant_source, source_name, source_of
 from .shared.rewrite_once import erase_unread
@@ -75,7 +75,7 @@ def hoist_from_loops(module: ModuleOp) -> None:
     for loop in [op for op in module.walk() if isinstance(op, LoopOp)][::-1]:
         with at(loop):
             pattern.match_and_rewrite(loop, PatternRewriter(loop))
-    PatternRewriteWalker(UnitDimsBelowElementwise()).rewrite_module(module)
+    PatternRewriteWalker(KeepLocations(UnitDimsBelowElementwise())).rewrite_module(module)
 
 
 class HoistFromLoop(RewritePattern):

@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from ...formats.sparse.index_kind import CODES, KINDS, IndexKind, kind_of_code
 from ...support.errors import InputError
 from .encoding import NO_DESC
 from .isa import ENCODED
+from .plugin_notes import check_named
 
 NOTE = "sparse_formats"
 """The note of an executable that names the sparse formats of plug-ins that it holds."""
@@ -66,21 +67,11 @@ def noted_formats(notes: Mapping[str, str], programs: Iterable[tuple[NDArray[Any
 
 def check_formats(notes: Mapping[str, str], location: str) -> None:
     """Raise InputError, naming the plug-in, where a format that an executable names is not known or differs."""
-    if NOTE not in notes:
-        return
-    try:
-        entries = cast("list[dict[str, str]]", json.loads(notes[NOTE]))
-        named = [(entry["format"], entry["plugin"], entry["definition"]) for entry in entries]
-    except (ValueError, TypeError, KeyError) as error:
-        raise InputError(f"{location}: the note '{NOTE}' cannot be read") from error
-    for name, plugin, definition in named:
-        if name not in KINDS:
-            raise InputError(
-                f"{location} holds the sparse format '{name}' of plug-in '{plugin}': load it with --plugin"
-            )
-        if _definition(KINDS[name]) != definition:
-            other = f"of another version of plug-in '{plugin}'"
-            raise InputError(f"{location} holds the sparse format '{name}' {other}: compile it again")
+
+    def known(name: str) -> str | None:
+        return _definition(KINDS[name]) if name in KINDS else None
+
+    check_named(notes, NOTE, "format", "the sparse format", known, location)
 
 
 def _codes(words: NDArray[Any], descs: NDArray[Any]) -> list[int]:

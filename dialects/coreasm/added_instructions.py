@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from ...support.errors import InputError
 from .encoding import TypeCode, Unit
 from .instruction import FLOATS, Cost, Family, Instruction, Operand, TypeOf, same
 from .isa import BY_CODE, BY_MNEMONIC, add_instruction
+from .plugin_notes import check_named
 
 CODES = range(0xE0, 0xF0)
 """Opcodes that the project itself does not use."""
@@ -114,20 +115,11 @@ def noted(notes: Mapping[str, str], words: Iterable[NDArray[Any]]) -> dict[str, 
 
 def check_notes(notes: Mapping[str, str], location: str) -> None:
     """Raise InputError, naming the plug-in, where an instruction that an executable names is not known or differs."""
-    if NOTE not in notes:
-        return
-    try:
-        entries = cast("list[dict[str, str]]", json.loads(notes[NOTE]))
-        named = [(entry["mnemonic"], entry["plugin"], entry["definition"]) for entry in entries]
-    except (ValueError, TypeError, KeyError) as error:
-        raise InputError(f"{location}: the note '{NOTE}' cannot be read") from error
-    for mnemonic, plugin, definition in named:
-        if mnemonic not in BY_MNEMONIC:
-            raise InputError(f"{location} holds instructions '{mnemonic}' of plug-in '{plugin}': load it with --plugin")
-        if _definition(BY_MNEMONIC[mnemonic]) != definition:
-            raise InputError(
-                f"{location} holds instructions '{mnemonic}' of another version of plug-in '{plugin}': compile it again"
-            )
+
+    def known(mnemonic: str) -> str | None:
+        return _definition(BY_MNEMONIC[mnemonic]) if mnemonic in BY_MNEMONIC else None
+
+    check_named(notes, NOTE, "mnemonic", "instructions", known, location)
 
 
 def _definition(instruction: Instruction) -> str:

@@ -1,66 +1,88 @@
-"""The narrow formats that tensors are compressed to; what each loses, `support/narrow_floats.py` says."""
+"""
+The formats that tensors are compressed to while they wait: the narrow floats of the chip, and those of plug-ins.
+
+An element of f32 becomes a fixed number of bytes. What the narrow floats lose, `support/narrow_floats.py` says.
+"""
 
 from __future__ import annotations
 
+import abc
+
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.utils.str_enum import StrEnum
 
-from ...support.narrow_floats import F8E4M3, F8E5M2, F24, NarrowFloat
+from ...support.narrow_floats import F8E4M3 as LAYOUT_F8E4M3
+from ...support.narrow_floats import F8E5M2 as LAYOUT_F8E5M2
+from ...support.narrow_floats import F24 as LAYOUT_F24
+from ...support.narrow_floats import NarrowFloat
 
 
-class Format(StrEnum):
-    """Sign, exponent and mantissa bits."""
+class Format(abc.ABC):
+    """A way to keep f32 elements in fewer bytes."""
 
-    F16 = "f16"
-    """1-5-10, IEEE 754 binary16."""
-    BF16 = "bf16"
-    """1-8-7"""
-    F24 = "f24"
-    """1-8-15: f32 without its last eight bits."""
-    F8E4M3 = "f8e4m3"
-    """1-4-3 with NaN but no infinities, OCP 8-bit floating point."""
-    F8E5M2 = "f8e5m2"
-    """1-5-2, OCP 8-bit floating point."""
+    name: str
+    """In `!memory.stash<..., NAME>`: letters, digits and underscores."""
+    nbytes: int
+    """Bytes of an element, 1 to 4."""
+    relative_error: float
+    """The largest error of an element, over the largest magnitude of a tensor of the network: what the format loses."""
+    vpu_ops: int = 1
+    """Operations of the vector unit for an element, in the slower direction; for estimates."""
 
-    @property
-    def layout(self) -> NarrowFloat:
-        """How an element looks."""
-        return _LAYOUTS[self]
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Format) and other.name == self.name
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of an element."""
-        return self.layout.nbytes
+    def __hash__(self) -> int:
+        return hash(self.name)
 
-    @property
-    def relative_error(self) -> float:
+    @abc.abstractmethod
+    def pack(self, values: NDArray[np.float32]) -> NDArray[np.uint8]:
+        """Bytes [..., nbytes], low byte first, of f32 values [...]; each alone, whatever stands around it."""
+
+    @abc.abstractmethod
+    def unpack(self, data: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """f32 values [...] of bytes [..., nbytes] as `pack` makes them."""
+
+
+class FloatFormat(Format):
+    """A type of the chip: `relative_error` holds for each element that is not too large or too small."""
+
+    def __init__(self, name: str, layout: NarrowFloat) -> None:
+        self.name, self.layout = name, layout
+        self.nbytes = layout.nbytes
+        self.relative_error = layout.relative_error
         """Half the distance of neighbours, over the value."""
-        return self.layout.relative_error
-
-    @property
-    def least(self) -> float:
+        self.least = layout.least
         """The least positive value."""
-        return self.layout.least
-
-    @property
-    def largest(self) -> float:
+        self.largest = layout.largest
         """The largest finite value."""
-        return self.layout.largest
 
     def pack(self, values: NDArray[np.float32]) -> NDArray[np.uint8]:
-        """Bytes [..., nbytes], low byte first, of f32 values [...]."""
         return self.layout.pack(values)
 
     def unpack(self, data: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """f32 values [...] of bytes [..., nbytes] as `pack` makes them, each exact."""
         return self.layout.unpack(data)
 
 
-_LAYOUTS = {
-    Format.F16: NarrowFloat(5, 10),
-    Format.BF16: NarrowFloat(8, 7),
-    Format.F24: F24,
-    Format.F8E4M3: F8E4M3,
-    Format.F8E5M2: F8E5M2,
-}
+F16 = FloatFormat("f16", NarrowFloat(5, 10))
+"""1-5-10, IEEE 754 binary16."""
+BF16 = FloatFormat("bf16", NarrowFloat(8, 7))
+"""1-8-7"""
+F24 = FloatFormat("f24", LAYOUT_F24)
+"""1-8-15: f32 without its last eight bits."""
+F8E4M3 = FloatFormat("f8e4m3", LAYOUT_F8E4M3)
+"""1-4-3 with NaN but no infinities, OCP 8-bit floating point."""
+F8E5M2 = FloatFormat("f8e5m2", LAYOUT_F8E5M2)
+"""1-5-2, OCP 8-bit floating point."""
+FLOATS = (F16, BF16, F24, F8E4M3, F8E5M2)
+"""The project's own formats."""
+
+FORMATS: dict[str, Format] = {format.name: format for format in FLOATS}
+"""All formats by name; plug-ins add to them."""
+
+
+def format_named(name: str) -> Format:
+    """The format of this name. Raises ValueError, naming all, where there is none."""
+    if name not in FORMATS:
+        raise ValueError(f"format {name}: expected one of {', '.join(FORMATS)}")
+    return FORMATS[name]

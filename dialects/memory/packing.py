@@ -15,7 +15,7 @@ from ..dataflow.base import ComputedOp, TiledOp, Value
 from ..dataflow.constants import Array
 from ..dataflow.tiling import Box, DimKind, IterDim, OpCost, OperandSlice
 from ..dataflow.types import Shape, Tensor, shape_of, tensor, tensor_of, ui8
-from .formats import Format
+from .formats import FORMATS, Format, format_named
 
 
 class PackingOp(TiledOp, ComputedOp, abc.ABC):
@@ -37,13 +37,13 @@ class PackingOp(TiledOp, ComputedOp, abc.ABC):
         super().__init__(
             operands=[source],
             result_types=[self.packing_type(tensor_of(source), format)],
-            properties={"format": StringAttr(format.value)},
+            properties={"format": StringAttr(format.name)},
         )
 
     @property
     def format(self) -> Format:
         """The narrower format."""
-        return Format(self.format_attr.data)
+        return format_named(self.format_attr.data)
 
     @staticmethod
     @abc.abstractmethod
@@ -57,8 +57,8 @@ class PackingOp(TiledOp, ComputedOp, abc.ABC):
 
     def expected_type(self) -> Tensor:
         source = tensor_of(self.source)
-        if self.format_attr.data not in list(Format):
-            raise VerifyException(f"format {self.format_attr.data}: expected one of {', '.join(Format)}")
+        if self.format_attr.data not in FORMATS:
+            raise VerifyException(f"format {self.format_attr.data}: expected one of {', '.join(FORMATS)}")
         if source.element_type != self.FROM:
             raise VerifyException(f"operand has element type {source.element_type}: expected {self.FROM}")
         return self.packing_type(source, self.format)
@@ -70,7 +70,7 @@ class PackingOp(TiledOp, ComputedOp, abc.ABC):
         return (type(self)(operands[0], self.format),)
 
     def cost(self, tile: Box) -> OpCost:
-        return self.cost_on("VPU", tile, vpu_ops=tile.volume)
+        return self.cost_on("VPU", tile, vpu_ops=self.format.vpu_ops * tile.volume)
 
     def with_bytes(self, tile: Box) -> Box:
         """All bytes of a tile's elements."""

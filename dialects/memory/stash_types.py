@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..dataflow.types import DTYPE_CODES, Tensor, tensor_bytes
 from .attributes import Space, SpaceAttr
-from .formats import Format
+from .formats import FORMATS, Format, format_named
 
 
 @irdl_attr_definition
@@ -57,7 +57,7 @@ class StashType(ParametrizedAttribute, TypeAttribute):
     format_attr: StringAttr | NoneAttr
 
     def __init__(self, tensor: Tensor, space: Space, format: Format | None = None) -> None:
-        super().__init__(tensor, SpaceAttr(space), NoneAttr() if format is None else StringAttr(format.value))
+        super().__init__(tensor, SpaceAttr(space), NoneAttr() if format is None else StringAttr(format.name))
 
     @property
     def tensor(self) -> Tensor:
@@ -72,7 +72,7 @@ class StashType(ParametrizedAttribute, TypeAttribute):
     @property
     def format(self) -> Format | None:
         """The format of the elements, None where it is the tensor's own."""
-        return Format(self.format_attr.data) if isinstance(self.format_attr, StringAttr) else None
+        return format_named(self.format_attr.data) if isinstance(self.format_attr, StringAttr) else None
 
     @property
     def nbytes(self) -> int:
@@ -94,13 +94,12 @@ class StashType(ParametrizedAttribute, TypeAttribute):
         if format is None and space is Space.DRAM:
             return "a stash in dram in its own format is the tensor itself: expected host, or a format"
         if format is not None and type.element_type != f32:
-            return f"a stash of {tensor} as {format.value}: only f32 is compressed"
+            return f"a stash of {tensor} as {format.name}: only f32 is compressed"
         return None
 
     def verify(self) -> None:
-        known = [format.value for format in Format]
-        if isinstance(self.format_attr, StringAttr) and self.format_attr.data not in known:
-            raise VerifyException(f"format {self.format_attr.data}: expected one of {', '.join(known)}")
+        if isinstance(self.format_attr, StringAttr) and self.format_attr.data not in FORMATS:
+            raise VerifyException(f"format {self.format_attr.data}: expected one of {', '.join(FORMATS)}")
         if problem := self.check(self.tensor_attr, self.space, self.format):
             raise VerifyException(problem)
 
@@ -111,7 +110,7 @@ class StashType(ParametrizedAttribute, TypeAttribute):
             tensor = parser.parse_type()
             parser.parse_punctuation(",")
             space = parser.parse_str_enum(Space)
-            format = parser.parse_str_enum(Format) if parser.parse_optional_punctuation(",") else None
+            format = _parse_format(parser) if parser.parse_optional_punctuation(",") else None
             if problem := cls.check(tensor, space, format):
                 parser.raise_error(problem, start, parser.pos)
         return cls(cast(Tensor, tensor), space, format).parameters
@@ -121,4 +120,12 @@ class StashType(ParametrizedAttribute, TypeAttribute):
             printer.print_attribute(self.tensor_attr)
             printer.print_string(f", {self.space.value}")
             if self.format is not None:
-                printer.print_string(f", {self.format.value}")
+                printer.print_string(f", {self.format.name}")
+
+
+def _parse_format(parser: AttrParser) -> Format:
+    start = parser.pos
+    name = parser.parse_identifier()
+    if name not in FORMATS:
+        parser.raise_error(f"expected {', '.join(FORMATS)}", start, parser.pos)
+    return FORMATS[name]

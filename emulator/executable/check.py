@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -34,8 +35,7 @@ class WordError(InputError):
 
 def check_executable(exe: Executable, location: str = "executable") -> None:
     """Raise InputError, naming `location`, the part and its defect, unless `exe` is valid."""
-    check_notes(exe.notes, location)
-    check_formats(exe.notes, location)
+    check_plugins(exe.notes, location)
     chip, sets = exe.chip, exe.core_sets
     if sets.ndim != 2 or sets.shape[1] != chip.cores:
         raise InputError(f"{location}: core sets have shape {sets.shape}, the chip has {chip.cores} cores")
@@ -63,6 +63,12 @@ def check_executable(exe: Executable, location: str = "executable") -> None:
     _check_host(exe, location)
     _check_controller(exe, f"{location}: controller")
     _check_encoded(exe, location)
+
+
+def check_plugins(notes: Mapping[str, str], location: str) -> None:
+    """Raise InputError, naming the plug-in, where notes say that one is needed that is not there."""
+    check_notes(notes, location)
+    check_formats(notes, location)
 
 
 def _check_names(kind: str, names: list[str], location: str) -> None:

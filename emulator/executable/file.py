@@ -36,12 +36,12 @@ import numpy as np
 from ...chips.chip import Chip
 from ...chips.load import chip_from_table
 from ...dialects.coreasm.added_formats import noted_formats
-from ...dialects.coreasm.added_instructions import check_notes, noted
+from ...dialects.coreasm.added_instructions import noted
 from ...dialects.coreasm.check import canonical_words
 from ...dialects.coreasm.isa import ISA_VERSION
 from ...support.errors import InputError, MeshloomError
 from ...support.input_files import open_regular
-from .check import check_executable
+from .check import check_executable, check_plugins
 from .elf import NOTE, Section, find_sections, lay_out, pack_note, read_notes
 from .executable import Executable, Program, as_view
 from .sections import PARTS, ProgramTables, encode_programs
@@ -169,14 +169,14 @@ def decode(data: bytes | bytearray | memoryview, location: str) -> Executable:
             f" {FORMAT_VERSION} and {ISA_VERSION}: compile the network again"
         )
     weights, held = _part(parts, ".weights", location), _part(parts, ".host_weights", location)
-    own_notes = _read_notes(notes[NOTES], location)
-    check_notes(own_notes, location)  # before the chip, whose keys may be those of the same plug-in
+    named = _read_notes(notes[NOTES], location)
+    check_plugins(named, location)  # before the chip, whose description may have keys of a plug-in
     chip = _read_chip(notes[CHIP], location)
     tables = ProgramTables.read(_part(parts, ".words", location), _part(parts, ".descs", location), location)
     exe = Executable(
         chip, [], [tables.program(text, location) for text in texts], [], np.zeros((0, chip.cores), np.bool_),
         np.zeros(0), np.frombuffer(weights, np.uint8), weights_address, dram_used, [],
-        own_notes, np.frombuffer(held, np.uint8), host_address, host_used,
+        named, np.frombuffer(held, np.uint8), host_address, host_used,
     )  # fmt: skip
     for part in PARTS:
         part.decode(_part(parts, part.name, location), exe, location)

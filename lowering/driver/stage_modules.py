@@ -18,6 +18,7 @@ from ...dialects.step_notes import STEPS
 from ...dialects.tensor_names import TENSORS
 from ...emulator.executable.chip_pipeline import NETWORK, Feed
 from ...formats.sparse.encoded_interface import ENCODED, EncodedInterface, read_interface
+from ...transforms.dataflow_note_loops import note_loops
 from ..ir.residence_attribute import set_result_spaces
 from ..sequence.launch_sequence import Operators, operators, sources
 
@@ -97,6 +98,7 @@ def stage_modules(function: FuncOp, stages: Sequence[Operators]) -> list[StageMo
         taken = dict(zip(names, feeds.values(), strict=True))
         for key, text in carried.items():
             add_note(module, key, text)
+        note_loops(module)
         if encoded:
             _note_encoded(module, encoded, taken, outputs[number])
         made.append(StageModule(module, taken, outputs[number], tuple(given[number]), mine))

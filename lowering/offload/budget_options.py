@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...dialects.memory.formats import Format
+from ...dialects.memory.formats import F16, FORMATS
 from ...support.errors import InputError
 from ...transforms.offload.thresholds import Thresholds
 from ...transforms.shared.options import Number, number
@@ -32,13 +32,12 @@ def parse_budget(
     kinds = default if save is None else tuple(save.split(","))
     if unknown := sorted(set(kinds) - set(KINDS)):
         raise InputError(f"--save: '{unknown[0]}' is none of {', '.join(KINDS)}")
-    formats = [format.value for format in Format]
-    name = compress_to or Format.F16.value
-    if name not in formats:
-        raise InputError(f"--compress-to {name}: expected one of {', '.join(formats)}")
+    name = compress_to or F16.name
+    if name not in FORMATS:
+        raise InputError(f"--compress-to {name}: expected one of {', '.join(FORMATS)}")
     number = None if amount is None or amount == "chip" else _number("--budget", amount)
     launch = None if launch_bytes is None else int(_number("--launch-bytes", launch_bytes))
-    return Budget(number, Saving(frozenset(kinds), Format(name)), launch, thresholds)
+    return Budget(number, Saving(frozenset(kinds), FORMATS[name]), launch, thresholds)
 
 
 def parse_thresholds(text: str) -> Thresholds:

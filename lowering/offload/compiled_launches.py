@@ -15,7 +15,7 @@ from ...dialects.dataflow import CastOp, ConstantOp, WeightOp
 from ...dialects.dataflow.entry_function import main_function
 from ...dialects.dataflow.types import Tensor, tensor
 from ...dialects.manycore import SubgraphOp
-from ...dialects.memory.formats import Format
+from ...dialects.memory.formats import BF16, F16, Format
 from ...dialects.memory.packing import PackingOp, PackOp, UnpackOp
 from ...dialects.memory.stash import CompressOp, MoveOp, stash_of
 from ..autotune.compile_pool import compile_anonymous
@@ -26,7 +26,7 @@ from ..cache.subgraph_text import SubgraphText, subgraph_text
 from ..launch.result_values import Values
 from ..sequence.launch_sequence import SubgraphModule, module_of_subgraph
 
-ELEMENTS = {Format.F16: f16, Format.BF16: bf16}
+ELEMENTS = {F16.name: f16, BF16.name: bf16}
 """Formats that are element types of the cores' arithmetic, too."""
 
 
@@ -80,13 +80,13 @@ class CompiledLaunches:
 
     def of_compress(self, type: Tensor, format: Format, name: str) -> CompiledLaunch:
         """The conversion of an f32 tensor to a narrower format."""
-        if (element := ELEMENTS.get(format)) is not None:
+        if (element := ELEMENTS.get(format.name)) is not None:
             return self._conversion(type, lambda value: CastOp(value, element), name)
         return self._conversion(_flat(type), lambda value: PackOp(value, format), name)
 
     def of_decompress(self, type: Tensor, format: Format, name: str) -> CompiledLaunch:
         """The conversion back to an f32 tensor."""
-        if (element := ELEMENTS.get(format)) is not None:
+        if (element := ELEMENTS.get(format.name)) is not None:
             return self._conversion(tensor(element, type.get_shape()), lambda value: CastOp(value, f32), name)
         packed = PackOp.packing_type(_flat(type), format)
         return self._conversion(packed, lambda value: UnpackOp(value, format), name)

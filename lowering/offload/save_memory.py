@@ -15,7 +15,7 @@ from ...analysis.offload.kinds import Kind, allowed_kinds
 from ...analysis.offload.problem import OffloadProblem
 from ...dialects.dataflow.types import element_of, tensor_of
 from ...dialects.manycore import SubgraphOp
-from ...dialects.memory.formats import Format
+from ...dialects.memory.formats import F16, Format
 from ...dialects.memory.stash_types import StashType
 from ...transforms.offload.budget import LeastPlans
 from ...transforms.offload.emit import Emitter, add_control
@@ -33,7 +33,7 @@ class Saving:
 
     kinds: frozenset[str] = frozenset({"swap", "recompute"})
     """A subset of swap, compress, recompute."""
-    format: Format = Format.F16
+    format: Format = F16
     """The format to which f32 is compressed."""
     seed: int = 0
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from meshloom.dialects.memory import Format
+from meshloom.dialects.memory import formats
 from meshloom.emulator.reports.device_memory import device_memory
 
 import meshloom
@@ -80,20 +80,20 @@ def test_a_step_with_each_narrow_format(format: str, budget: int) -> None:
     from meshloom.lowering.offload.save_memory import Saving
     from meshloom.support.errors import InputError
 
-    def compiled(amount: float, kind: Format) -> Any:
+    def compiled(amount: float, kind: formats.Format) -> Any:
         saving = Saving(frozenset({"compress"}), kind)
         return meshloom.compile(step, "tiny", budget=meshloom.Budget(amount, saving, digits.LAUNCH_BYTES))
 
-    full, small = compiled(1e9, Format.F16), compiled(budget, Format(format))
+    full, small = compiled(1e9, formats.F16), compiled(budget, formats.format_named(format))
     if budget == 750_000:
         with pytest.raises(InputError, match="is too small"):
-            compiled(budget, Format.F16)
+            compiled(budget, formats.F16)
     expected, outputs = full.run(inputs).outputs, small.run(inputs, check=True).outputs
     assert small.report["memory"]["actions"]["compress"]
     for name, value in state.items():
         moved = np.abs(expected[f"new.{name}"] - value).max()
         error = np.abs(outputs[f"new.{name}"] - expected[f"new.{name}"]).max()
-        assert error <= 4 * Format(format).relative_error * moved, name
+        assert error <= 4 * formats.format_named(format).relative_error * moved, name
     memory = device_memory(small.executable, small.timing)
     assert memory is not None
     assert memory.peak == small.report["memory"]["peak_bytes"] <= budget

@@ -17,7 +17,7 @@ from ...analysis.offload.model import Model
 from ...analysis.offload.plan import OffloadPlan, plan_within
 from ...analysis.offload.problem import OffloadProblem
 from ...dialects.dataflow.types import element_of
-from ...dialects.memory.formats import Format
+from ...dialects.memory.formats import F16, Format
 from ...support.errors import InputError
 from .script import FunctionParts, fixed_tensors
 
@@ -26,7 +26,7 @@ from .script import FunctionParts, fixed_tensors
 class FormatModel(Model):
     """A model whose compressed sizes are those of a format."""
 
-    format: Format = Format.F16
+    format: Format = F16
 
     def packed(self, size: Ints) -> Ints:
         """[c] bytes after compression of f32 tensors of this size."""

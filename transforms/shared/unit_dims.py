@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
@@ -16,36 +17,40 @@ from ...dialects.dataflow.types import element_of, shape_of, tensor
 class UnitDimsBelowElementwise(RewritePattern):
     """
     f(reshape(x), y) == reshape(f(x, y)) where x is a product, or was computed of one element by element, and the
-    reshape adds dimensions of size 1: operations that follow a product directly become one task with it.
+    reshape adds dimensions of size 1: operations that follow a product directly become one task with it. Only in
+    functions: what is in loops and tasks stays.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ew.ElementwiseOp, rewriter: PatternRewriter) -> None:
+        if not isinstance(op.parent_op(), FuncOp):
+            return
         result = op.results[0]
-        for index, value in enumerate(op.operands):
+        for value in op.operands:
             inner = value.owner
             if not isinstance(inner, ReshapeOp) or not _follows_product(inner) or shape_of(value) != shape_of(result):
                 continue
             added = _added_dims(shape_of(inner.operand), shape_of(value))
-            others = [_without(other, added, len(shape_of(value))) for other in op.operands]
-            if not added or any(one is None for one in others):
+            shapes = [_without(other, added, len(shape_of(value))) for other in op.operands]
+            if not added or None in shapes:
                 continue
-            made: list[Operation] = []
+            reshaped: list[Operation] = []
             operands: list[SSAValue] = []
-            for position, (other, shape) in enumerate(zip(op.operands, others, strict=True)):
-                if position == index:
+            for other, shape in zip(op.operands, shapes, strict=True):
+                if other is value:
                     operands.append(inner.operand)
-                elif shape == shape_of(other) or shape is None:
+                elif shape is None or shape == shape_of(other):
                     operands.append(other)
                 else:
-                    made.append(ReshapeOp(other, shape))
-                    operands.append(made[-1].results[0])
+                    reshaped.append(ReshapeOp(other, shape))
+                    operands.append(reshaped[-1].results[0])
             computed = type(op).create(
                 operands=operands,
                 result_types=[tensor(element_of(result), shape_of(inner.operand))],
                 properties=dict(op.properties),
             )
-            rewriter.replace(op, (*made, computed, ReshapeOp(computed.results[0], shape_of(result))))
+            rewriter.replace(op, (*reshaped, computed, ReshapeOp(computed.results[0], shape_of(result))))
+            rewriter.erase(inner)  # a second reader of the product would keep the next operation from moving
             return
 
 

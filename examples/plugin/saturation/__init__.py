@@ -1,6 +1,6 @@
 """
-A plug-in that adds one of each kind: values that saturate between two bounds, an instruction
-that does it, a sparse format, a chip with a key of its own, and ways to place and to order.
+A plug-in that adds one of each kind: values that saturate between two bounds, an instruction that does it, a sparse
+format, a format in which tensors wait, a chip with a key of its own, and ways to place and to order.
 
     meshloom-compile net.onnx --plugin examples/plugin/saturation --chip quick -o net.mlx
 
@@ -14,6 +14,7 @@ from pathlib import Path
 from meshloom import plugins
 
 from . import operator as operator
+from .byte_to_six import ByteToSix, pack_bytes, unpack_bytes
 from .find_saturation import FindSaturationPass
 from .instructions import BOUNDS, CLAMP, HAS_CLAMP, bounds, clamp, select_bounds, select_clamp
 from .methods import best_of_a_few, make_first_two, place_mirrored, serpentine
@@ -33,3 +34,4 @@ plugins.add_mapping_method("serpentine", serpentine)
 plugins.add_order_search("a-few", best_of_a_few)
 plugins.add_fusion_strategy("first-two", make_first_two)
 plugins.add_sparse_format(TwoLevelKind())
+plugins.add_compression(ByteToSix(), pack_bytes, unpack_bytes)

@@ -1,24 +1,41 @@
-"""Conversions to and from bytes of a narrower format: one cast each, with the bytes seen as elements of that format."""
+"""
+Conversions to and from bytes of a narrower format: of narrow floats one cast each, with the bytes seen as elements of
+that format; of a plug-in's format what the plug-in says.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
 
 from ....dialects.coreasm.encoding import TYPE_BY_NAME
 from ....dialects.memory.packing import PackingOp, PackOp
 from ....support.errors import MeshloomError
+from ..emitter import Emitter
 from ..view import View
 from .common import Tile
 
+Conversion: TypeAlias = Callable[[Emitter, View, View], None]
+"""Emits the instructions that convert elements: the second from the third; bytes are [..., nbytes] of u8."""
+CONVERSIONS: dict[str, tuple[Conversion, Conversion]] = {}
+"""Of plug-ins' formats: how to pack and how to unpack a tile."""
+
 
 def select_packing(op: PackingOp, tile: Tile) -> None:
-    """The formats have the names of the instruction set's types."""
-    code, (source,) = TYPE_BY_NAME[op.format.value].code, tile.views
+    """Narrow floats have the names of the instruction set's types."""
+    (source,) = tile.views
+    if op.format.name in CONVERSIONS:
+        pack, unpack = CONVERSIONS[op.format.name]
+        (pack if isinstance(op, PackOp) else unpack)(tile.emitter, tile.out, source)
+        return
+    code = TYPE_BY_NAME[op.format.name].code
     if isinstance(op, PackOp):
-        tile.emitter.unary("mov", _elements(tile.out, code), source)
+        tile.emitter.unary("mov", elements_of(tile.out, code), source)
     else:
-        tile.emitter.unary("mov", tile.out, _elements(source, code))
+        tile.emitter.unary("mov", tile.out, elements_of(source, code))
 
 
-def _elements(view: View, code: int) -> View:
+def elements_of(view: View, code: int) -> View:
     """Bytes as elements of type `code`. Raises MeshloomError if the bytes of an element are not contiguous."""
     if view.shape[-1] > 1 and view.strides[-1] != 1:
         raise MeshloomError("the bytes of an element lie apart: no instruction takes them together")

@@ -71,7 +71,7 @@ func.func @main(%x: tensor<4xf32>) {
 
 // -----
 
-// expected-error@+1 {{Expected `f16`, `bf16`, `f24`, `f8e4m3`, or `f8e5m2`}}
+// expected-error@+1 {{expected f16, bf16, f24, f8e4m3, f8e5m2}}
 "test.op"() {type = !memory.stash<tensor<4xf32>, dram, f12>} : () -> ()
 
 // -----

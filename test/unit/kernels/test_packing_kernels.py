@@ -7,17 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from meshloom.dialects.memory import Format, PackOp, UnpackOp
+from meshloom.dialects.memory import PackOp, UnpackOp, formats
 from meshloom.support.errors import MeshloomError
 
 VALUES = np.random.default_rng(0).standard_normal((3, 10, 7)).astype(np.float32) * 100
 
 
 @pytest.mark.parametrize(
-    ("format", "spread"), [*((format, False) for format in Format), (Format.F8E4M3, True), (Format.F8E5M2, True)]
+    ("format", "spread"),
+    [*((one, False) for one in formats.FLOATS), (formats.F8E4M3, True), (formats.F8E5M2, True)],
 )
 def test_both_ways(
-    format: Format, spread: bool, run_tiles: Callable[..., Any], ssa: Callable[..., tuple[Any, ...]]
+    format: formats.FloatFormat, spread: bool, run_tiles: Callable[..., Any], ssa: Callable[..., tuple[Any, ...]]
 ) -> None:
     packed = format.pack(VALUES)
     found = run_tiles(PackOp(ssa(VALUES)[0], format), [VALUES], parts=(1, 3, 2), spread=spread)
@@ -30,4 +31,4 @@ def test_bytes_of_an_element_must_lie_side_by_side(
     run_tiles: Callable[..., Any], ssa: Callable[..., tuple[Any, ...]]
 ) -> None:
     with pytest.raises(MeshloomError, match="lie apart"):
-        run_tiles(PackOp(ssa(VALUES)[0], Format.F24), [VALUES], spread=True)
+        run_tiles(PackOp(ssa(VALUES)[0], formats.F24), [VALUES], spread=True)

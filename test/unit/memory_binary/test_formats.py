@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from meshloom.analysis.execution.interpret import run_main
-from meshloom.dialects.memory import Format
+from meshloom.dialects.memory import formats
 from meshloom.emulator.reports.device_memory import device_memory
 from meshloom.lowering.options.subgraph_options import SubgraphOptions
 from meshloom.tools.api import CompiledNetwork, compile
@@ -27,9 +27,9 @@ def values() -> np.ndarray:
     return np.concatenate([bits, rng.standard_normal((ROWS // 2, WIDTH)).astype(np.float32)])
 
 
-def kept(path: Path, format: Format, count: int, swapped: bool = False) -> ModuleOp:
+def kept(path: Path, format: formats.FloatFormat, count: int, swapped: bool = False) -> ModuleOp:
     """`count` tensors are made one by one, wait in the format until all are made, and are added up."""
-    stash, away = (f"!memory.stash<{TYPE}, {space}, {format.value}>" for space in ("dram", "host"))
+    stash, away = (f"!memory.stash<{TYPE}, {space}, {format.name}>" for space in ("dram", "host"))
     sum = ""
     lines = [f'func.func @main(%x: {TYPE} {{dataflow.name = "x"}})']
     lines.append(f'    -> ({TYPE} {{dataflow.name = "y"}}) {{')
@@ -69,8 +69,10 @@ def compiled(module: ModuleOp, folder: Path) -> CompiledNetwork:
 
 
 @pytest.mark.parametrize("swapped", [False, True], ids=["in DRAM", "at the host"])
-@pytest.mark.parametrize("format", list(Format))
-def test_bits_are_those_of_the_interpreter(format: Format, swapped: bool, folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("format", formats.FLOATS)
+def test_bits_are_those_of_the_interpreter(
+    format: formats.FloatFormat, swapped: bool, folder: Path, tmp_path: Path
+) -> None:
     for count in (1, 3):
         module = kept(tmp_path / "kept.mlir", format, count, swapped)
         inputs = {"x": values()}
@@ -87,8 +89,8 @@ def test_bits_are_those_of_the_interpreter(format: Format, swapped: bool, folder
             assert (error <= np.maximum(format.relative_error * np.abs(exact), format.least / 2)).all()
 
 
-@pytest.mark.parametrize("format", list(Format))
-def test_the_device_holds_less_by_the_factor(format: Format, folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("format", formats.FLOATS)
+def test_the_device_holds_less_by_the_factor(format: formats.FloatFormat, folder: Path, tmp_path: Path) -> None:
     """Two runs that differ in how many compressed tensors wait: the difference of their peaks is just those."""
     peaks: list[int] = []
     for count in (3, 3 + COPIES):
@@ -104,14 +106,14 @@ def test_cores_convert_with_one_instruction_an_element(folder: Path, tmp_path: P
     """f24 and f8 are types of the vector unit's cast."""
     from meshloom.lowering.linker.listing import listing
 
-    for format in (Format.F24, Format.F8E4M3, Format.F8E5M2):
+    for format in (formats.F24, formats.F8E4M3, formats.F8E5M2):
         text = "\n".join(listing(compiled(kept(tmp_path / "kept.mlir", format, 1), folder).executable))
-        assert f"mov f32 -> {format.value} " in text
-        assert f"mov {format.value} -> f32 " in text
+        assert f"mov f32 -> {format.name} " in text
+        assert f"mov {format.name} -> f32 " in text
 
 
 def test_a_format_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    kept(tmp_path / "kept.mlir", Format.F16, 1)
+    kept(tmp_path / "kept.mlir", formats.F16, 1)
     options = ["--chip", "tiny", "--budget", "1e6", "--save", "compress", "--compress-to", "f12", "-q"]
     assert compile_main([str(tmp_path / "kept.mlir"), *options, "-o", str(tmp_path / "kept.mlx")]) == 2
     assert "--compress-to f12: expected one of f16, bf16, f24, f8e4m3, f8e5m2" in capsys.readouterr().err

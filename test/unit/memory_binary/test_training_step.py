@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from meshloom.dialects.memory import Format
+from meshloom.dialects.memory.formats import F16, Format, format_named
 from meshloom.emulator.executable.executable import read_executable
 from meshloom.emulator.functional.engine import run_functional
 from meshloom.emulator.reports.device_memory import DeviceMemory, device_memory
@@ -58,7 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @cache
-def compiled(step: ModuleOp, folder: Path, amount: float, kinds: str, format: Format = Format.F16) -> CompiledNetwork:
+def compiled(step: ModuleOp, folder: Path, amount: float, kinds: str, format: Format = F16) -> CompiledNetwork:
     """The step under a budget."""
     saving = Saving(frozenset(kinds.split(",")), format)
     budget = Budget(amount, saving, LAUNCH_BYTES)
@@ -146,7 +146,7 @@ def test_copies_run_beside_launches(step: ModuleOp, folder: Path) -> None:
 def test_compression_keeps_its_bound(step: ModuleOp, folder: Path, format: str, share: float) -> None:
     unlimited = compiled(step, folder, UNLIMITED, "compress")
     budget = int(share * unlimited.report["memory"]["peak_bytes"])
-    network = compiled(step, folder, budget, "compress", Format(format))
+    network = compiled(step, folder, budget, "compress", format_named(format))
     assert memory(network).peak <= budget
     assert network.report["memory"]["actions"]["compress"]
     expected, result = unlimited.run(inputs()).outputs, network.run(inputs(), check=True).outputs
@@ -154,7 +154,7 @@ def test_compression_keeps_its_bound(step: ModuleOp, folder: Path, format: str, 
         moved = np.abs(expected[f"new.w{n}"] - inputs()[f"w{n}"]).max()
         # Every factor of a gradient is off by this part of it at most, and there are no more than four to each.
         error = np.abs(result[f"new.w{n}"] - expected[f"new.w{n}"]).max()
-        assert error <= 4 * Format(format).relative_error * LAYERS * moved
+        assert error <= 4 * format_named(format).relative_error * LAYERS * moved
     assert memory(network).peak == network.report["memory"]["peak_bytes"]
 
 

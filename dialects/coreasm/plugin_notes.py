@@ -1,0 +1,35 @@
+"""Notes of executables that name what they hold of plug-ins."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from ...support.errors import InputError
+
+
+def check_named(
+    notes: Mapping[str, str], note: str, key: str, what: str, definition_of: Callable[[str], str | None], location: str
+) -> None:
+    """
+    Check that everything that a note names is known. The note is a JSON list of objects with `key` (the name),
+    `plugin`, and `definition`, a hash; `definition_of` gives the hash of what is known by a name, or None.
+
+    Raises InputError, naming the plug-in and `what` is missing, or differs from what the executable was compiled for.
+    """
+    if note not in notes:
+        return
+    try:
+        entries = cast("list[dict[str, str]]", json.loads(notes[note]))
+        named = [(entry[key], entry["plugin"], entry["definition"]) for entry in entries]
+    except (ValueError, TypeError, KeyError) as error:
+        raise InputError(f"{location}: the note '{note}' cannot be read") from error
+    for name, plugin, definition in named:
+        known = definition_of(name)
+        if known is None:
+            raise InputError(f"{location} holds {what} '{name}' of plug-in '{plugin}': load it with --plugin")
+        if known != definition:
+            raise InputError(
+                f"{location} holds {what} '{name}' of another version of plug-in '{plugin}': compile it again"
+            )
