@@ -4,8 +4,8 @@ Figures of recurrent networks: one JSON line a network, each measured in a proce
     python bench/recurrent.py [--chip edge] [--seed 0] [--steps N] [NETWORK ...]
 
 A network is a name of `recurrent_networks.NETWORKS`, `vad-sequence` (where `make models` has fetched it), or
-`KIND:layers:hidden:inputs:steps[:both]` with a kind of LSTM, GRU, RNN, Scan and Loop; `--steps` gives all of them but
-vad-sequence as many steps. Without names: all but `bilstm_wide`, which takes long.
+`KIND:layers:hidden:inputs:steps[:both]` with a kind of LSTM, GRU, RNN, Scan, Loop and Cells; `--steps` gives all of
+them but vad-sequence as many steps. Without names: all but `bilstm_wide`, which takes long.
 
 cycles, reference_cycles    of a run, and those of the reference time (see `docs/reports.md`); `reference_ratio` is one
                             over the other, `roofline_ratio` that to the network's roofline

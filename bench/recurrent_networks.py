@@ -1,4 +1,7 @@
-"""Recurrent networks with seeded weights: stacks of `LSTM`, `GRU` or `RNN`, and one cell in `Scan` and in `Loop`."""
+"""
+Recurrent networks with seeded weights: stacks of `LSTM`, `GRU` or `RNN`, one cell in `Scan` and in `Loop`, and layers
+of LSTM cells that are written out for each step (`Cells`), as exporters do that trace a network.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-Kind = Literal["LSTM", "GRU", "RNN", "Scan", "Loop"]
+Kind = Literal["LSTM", "GRU", "RNN", "Scan", "Loop", "Cells"]
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 
 
@@ -36,7 +39,8 @@ class Recurrent:
             kind not in get_args(Kind)
             or len(sizes) != 4
             or min(sizes) < 1
-            or (kind not in GATES and (both or sizes[0] > 1))
+            or (kind not in GATES and both)
+            or (kind in ("Scan", "Loop") and sizes[0] > 1)
         ):
             raise ValueError(f"'{text}' is not KIND:layers:hidden:inputs:steps[:both]")
         layers, hidden, inputs, steps = sizes
@@ -48,12 +52,13 @@ NETWORKS = {
     "rnn_long": Recurrent("RNN", 1, 96, 64, 512),
     "scan_lstm": Recurrent("Scan", 1, 64, 32, 48),
     "loop_lstm": Recurrent("Loop", 1, 64, 32, 48),
+    "lstm_cells": Recurrent("Cells", 3, 96, 96, 64),
     "lstm_stack": Recurrent("LSTM", 3, 128, 96, 64),
     "bigru": Recurrent("GRU", 2, 192, 128, 100, both=True),
     "bilstm_wide": Recurrent("LSTM", 2, 384, 256, 80, both=True),
 }
-"""Small weights; many steps; the same cell in other operators; weights that fit the cores of `edge`, of which one
-direction fits them, and that do not fit."""
+"""Small weights; many steps; the same cell in other operators; cells that are written out; weights that fit the cores
+of `edge`, of which one direction fits them, and that do not fit."""
 
 
 class _Nodes:
@@ -87,7 +92,8 @@ def _info(name: str, shape: list[int], kind: int = TensorProto.FLOAT) -> onnx.Va
 def build(network: Recurrent, seed: int = 0) -> ModelProto:
     """The model, from `x` [steps, 1, inputs] to `y` [steps, 1, hidden], or twice as wide with two directions."""
     graph = _Nodes(seed)
-    last, width = (_stack if network.kind in GATES else _cell_in_a_loop)(graph, network)
+    made_of = _cells if network.kind == "Cells" else _stack if network.kind in GATES else _cell_in_a_loop
+    last, width = made_of(graph, network)
     graph.node("Identity", [last], ["y"])
     made = helper.make_graph(
         graph.nodes, network.kind, [_info("x", [network.steps, 1, network.inputs])],
@@ -116,6 +122,41 @@ def _stack(graph: _Nodes, network: Recurrent) -> tuple[str, int]:
         value = graph.node("Reshape", [f"beside{number}", shape], [f"x{number}"])
         size = ways * network.hidden
     return value, size
+
+
+def _cells(graph: _Nodes, network: Recurrent) -> tuple[str, int]:
+    """Layers of LSTM cells, each of nodes of its own for each step, from zeros."""
+    hidden, size = network.hidden, network.inputs
+    zeros = graph.constant("zeros", np.zeros((1, hidden), np.float32))
+    rows = [
+        graph.node("Gather", ["x", graph.constant(f"step{step}", np.array(step))], [f"x{step}"], axis=0)
+        for step in range(network.steps)
+    ]
+    for layer in range(network.layers):
+        read = [graph.weights(f"w{layer}", (4 * hidden, size), size), graph.weights(f"v{layer}", (4 * hidden,), hidden)]
+        kept = [
+            graph.weights(f"r{layer}", (4 * hidden, hidden), hidden),
+            graph.weights(f"b{layer}", (4 * hidden,), hidden),
+        ]
+        h = c = zeros
+        for step, row in enumerate(rows):
+            at = f"{layer}.{step}"
+            products = [
+                graph.node("Gemm", [row, *read], [f"from_x{at}"], transB=1),
+                graph.node("Gemm", [h, *kept], [f"from_h{at}"], transB=1),
+            ]
+            gates = [f"{name}{at}" for name in ("in", "keep", "new", "out")]
+            graph.node("Split", [graph.node("Add", products, [f"gates{at}"])], gates, axis=1, num_outputs=4)
+            gate_in, keep, new, out = (
+                graph.node("Tanh" if name.startswith("new") else "Sigmoid", [name], [f"{name}_gate"]) for name in gates
+            )
+            parts = [graph.node("Mul", [keep, c], [f"kept{at}"]), graph.node("Mul", [gate_in, new], [f"added{at}"])]
+            c = graph.node("Add", parts, [f"c{at}"])
+            h = rows[step] = graph.node("Mul", [out, graph.node("Tanh", [c], [f"shown{at}"])], [f"h{at}"])
+        size = hidden
+    axis = graph.constant("axis", np.array([0]))
+    stacked = [graph.node("Unsqueeze", [row, axis], [f"y{step}"]) for step, row in enumerate(rows)]
+    return graph.node("Concat", stacked, ["rows"], axis=0), hidden
 
 
 def _cell_in_a_loop(graph: _Nodes, network: Recurrent) -> tuple[str, int]:

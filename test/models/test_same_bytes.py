@@ -22,6 +22,7 @@ from meshloom.tools import assemble, opt
 from meshloom.tools import compile as compile_tool
 from onnx import TensorProto, helper, numpy_helper
 from public_models import PUBLIC_MODELS, PublicModel
+from recurrent_networks import Recurrent, build
 
 CHIPS = Path(__file__).parents[2] / "chips"
 OPTIONS = {
@@ -187,6 +188,21 @@ def test_layers_with_encoded_weights(tmp_path: Path, capsys: pytest.CaptureFixtu
     check(layers(tmp_path), "tiny", "sparse", tmp_path, capsys)
     stages = [path.read_text() for path in (tmp_path / "stages").glob("*.mlir")]
     assert any("sparse." in text for text in stages), "weights were encoded"
+
+
+@pytest.mark.parametrize(
+    ("kind", "how"),
+    [
+        pytest.param(kind, how, marks=[] if (kind, how) == ("Cells", "chips") else [pytest.mark.slow])
+        for kind in ("Cells", "LSTM")
+        for how in ("dense", "budget", "chips")
+    ],
+)
+def test_levels_with_loops(kind: str, how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = build(Recurrent.parse(f"{kind}:2:16:16:9"))
+    (tmp_path / "loops.onnx").write_bytes(model.SerializeToString())
+    network = Layers("loops", {"x": (9, 1, 16)}, file="loops.onnx", folder=tmp_path)
+    check(network, "tiny", how, tmp_path, capsys)
 
 
 @pytest.mark.slow
