@@ -230,6 +230,8 @@ CASES = (
     "opt-onnx", "compile-onnx", "opt-mlir", "compile-mlir", "chip", "run", "objdump", "as", "npy", "plan", "map",
     "topology-npz", "topology-zip", "topology-graph", "topology-mtx",
 )  # fmt: skip
+LONG = ("plan", "map")
+"""Files whose reading is followed by a search."""
 LEAST = {
     "opt-onnx": 0.1,
     "compile-onnx": 0.1,
@@ -269,7 +271,11 @@ def sweep(case: Case, count: int, seed: int, folder: Path, capfd: pytest.Capture
     assert noticed >= LEAST[case.name] * changed
 
 
-@pytest.mark.parametrize("case", CASES, indirect=True)
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=pytest.mark.slow) if case in LONG else case for case in CASES],
+    indirect=True,
+)
 def test_damaged_files(case: Case, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     sweep(case, 25, 1, tmp_path, capfd)
 

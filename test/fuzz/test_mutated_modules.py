@@ -11,6 +11,8 @@ from mutate_modules import RUNS, campaign, mutant, seeds
 
 COUNT = 12
 """Mutants of each level."""
+LONG = ("dataflow", "subgraphs", "stashes")
+"""Levels whose seeds take seconds to find."""
 
 
 def check(level: str, first: int, count: int) -> None:
@@ -22,7 +24,9 @@ def check(level: str, first: int, count: int) -> None:
     assert findings == []
 
 
-@pytest.mark.parametrize("level", RUNS)
+@pytest.mark.parametrize(
+    "level", [pytest.param(level, marks=pytest.mark.slow) if level in LONG else level for level in RUNS]
+)
 def test_seeds_pass_and_mutants_are_done_or_refused(level: str) -> None:
     """
     Seeds are read, verified and printed (or they would be none), and each run of a level is passed by one at least.

@@ -36,7 +36,7 @@ PIPELINES = {
     "memory": f"{TILE},manycore-to-memory",
 }
 SEEDS = range(2)
-LONG = {("offload", 0)}
+LONG = {("offload", 0), ("offload", 1)}
 """Levels and seeds that take long."""
 CASES = [
     pytest.param(level, seed, marks=[pytest.mark.slow] if (level, seed) in LONG else [])

@@ -38,19 +38,22 @@ LONG = {
         "mapping",
         "memory-planning",
         "memory-saving",
+        "mlir",
         "orders",
         "performance",
         "plugins",
+        "rationale/manycore",
         "rationale/memory",
         "reference/topology",
         "reports",
         "sparse",
         "subgraphs",
+        "testing",
         "training",
         "tutorial",
     )
 }
-"""Pages whose commands take some seconds and longer, but for those that come first: README.md, docs/testing.md."""
+"""Pages whose commands take some seconds and longer, but for README.md, which comes first."""
 NUMBER = re.compile(r"\d[\d,.]*")
 LINK = re.compile(r"\]\(([^):#]*)(?:#([^)]+))?\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
@@ -143,6 +146,7 @@ def test_every_operation_of_a_dialect_is_shown(dialect: str) -> None:
     assert [name for name in operations if name not in shown] == []
 
 
+@pytest.mark.slow
 def test_a_failing_test_of_ir_says_what_the_page_on_testing_shows(tmp_path: Path) -> None:
     blocks = BLOCK.findall((ROOT / "docs" / "testing.md").read_text())
     (example,) = [text for _, file, text in blocks if file.endswith("transposes.mlir")]

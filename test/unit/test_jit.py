@@ -70,6 +70,7 @@ print(doubled(kind(4)), sum(doubled.stats.cache_hits.values()))
 """
 
 
+@pytest.mark.slow
 def test_a_class_of_arguments_under_another_name_compiles_anew(tmp_path: Path) -> None:
     (tmp_path / "kernel.py").write_text(KERNEL)
     (tmp_path / "user.py").write_text(USER)

@@ -136,7 +136,9 @@ def _recurrent(kind: str) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
-@pytest.mark.parametrize(("kind", "loops"), [("LSTM", "save"), ("GRU", "recompute")])
+@pytest.mark.parametrize(
+    ("kind", "loops"), [pytest.param("LSTM", "save", marks=pytest.mark.slow), ("GRU", "recompute")]
+)
 def test_training_through_time_learns_and_equals_the_unrolled_step(kind: str, loops: Any) -> None:
     """The first two steps give what the interpreter makes of the unrolled ones; after 12 the loss has halved."""
     rng = np.random.default_rng(2)

@@ -86,7 +86,11 @@ TWO_LAYERS = [
 ]
 
 
-@pytest.mark.parametrize("options", [{"chips": 2}, {"budget": 0.7}, {"budget": 0.9, "chips": 2}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{"chips": 2}, {"budget": 0.7}, pytest.param({"budget": 0.9, "chips": 2}, marks=pytest.mark.slow)],
+    ids=str,
+)
 def test_any_length_on_chips_and_with_memory_saving(options: dict[str, Any]) -> None:
     model = network(TWO_LAYERS, ["z", "z_last"])
     compiler = cast("Callable[..., CompiledNetwork | CompiledPipeline]", meshloom.compile)

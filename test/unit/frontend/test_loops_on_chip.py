@@ -89,7 +89,9 @@ def layer(
     return model_of([node], inputs, ["y", "last"], constants), inputs
 
 
-@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize(
+    "direction", [*(pytest.param(one, marks=pytest.mark.slow) for one in ("forward", "reverse")), "bidirectional"]
+)
 @pytest.mark.parametrize("kind", GATES)
 def test_recurrent_layers(kind: str, direction: str) -> None:
     """The two directions are one loop."""
@@ -126,7 +128,7 @@ def test_lengths_peepholes_and_states_that_enter() -> None:
 
 @pytest.mark.parametrize("direction", ["forward", "reverse"])
 @pytest.mark.parametrize("hidden", [pytest.param(32, marks=pytest.mark.slow), 20])
-@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize("batch", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_what_steps_scan_stays_in_the_cores(direction: str, hidden: int, batch: int) -> None:
     """Also where tiles are not equally large: DRAM is read for inputs and weights alone."""
     model, _ = layer("LSTM", direction, 40, hidden)

@@ -113,7 +113,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("chip", ["tiny", "edge"])
+@pytest.mark.parametrize("chip", ["tiny", pytest.param("edge", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CASES)
 def test_narrow_weights_give_what_onnx_runtime_computes(name: str, chip: str) -> None:
     weights, users, x = CASES[name]

@@ -68,7 +68,7 @@ def check_steps(graph: Graph, x: Array, result: str, chip: str, steps: int) -> s
     return str(import_onnx(model))
 
 
-@pytest.mark.parametrize("chip", ["tiny", "edge"])
+@pytest.mark.parametrize("chip", ["tiny", pytest.param("edge", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("relu", [False, True])
 @pytest.mark.parametrize("x_type", BYTES)
 @pytest.mark.parametrize(("w_type", "w_zero"), [(np.int8, 0), (np.int8, 5), (np.uint8, 128), (np.uint8, 30)])

@@ -84,6 +84,7 @@ def test_dram_is_used_up_to_the_last_byte() -> None:
     assert len(compile_module(module.clone(), replace(CHIP, dram_bytes=4 * BYTES - 64)).parts) > 1
 
 
+@pytest.mark.slow
 def test_without_waiting_there_are_races(monkeypatch: pytest.MonkeyPatch) -> None:
     """Value 3 goes where value 1 lay, which other cores may still read."""
     module = network([("matmul", [0, 0]), ("transpose", [1]), ("tanh", [0]), ("matmul", [3, 3])], [2, 4])

@@ -65,7 +65,7 @@ def held(values: NDArray[np.int8], axis: int, element: str) -> NDArray[np.uint8]
     return packed.view(np.int8) if element == I4 else packed
 
 
-@pytest.mark.parametrize("sram_bytes", [6 << 10, 64 << 10])
+@pytest.mark.parametrize("sram_bytes", [6 << 10, pytest.param(64 << 10, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize(
     ("sizes", "element", "wide"),

@@ -45,8 +45,10 @@ def product(rows: int, depth: int, columns: int) -> ModuleOp:
     }}""")
 
 
-@pytest.mark.parametrize("sram_bytes", [6 << 10, 16 << 10, 64 << 10])
-@pytest.mark.parametrize("sizes", [(1, 700, 90), (5, 129, 33), (40, 1000, 200)])
+@pytest.mark.parametrize(
+    "sram_bytes", [6 << 10, *(pytest.param(kib << 10, marks=pytest.mark.slow) for kib in (16, 64))], ids=str
+)
+@pytest.mark.parametrize("sizes", [(1, 700, 90), (5, 129, 33), pytest.param((40, 1000, 200), marks=pytest.mark.slow)])
 def test_weights_that_take_many_steps_are_widened_in_turn(sizes: tuple[int, int, int], sram_bytes: int) -> None:
     rows, depth, columns = sizes
     rng = np.random.default_rng(0)

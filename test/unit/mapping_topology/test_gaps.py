@@ -50,6 +50,7 @@ def test_the_bytes() -> None:
     assert graph.offsets.tolist() == [0, len(uniform), len(uniform + mixed), len(uniform + mixed) + 1]
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(graphs(), st.integers(1, 5))
 def test_every_way_to_read(rows: Rows, step: int) -> None:

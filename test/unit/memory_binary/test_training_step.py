@@ -170,6 +170,7 @@ def test_too_small_a_budget_is_refused(step: ModuleOp, folder: Path) -> None:
     assert 9000 < int(found[1]) <= int(found[2])
 
 
+@pytest.mark.slow
 def test_without_a_budget_the_network_in_one_launch_does_not_fit(step: ModuleOp, folder: Path) -> None:
     from dataclasses import replace
 

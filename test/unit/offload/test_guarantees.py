@@ -129,6 +129,7 @@ def test_what_is_known_from_other_budgets_changes_no_plan(
         assert outcomes[0] == outcomes[1]
 
 
+@pytest.mark.slow
 def test_two_kinds_are_never_worse_than_one_of_them_on_a_network_either() -> None:
     """The search with both names, which has less work for each of them, is slower than compression alone here."""
     problem = offload_problem(read_cost_graph(GRAPHS / "densenet121.json"))

@@ -70,6 +70,7 @@ def test_a_module_in_subgraphs_saves_memory_between_these() -> None:
         assert compare(name, found[name], value).equal
 
 
+@pytest.mark.slow
 def test_the_list_of_passes_gives_the_same_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """And so does a network that is cut for two chips already, with the budget."""
     model, out, again = (str(tmp_path / name) for name in ("layers.onnx", "a.mlx", "b.mlx"))

@@ -61,6 +61,7 @@ def test_sizes_count_the_format(start: Run) -> None:
     assert f"two_level        32768   {32 * 32 // 8 + stored + stored * 8 * 4}" in shown.stdout
 
 
+@pytest.mark.slow
 def test_known_weights(weights: np.ndarray[tuple[int, int], np.dtype[np.float32]], start: Run, tmp_path: Path) -> None:
     options = [*PLUGIN, "--chip", "quick", "--sparse", "-q"]
     compiled = start("meshloom-compile", "net.onnx", *options, "-o", "net.mlx")

@@ -56,6 +56,7 @@ def test_an_installed_plugin_needs_no_option(start: Run, tmp_path: Path, monkeyp
     assert "find-saturation" in printed.stdout
 
 
+@pytest.mark.slow
 def test_the_printed_list_gives_the_same_bytes(start: Run, tmp_path: Path) -> None:
     options = ["--plugin", SATURATION, "--chip", "quick"]
     assert start("meshloom-compile", "net.onnx", *options, "-q", "-o", "net.mlx").returncode == 0
@@ -173,6 +174,7 @@ def cycles(start: Run, factor: int, folder: Path) -> int:
     return int(json.loads((folder / "stats.json").read_text())["units"]["VPU"]["busy_cycles"])
 
 
+@pytest.mark.slow
 def test_an_instruction_costs_what_its_entry_says(start: Run, tmp_path: Path) -> None:
     """Nine passes over 8 elements in place of one."""
     lanes = load_chip("tiny").vpu_lanes

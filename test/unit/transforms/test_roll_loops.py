@@ -188,6 +188,7 @@ def test_text_of_written_out_networks_does_not_grow_with_their_steps() -> None:
     assert lines[0] == lines[1]
 
 
+@pytest.mark.slow
 def test_compiled_code_of_written_out_networks_does_not_grow_with_their_steps() -> None:
     instructions: list[int] = []
     for steps in (32, 64):
