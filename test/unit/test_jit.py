@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 CALLER = """
 from callee import FACTOR, addend
 from meshloom.support.jit import jit
