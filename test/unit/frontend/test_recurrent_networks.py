@@ -55,8 +55,7 @@ def test_networks_by_their_sizes() -> None:
             Recurrent.parse(text)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("text", ["Scan:1:8:4:3", "GRU:1:8:4:3:both"])
+@pytest.mark.parametrize("text", ["Scan:1:8:4:3", pytest.param("GRU:1:8:4:3:both", marks=pytest.mark.slow)])
 def test_going_on_after_each_pass_on_loops_gives_the_same_executable(text: str, tmp_path: Path) -> None:
     model = build(Recurrent.parse(text))
     compile(model.SerializeToString(), "tiny").save(tmp_path / "whole.mlx")

@@ -98,7 +98,7 @@ def planned(network: Network, capacity: int) -> Residency | None:
         return None
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(seed=st.integers(0, 10**6), room=st.floats(1.0, 3.0))
 def test_random_networks(seed: int, room: float) -> None:
     network = random_network(seed)

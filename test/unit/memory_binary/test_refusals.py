@@ -26,7 +26,7 @@ def product(width: int, path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("width", "budget"), [(24, 500), *((48, one) for one in (100, 500, 1000))])
+@pytest.mark.parametrize(("width", "budget"), [(24, 500), (48, 100), (48, 500), (48, 1000)])
 def test_what_is_too_large_is_no_larger_than_what_is_enough(
     width: int, budget: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

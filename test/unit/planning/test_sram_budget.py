@@ -42,7 +42,7 @@ def test_a_plan_is_taken_again_just_where_it_would_be_found_again() -> None:
         return plan(budget, info)
 
     kept = BudgetMemo[TaskPlan | Shortage]()
-    rooms = range(TINY.sram_bytes, 0, -2048)
+    rooms = range(TINY.sram_bytes, 0, -512)
     tilings: set[object] = set()
     for available in rooms:
         # A task of its own knows nothing of what was planned before.

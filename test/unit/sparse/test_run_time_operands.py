@@ -126,7 +126,7 @@ def test_products_of_random_operands(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_connections_of_random_operands(data: st.DataObject) -> None:
     """What two tensors both connect, in an index of any kind, and the elements of a third one there."""
     rank = data.draw(st.integers(1, 3))

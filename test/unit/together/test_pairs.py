@@ -105,7 +105,7 @@ SAMPLE = [
     pytest.param("perceptron", ("sparse", "subgraphs"), marks=pytest.mark.slow),
     pytest.param("perceptron", ("chips", "budget", "subgraphs", "fuse"), marks=pytest.mark.slow),
 ]
-"""For every option, one choice at least, half of them quick."""
+"""For every option, one choice at least."""
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def along(draw: Draw, new: Inputs) -> Operation:
 
 
 @given(data=st.data(), seed=st.integers(0, 1 << 30))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_parts_fit_and_are_the_operator(data: st.DataObject, seed: int) -> None:
     new = Inputs(seed)
     made = data.draw(st.sampled_from([conv, matmul, pool, elementwise, movement, along]))(data.draw, new)
