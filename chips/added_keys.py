@@ -50,13 +50,16 @@ class ChipKey(Generic[V]):
 
 KEYS: dict[str, ChipKey[Any]] = {}
 """All keys of plug-ins by name."""
+PLUGIN_OF: dict[str, str] = {}
+"""For each key the plug-in that adds it."""
 
 
-def add_key(key: ChipKey[Any]) -> None:
-    """Make a key known. Raises InputError for a default of a type that descriptions do not have."""
+def add_key(key: ChipKey[Any], plugin: str) -> None:
+    """Make a key of a plug-in known. Raises InputError for a default of a type that descriptions do not have."""
     if type(key.default) not in _EXPECTED or (isinstance(key.default, float) and not math.isfinite(key.default)):
         raise InputError(f"chip key '{key.name}': its default is {key.default!r}, expected a number, text or bool")
     KEYS[key.name] = key
+    PLUGIN_OF[key.name] = plugin
 
 
 def added_values(table: dict[str, Any], location: str) -> tuple[tuple[str, Value], ...]:

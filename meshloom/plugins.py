@@ -10,6 +10,7 @@ of an ONNX operator (`onnx_op`) replaces the one that there is.
 from __future__ import annotations
 
 import re
+import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
@@ -163,7 +164,7 @@ def add_chip(file: str | Path) -> None:
 def add_chip_key(key: ChipKey[V]) -> ChipKey[V]:
     """
     Make a key of chip descriptions known, and give it back: `key.of(chip)` is its value. A key comes before the chips
-    that use it.
+    that use it. It is the calling module's: executables for chips that give the key name its plug-in.
 
     Raises InputError for a name that is taken or that TOML would have to quote, or a default of another type.
     """
@@ -171,7 +172,7 @@ def add_chip_key(key: ChipKey[V]) -> ChipKey[V]:
     _check_free("chip key", key.name, dict.fromkeys([*names, *CHIP_KEYS]))
     if _NAME.fullmatch(key.name) is None:
         raise InputError(f"chip key '{key.name}': a name consists of lower-case letters, digits and underscores")
-    add_key(key)
+    add_key(key, _plugin_of_module(inspect.stack(0)[1].frame.f_globals["__name__"]))
     return key
 
 
@@ -234,8 +235,12 @@ def add_splitting_rule(name: str, make: Callable[[RuleSettings], SplitRule]) -> 
 
 
 def _plugin_of(function: Callable[..., Any]) -> str:
-    """The file, or the folder of the package, that a function comes from; else the name of its module."""
-    top = function.__module__.partition(".")[0]
+    return _plugin_of_module(function.__module__)
+
+
+def _plugin_of_module(module: str) -> str:
+    """The file, or the folder of the package, that a module comes from; else its name."""
+    top = module.partition(".")[0]
     file = getattr(sys.modules.get(top), "__file__", None)
     if file is None:
         return top

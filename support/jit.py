@@ -1,5 +1,6 @@
 """
-One way to compile a kernel: with its types kept for the type checker, and kept on disk for later runs.
+One way to compile a kernel: with its types kept for the type checker, and kept on disk for later runs. Processes that
+need the same kernel at the same time compile it once (`compile_lock`).
 
 numba compiles a kernel anew when its own file has changed. Here also when a kernel that it calls or a constant that it
 names has changed, wherever they stand: those are compiled into it.
@@ -8,6 +9,7 @@ names has changed, wherever they stand: those are compiled into it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from pickle import UnpicklingError
 from types import CodeType
 from typing import Any, TypeVar, cast
@@ -15,6 +17,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numba import njit, types  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 from numpy.typing import NDArray
+
+from .compile_lock import compiled_once
 
 Array = NDArray[Any]
 """What kernels take: the types of the entries are the caller's choice, a kernel is compiled for each."""
@@ -40,6 +44,7 @@ def jit_with(**options: Any) -> Callable[[F], F]:
         kept = _kept(kernel)
         kept._source_stamp = (kept._source_stamp, *_stamps(function))
         kept._load_index = _index_or_nothing(kept._load_index)
+        kernel.compile = compiled_once(kernel.compile, Path(f"{kept._index_path}.lock"))
         return cast("F", kernel)
 
     return compiled

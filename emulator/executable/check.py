@@ -17,6 +17,7 @@ from ...dialects.coreasm.encoding import DESC, FIELDS, NO_SOURCE, TENSOR_TYPES, 
 from ...formats.sparse.encoded_interface import ENCODED
 from ...support.errors import InputError
 from ...support.limits import size_problem
+from .chip_key_notes import check_chip_keys
 from .executable import ROLES, Executable, Launch, Program, TensorInfo
 
 MAX_HOST_BYTES = 1 << 48
@@ -69,6 +70,7 @@ def check_plugins(notes: Mapping[str, str], location: str) -> None:
     """Raise InputError, naming the plug-in, where notes say that one is needed that is not there."""
     check_notes(notes, location)
     check_formats(notes, location)
+    check_chip_keys(notes, location)
 
 
 def _check_names(kind: str, names: list[str], location: str) -> None:

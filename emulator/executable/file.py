@@ -42,6 +42,7 @@ from ...dialects.coreasm.isa import ISA_VERSION
 from ...support.errors import InputError, MeshloomError
 from ...support.input_files import open_regular
 from .check import check_executable, check_plugins
+from .chip_key_notes import noted_chip_keys
 from .elf import NOTE, Section, find_sections, lay_out, pack_note, read_notes
 from .executable import Executable, Program, as_view
 from .sections import PARTS, ProgramTables, encode_programs
@@ -75,16 +76,17 @@ def _normal(exe: Executable) -> Executable:
     return Executable(
         chip_from_table(cast("dict[str, Any]", json.loads(json.dumps(exe.chip.table))), f"chip '{exe.chip.name}'"),
         exe.tensors, programs, exe.launches, exe.core_sets, canonical_words(exe.controller), exe.weights,
-        exe.weights_address, exe.dram_bytes_used, exe.source_names, _noted(exe.notes, programs),
+        exe.weights_address, exe.dram_bytes_used, exe.source_names, _noted(exe.notes, exe.chip, programs),
         exe.host_weights,
         exe.host_weights_address, exe.host_bytes_used,
     )  # fmt: skip
 
 
-def _noted(notes: Mapping[str, str], programs: Sequence[Program]) -> dict[str, str]:
-    """The notes, with the instructions and the sparse formats of plug-ins that programs hold."""
+def _noted(notes: Mapping[str, str], chip: Chip, programs: Sequence[Program]) -> dict[str, str]:
+    """The notes, with what executable and chip have of plug-ins: instructions, sparse formats, chip keys."""
     with_instructions = noted(notes, [program.words for program in programs])
-    return noted_formats(with_instructions, [(program.words, program.descs) for program in programs])
+    with_formats = noted_formats(with_instructions, [(program.words, program.descs) for program in programs])
+    return noted_chip_keys(with_formats, chip)
 
 
 def _chunks(exe: Executable) -> list[bytes | memoryview]:

@@ -103,3 +103,52 @@ def test_constants_need_no_form_of_their_own(tmp_path: Path) -> None:
     (tmp_path / "caller.py").write_text(FORMS)
     done = subprocess.run([sys.executable, tmp_path / "caller.py"], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == f"{10 * 2 + 3 * 10 + 5 * 7} 1"
+
+
+TOGETHER = """
+import sys
+from pathlib import Path
+from kernel import addend
+
+Path(sys.argv[1]).touch()
+while not all(Path(name).exists() for name in ("one", "two")):
+    pass
+print(addend(1), sum(addend.stats.cache_hits.values()))
+"""
+ADDEND = """
+from meshloom.support.jit import jit
+
+@jit
+def addend(x: int) -> int:
+    return x + 1
+"""
+
+
+def test_of_two_processes_one_compiles(tmp_path: Path) -> None:
+    """Both have imported the kernel when either calls it."""
+    (tmp_path / "kernel.py").write_text(ADDEND)
+    (tmp_path / "user.py").write_text(TOGETHER)
+    started = [
+        subprocess.Popen([sys.executable, "user.py", name], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+        for name in ("one", "two")
+    ]
+    assert sorted(process.communicate()[0].strip() for process in started) == ["2 0", "2 1"]
+
+
+RECURSIVE = """
+from meshloom.support.jit import jit
+
+@jit
+def factorial(n: int) -> int:
+    if n < 2:
+        return 1
+    return n * factorial(n - 1)
+
+print(factorial(5))
+"""
+
+
+def test_a_kernel_that_calls_itself_compiles(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(RECURSIVE)
+    done = subprocess.run([sys.executable, "own.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "120"

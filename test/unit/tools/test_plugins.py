@@ -56,6 +56,24 @@ def test_an_installed_plugin_needs_no_option(start: Run, tmp_path: Path, monkeyp
     assert "find-saturation" in printed.stdout
 
 
+def test_an_executable_for_a_chip_with_a_key_of_a_plugin_names_it(start: Run, tmp_path: Path) -> None:
+    """It holds nothing else of the plug-in: the network is a ReLU."""
+    (tmp_path / "relu.mlir").write_text(
+        'func.func @main(%x: tensor<8xf32> {dataflow.name = "x"}) -> (tensor<8xf32> {dataflow.name = "y"}) {\n'
+        "  %y = dataflow.relu %x : (tensor<8xf32>) -> tensor<8xf32>\n"
+        "  func.return %y : tensor<8xf32>\n}\n"
+    )
+    options = ["--plugin", SATURATION, "--chip", "quick", "-q", "-o", "relu.mlx"]
+    compiled = start("meshloom-compile", "relu.mlir", *options)
+    assert compiled.returncode == 0, compiled.stderr
+    assert start("meshloom-run", "relu.mlx", "--plugin", SATURATION, "--random", "0", "-q").returncode == 0
+    ran = start("meshloom-run", "relu.mlx", "--random", "0", "-q")
+    assert ran.returncode == 2
+    assert ran.stderr == (
+        "error: relu.mlx holds the chip key 'has_clamp' of plug-in 'saturation': load it with --plugin\n"
+    )
+
+
 @pytest.mark.slow
 def test_the_printed_list_gives_the_same_bytes(start: Run, tmp_path: Path) -> None:
     options = ["--plugin", SATURATION, "--chip", "quick"]
