@@ -9,8 +9,8 @@ of an ONNX operator (`onnx_op`) replaces the one that there is.
 
 from __future__ import annotations
 
-import re
 import inspect
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
