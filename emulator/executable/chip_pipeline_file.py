@@ -100,10 +100,10 @@ def decode_any(data: bytes | bytearray | memoryview, location: str) -> Executabl
     """The bytes of a `.mlx` file; `location` names them in errors. Raises InputError."""
     data = memoryview(data).cast("B")
     sections = find_sections(data, location)
-    if not sections or sections[0][0] != CHIPS:
+    if not sections or sections[0].name != CHIPS:
         return decode(data, location)
-    images = [content for name, content in sections[1:] if name != ".shstrtab"]
-    content = sections[0][1]
+    images = [section.stored for section in sections[1:] if section.name != ".shstrtab"]
+    content = sections[0].stored
     if not 0 < len(images) <= MOST_CHIPS or len(content) < _DIGEST_BYTES:
         raise InputError(f"{location} is damaged: it has {len(images)} chips, or does not say how they hang together")
     facts = bytes(content[_DIGEST_BYTES:])

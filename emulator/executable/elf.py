@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...support.errors import InputError
+from .compression import decompressed
 
 HEADER_BYTES, SEGMENT_BYTES, SECTION_BYTES = 64, 56, 64
 MACHINE = 0x4D4C
 """`e_machine`: "LM" in the file; no registered architecture has it."""
 PROGBITS, STRTAB, NOTE, LOAD = 1, 3, 7, 1
 _PT_NOTE = 4
-_ALLOC, _EXEC = 2, 4
+_ALLOC, _EXEC, _COMPRESSED = 2, 4, 0x800
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SEGMENT = struct.Struct("<IIQQQQQQ")
@@ -31,6 +32,8 @@ class Section:
     kind: int = PROGBITS
     address: int | None = None
     executable: bool = False
+    compressed: bool = False
+    """Its contents are what `compression.compressed` makes; not of a segment."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,7 @@ def lay_out(sections: Sequence[Section], bulk: int = 1) -> Layout:
             kind, flags = (LOAD, 4 | section.executable) if loaded else (_PT_NOTE, 4)
             front.append(_SEGMENT.pack(kind, flags, offset, address, address, section.size, section.size, 1))
         flags = (_ALLOC if loaded else 0) | (_EXEC if section.executable else 0)
+        flags |= _COMPRESSED if section.compressed else 0
         table.append(_SECTION.pack(name, section.kind, flags, address, offset, section.size, 0, 0, section.align, 0))
         name += len(section.name) + 1
     return Layout(b"".join(front), tuple(offsets), names, b"".join(table), table_offset)
@@ -89,8 +93,20 @@ def _up(value: int, align: int) -> int:
     return -(-value // align) * align
 
 
-def find_sections(data: memoryview, location: str) -> list[tuple[str, memoryview]]:
-    """Names and contents of all sections but the first, in the order of the table. Raises InputError."""
+@dataclass(frozen=True)
+class FoundSection:
+    """A section of a file."""
+
+    name: str
+    content: memoryview
+    """Decompressed."""
+    stored: memoryview
+    """The bytes in the file."""
+    compressed: bool
+
+
+def find_sections(data: memoryview, location: str) -> list[FoundSection]:
+    """All sections but the first, in the order of the table. Raises InputError."""
     if len(data) < HEADER_BYTES or bytes(data[:4]) != b"\x7fELF":
         raise InputError(f"{location} is not a Meshloom executable (.mlx): it does not start as an ELF file")
     ident, _, machine, _, _, _, table, _, _, _, _, entry, count, names_index = _HEADER.unpack(data[:HEADER_BYTES])
@@ -108,12 +124,14 @@ def find_sections(data: memoryview, location: str) -> list[tuple[str, memoryview
             raise InputError(f"{location} is damaged or cut off: a section lies outside the file")
         contents.append(data[offset : offset + size])
     names = bytes(contents[int(names_index)])
-    found: list[tuple[str, memoryview]] = []
-    for header, content in zip(headers[1:], contents[1:], strict=True):
+    found: list[FoundSection] = []
+    for header, stored in zip(headers[1:], contents[1:], strict=True):
         end = names.find(b"\0", header[0], header[0] + 256)
         if header[0] >= len(names) or end < 0:
             raise InputError(f"{location} is damaged: a section has no name")
-        found.append((names[header[0] : end].decode("latin-1"), content))
+        name, is_compressed = names[header[0] : end].decode("latin-1"), bool(header[2] & _COMPRESSED)
+        content = decompressed(stored, f"{location} is damaged: section {name}") if is_compressed else stored
+        found.append(FoundSection(name, content, stored, is_compressed))
     return found
 
 

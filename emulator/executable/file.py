@@ -1,7 +1,8 @@
 """
 Executables as `.mlx` files: an ELF64 file with one section per part, and a checksum over all of it.
 
-    .note.meshloom   checksum, versions, chip (JSON), its fingerprint, notes (JSON)
+    .note.meshloom   checksum, versions, chip (JSON), its fingerprint
+    .notes           notes (JSON)
     .words           the distinct words of all programs, in the order of their first appearance
     .descs           the distinct access descriptors, likewise
     .text.NAME       one a program, a segment at (number << 32): counts, name, numbers of its words among `.words` and
@@ -15,8 +16,11 @@ Executables as `.mlx` files: an ELF64 file with one section per part, and a chec
     .weights         a segment; its address is that in DRAM, with bit 60 set
     .host_weights    weights that stay in host memory till the controller copies them; an address there, with bit 61 set
 
-The same executable gives the same bytes. A reader accepts exactly the bytes that a writer would produce: after decoding
-it lays the contents out again and compares, so that a file has no undetected extra bytes.
+Sections other than programs and weights are compressed where that makes them smaller.
+
+The same executable gives the same bytes, as long as zlib does. A reader accepts exactly the bytes that a writer would
+produce, but for those which compress a section: after decoding it lays the contents out again and compares, so that a
+file has no undetected extra bytes.
 """
 
 from __future__ import annotations
@@ -43,13 +47,14 @@ from ...support.errors import InputError, MeshloomError
 from ...support.input_files import open_regular
 from .check import check_executable, check_plugins
 from .chip_key_notes import noted_chip_keys
-from .elf import NOTE, Section, find_sections, lay_out, pack_note, read_notes
+from .compression import compressed
+from .elf import NOTE, FoundSection, Section, find_sections, lay_out, pack_note, read_notes
 from .executable import Executable, Program, as_view
 from .sections import PARTS, ProgramTables, encode_programs
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 OWNER = "Meshloom"
-CHECKSUM, VERSION, CHIP, FINGERPRINT, NOTES = 1, 2, 3, 4, 5
+CHECKSUM, VERSION, CHIP, FINGERPRINT = 1, 2, 3, 4
 """Kinds of notes."""
 _VERSION = struct.Struct("<IIQQQQ")
 _CHECKSUM_BYTES = 32
@@ -64,7 +69,7 @@ def encode(exe: Executable) -> list[bytes | memoryview]:
         check_executable(exe)
     except InputError as error:
         raise MeshloomError(str(error)) from error
-    return _chunks(exe)
+    return _chunks(exe, {})
 
 
 def _normal(exe: Executable) -> Executable:
@@ -89,22 +94,26 @@ def _noted(notes: Mapping[str, str], chip: Chip, programs: Sequence[Program]) ->
     return noted_chip_keys(with_formats, chip)
 
 
-def _chunks(exe: Executable) -> list[bytes | memoryview]:
-    contents = [_notes(exe, bytes(_CHECKSUM_BYTES))]
+def _chunks(exe: Executable, read: Mapping[str, FoundSection]) -> list[bytes | memoryview]:
+    """The file; sections that were `read` from one stay as they are there if their content is the same."""
+    contents: list[bytes | memoryview] = [_notes(exe, bytes(_CHECKSUM_BYTES))]
     sections = [Section(".note.meshloom", len(contents[0]), 4, NOTE)]
+
+    def add(name: str, blob: bytes, align: int) -> None:
+        stored, is_compressed = _stored(blob, align, read.get(name))
+        sections.append(Section(name, len(stored), align, compressed=is_compressed))
+        contents.append(stored)
+
+    add(".notes", json.dumps(exe.notes, sort_keys=True).encode(), 8)
     tables, texts = encode_programs(exe.programs)
-    for name, table in (".words", tables.words), (".descs", tables.descs):
-        blob = table.tobytes()
-        sections.append(Section(name, len(blob), 32))
-        contents.append(blob)
+    add(".words", tables.words.tobytes(), 32)
+    add(".descs", tables.descs.tobytes(), 32)
     for number, (program, blob) in enumerate(zip(exe.programs, texts, strict=True)):
         name = ".text." + re.sub(r"[^A-Za-z0-9_.-]", "_", program.name)[:100]
         sections.append(Section(name, len(blob), 4, address=(number + 1) << 32, executable=True))
         contents.append(blob)
     for part in PARTS:
-        blob = part.encode(exe)
-        sections.append(Section(part.name, len(blob), 8))
-        contents.append(blob)
+        add(part.name, part.encode(exe), 8)
     weights, held = as_view(exe.weights), as_view(exe.host_weights)
     sections.append(Section(".weights", len(weights), 4096, address=_WEIGHTS_SEGMENT | exe.weights_address))
     sections.append(Section(".host_weights", len(held), 64, address=_HOST_SEGMENT | exe.host_weights_address))
@@ -123,6 +132,14 @@ def _chunks(exe: Executable) -> list[bytes | memoryview]:
     return [bytes(head), weights, gap, held]
 
 
+def _stored(content: bytes, align: int, read: FoundSection | None) -> tuple[bytes | memoryview, bool]:
+    """(what stands in the file, whether it is compressed) for the content of a section."""
+    if read is not None and bytes(read.content) == content:
+        return read.stored, read.compressed
+    found = compressed(content, align)
+    return (content, False) if found is None else (found, True)
+
+
 def _notes(exe: Executable, checksum: bytes) -> bytes:
     chip = json.dumps(exe.chip.table, sort_keys=True).encode()
     version = _VERSION.pack(
@@ -136,7 +153,6 @@ def _notes(exe: Executable, checksum: bytes) -> bytes:
             (VERSION, version),
             (CHIP, chip),
             (FINGERPRINT, bytes.fromhex(exe.chip.fingerprint)),
-            (NOTES, json.dumps(exe.notes, sort_keys=True).encode()),
         )
     )
 
@@ -157,12 +173,13 @@ def decode(data: bytes | bytearray | memoryview, location: str) -> Executable:
     """Read and check; weights of the result share `data`. Raises InputError naming `location`."""
     data = memoryview(data).cast("B")
     sections = find_sections(data, location)
-    parts = {name: content for name, content in sections if not name.startswith(".text.")}
+    read = {section.name: section for section in sections if not section.name.startswith(".text.")}
+    parts = {name: section.content for name, section in read.items()}
     if ".chips" in parts and ".note.meshloom" not in parts:
         raise InputError(f"{location} holds a network on several chips: read it with meshloom.load or meshloom-run")
-    texts = [content for name, content in sections if name.startswith(".text.")]
+    texts = [section.content for section in sections if section.name.startswith(".text.")]
     notes = read_notes(_part(parts, ".note.meshloom", location), OWNER, location)
-    if set(notes) != {CHECKSUM, VERSION, CHIP, FINGERPRINT, NOTES} or len(notes[VERSION]) != _VERSION.size:
+    if not {CHECKSUM, VERSION, CHIP, FINGERPRINT} <= set(notes) or len(notes[VERSION]) != _VERSION.size:
         raise InputError(f"{location} is damaged: its notes are not complete")
     file_version, isa_version, weights_address, dram_used, host_address, host_used = _VERSION.unpack(notes[VERSION])
     if (file_version, isa_version) != (FORMAT_VERSION, ISA_VERSION):
@@ -171,7 +188,7 @@ def decode(data: bytes | bytearray | memoryview, location: str) -> Executable:
             f" {FORMAT_VERSION} and {ISA_VERSION}: compile the network again"
         )
     weights, held = _part(parts, ".weights", location), _part(parts, ".host_weights", location)
-    named = _read_notes(notes[NOTES], location)
+    named = _read_notes(_part(parts, ".notes", location), location)
     check_plugins(named, location)  # before the chip, whose description may have keys of a plug-in
     chip = _read_chip(notes[CHIP], location)
     tables = ProgramTables.read(_part(parts, ".words", location), _part(parts, ".descs", location), location)
@@ -183,7 +200,7 @@ def decode(data: bytes | bytearray | memoryview, location: str) -> Executable:
     for part in PARTS:
         part.decode(_part(parts, part.name, location), exe, location)
     check_executable(exe, location)
-    _compare(data, _chunks(exe), location)
+    _compare(data, _chunks(exe, read), location)
     return exe
 
 

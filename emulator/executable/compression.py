@@ -1,0 +1,40 @@
+"""
+Compressed sections as ELF defines them (`SHF_COMPRESSED`): a header with the size of what was compressed, then what
+zlib makes of it. Any tool that reads ELF files can read them.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+
+from ...support.errors import InputError
+
+_HEADER = struct.Struct("<IIQQ")
+_ZLIB = 1
+_LARGEST_RATIO = 1032
+"""Deflate does not compress better than that: a larger size is refused before memory is taken for it."""
+
+
+def compressed(content: bytes, align: int) -> bytes | None:
+    """The section with that content, to be aligned to `align` bytes in memory; None if it would not be smaller."""
+    found = _HEADER.pack(_ZLIB, 0, len(content), align) + zlib.compress(content)
+    return found if len(found) < len(content) else None
+
+
+def decompressed(section: memoryview, what: str) -> memoryview:
+    """The content of a compressed section. Raises InputError, beginning with `what`, if it is damaged."""
+    if len(section) < _HEADER.size:
+        raise InputError(f"{what} is cut off")
+    kind, reserved, size, _ = _HEADER.unpack(section[: _HEADER.size])
+    data = section[_HEADER.size :]
+    if kind != _ZLIB or reserved != 0 or size > _LARGEST_RATIO * len(data):
+        raise InputError(f"{what} is compressed in a way that is not known, or says a wrong size")
+    inflate = zlib.decompressobj()
+    try:
+        content = inflate.decompress(data, size + 1)
+    except zlib.error as error:
+        raise InputError(f"{what} cannot be decompressed: {error}") from error
+    if len(content) != size or not inflate.eof or inflate.unused_data:
+        raise InputError(f"{what} does not have the size that it says")
+    return memoryview(content)

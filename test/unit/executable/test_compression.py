@@ -1,0 +1,52 @@
+"""Compressed sections: smaller, as any ELF reader knows them, and refused where they are damaged."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+
+import pytest
+from meshloom.emulator.executable.compression import compressed, decompressed
+from meshloom.support.errors import InputError
+
+CONTENT = bytes(range(8)) * 100
+
+
+def section(size: int, data: bytes, kind: int = 1, reserved: int = 0) -> memoryview:
+    """Elf64_Chdr (type, reserved, size, alignment), then data."""
+    return memoryview(struct.pack("<IIQQ", kind, reserved, size, 8) + data)
+
+
+def test_content_is_that_of_zlib_behind_the_header() -> None:
+    found = compressed(CONTENT, 8)
+    assert found is not None
+    assert found[:24] == struct.pack("<IIQQ", 1, 0, 800, 8)
+    assert zlib.decompress(found[24:]) == CONTENT
+    assert decompressed(memoryview(found), "x") == CONTENT
+
+
+@pytest.mark.parametrize("content", [b"", b"a", bytes(range(256))])
+def test_what_would_not_be_smaller_stays(content: bytes) -> None:
+    assert compressed(content, 1) is None
+
+
+STREAM = zlib.compress(CONTENT)
+
+
+@pytest.mark.parametrize(
+    ("damaged", "message"),
+    [
+        (section(800, STREAM)[:20], "x is cut off"),
+        (section(800, STREAM, kind=2), "x is compressed in a way that is not known"),
+        (section(800, STREAM, reserved=1), "x is compressed in a way that is not known"),
+        (section(1 << 40, STREAM), "says a wrong size"),
+        (section(800, STREAM[:-1]), "x does not have the size that it says"),
+        (section(800, STREAM + b"more"), "x does not have the size that it says"),
+        (section(799, STREAM), "x does not have the size that it says"),
+        (section(801, STREAM), "x does not have the size that it says"),
+        (section(800, STREAM[:4] + bytes(4) + STREAM[8:]), "x cannot be decompressed"),
+    ],
+)
+def test_damaged_sections_are_refused(damaged: memoryview, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        decompressed(damaged, "x")
