@@ -20,6 +20,7 @@ from ..transforms.canonicalize import CanonicalizePass
 from ..transforms.dataflow_block_outputs import DataflowBlockOutputsPass
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from ..transforms.dataflow_hoist_from_loops import DataflowHoistFromLoopsPass
+from ..transforms.dataflow_interleave_gates import DataflowInterleaveGatesPass
 from ..transforms.dataflow_merge_constants import DataflowMergeConstantsPass
 from ..transforms.dataflow_note_loops import DataflowNoteLoopsPass
 from ..transforms.dataflow_pack_weights import DataflowPackWeightsPass
@@ -40,6 +41,7 @@ PLACES = (
     DataflowNoteLoopsPass.name,
     DataflowUnrollLoopsPass.name,
     CanonicalizePass.name,
+    DataflowInterleaveGatesPass.name,
     DataflowFoldAffinePass.name,
     DataflowBlockOutputsPass.name,
     DataflowSplitWidenedPass.name,
@@ -57,8 +59,8 @@ ADDED_PASSES: dict[str, list[type[ModulePass]]] = {}
 def simplifying_passes(chip: str | None = None) -> Iterator[ModulePass]:
     """
     Reroll loops that were unrolled, hoist computations that need no carried value out of loops, record the work of
-    loops and unroll those that cannot stay, simplify operators, and bring encoded weights into the form that matrix
-    units take (`chip`, or the module's).
+    loops and unroll those that cannot stay, simplify operators, interleave the gates of recurrent cells, and bring
+    encoded weights into the form that matrix units take (`chip`, or the module's).
     """
     own = (
         DataflowRollLoopsPass(FEWEST_STEPS),
@@ -66,6 +68,7 @@ def simplifying_passes(chip: str | None = None) -> Iterator[ModulePass]:
         DataflowNoteLoopsPass(),
         DataflowUnrollLoopsPass(keep=True),
         CanonicalizePass(),
+        DataflowInterleaveGatesPass(),
         DataflowFoldAffinePass(),
         DataflowBlockOutputsPass(chip),
         DataflowSplitWidenedPass(chip),

@@ -6,6 +6,7 @@ PASSES: dict[str, str] = {
     "dataflow-cascade": "dataflow_cascade:DataflowCascadePass",
     "dataflow-differentiate": "dataflow_differentiate:DataflowDifferentiatePass",
     "dataflow-fold-affine": "dataflow_fold_affine:DataflowFoldAffinePass",
+    "dataflow-interleave-gates": "dataflow_interleave_gates:DataflowInterleaveGatesPass",
     "dataflow-merge-constants": "dataflow_merge_constants:DataflowMergeConstantsPass",
     "dataflow-pack-weights": "dataflow_pack_weights:DataflowPackWeightsPass",
     "dataflow-prune": "dataflow_prune:DataflowPrunePass",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
 from math import prod
 from typing import ClassVar
 
@@ -25,7 +24,7 @@ from ..dialects.dataflow.constants import Array
 from ..dialects.dataflow.tiling import Box, TilingInterface
 from ..dialects.dataflow.types import element_bytes, element_of, shape_of, tensor
 from .shared.chip_option import ChipPass
-from .shared.constants import constant_array, constant_source, source_name, source_of
+from .shared.constants import constant_array, constant_source, new_name, source_name, source_of
 from .shared.rewrite_once import erase_unread, rewrite_once
 
 ACCEPT_RATIO = 0.8
@@ -124,7 +123,9 @@ class _Blocked:
         """Operations that compute what the convolution with weights `source` and its epilogue do."""
         array = constant_array(source.result)
         assert array is not None
-        weights = source_of(self.weights(array), element_of(source.result), self._unique(source_name(source)))
+        weights = source_of(
+            self.weights(array), element_of(source.result), new_name(f"{source_name(source)}.blocked", self.names)
+        )
         conv = self.conv(self.op.operand, weights.results[0])
         yield from (weights, conv)
         values: dict[SSAValue, SSAValue] = {self.op.result: conv.result}
@@ -146,16 +147,7 @@ class _Blocked:
         rank = len(self.op.result_shape)
         array = array.reshape((1,) * (rank - array.ndim) + array.shape)
         repeated = array if array.size == 1 else np.repeat(array, self.outputs, 1)
-        return source_of(repeated, element_of(value), self._unique(value.name_hint or "constant"))
-
-    def _unique(self, name: str) -> str:
-        """A new name for weights made of those of this name."""
-        numbers = count()
-        found = unique = f"{name}.blocked"
-        while unique in self.names:
-            unique = f"{found}.{next(numbers)}"
-        self.names.add(unique)
-        return unique
+        return source_of(repeated, element_of(value), new_name(f"{value.name_hint or 'constant'}.blocked", self.names))
 
     def _in_order(self, result: SSAValue) -> list[Operation]:
         """Operations that bring the new convolution's result into the form of the old one's."""

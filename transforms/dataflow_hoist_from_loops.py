@@ -38,7 +38,7 @@ from ..dialects.dataflow.types import element_of, is_pair, shape_of
 from ..dialects.dataflow.unroll_loops import canonicalize_loops
 from ..dialects.locations import KeepLocations, at
 from .shared.all_steps import Operand, Steps, can_do_all_steps, do_all_steps
-from .shared.constants import constant_array, constant_source, source_name, source_of
+from .shared.constants import constant_array, constant_source, new_name, source_name, source_of
 from .shared.rewrite_once import erase_unread
 from .shared.unit_dims import UnitDimsBelowElementwise
 
@@ -159,17 +159,9 @@ def _rows(loop: LoopOp, weights: SSAValue, axis: int, start: int, size: int, nam
     assert source is not None
     if array.shape[axis] != 1:
         array = array.take(range(start, start + size), axis)
-    name = _new_name(f"{source_name(source)}.{start}", names)
+    name = new_name(f"{source_name(source)}.{start}", names)
     full = tuple(size if dim == axis else one for dim, one in enumerate(shape))
     return _Before(loop).add(source_of(np.ascontiguousarray(np.broadcast_to(array, full)), element_of(weights), name))
-
-
-def _new_name(wanted: str, names: set[str]) -> str:
-    name, number = wanted, 1
-    while name in names:
-        name, number = f"{wanted}.{number}", number + 1
-    names.add(name)
-    return name
 
 
 def _regroup_sum(loop: LoopOp, op: AddOp) -> None:

@@ -88,6 +88,15 @@ def largest_finite(element: Attribute) -> float:
     return float(np.finfo(numpy_type(element)).max)
 
 
+def new_name(wanted: str, names: set[str]) -> str:
+    """The name that is wanted for a weight, with a number if it is among `names`, to which it is added."""
+    name, number = wanted, 1
+    while name in names:
+        name, number = f"{wanted}.{number}", number + 1
+    names.add(name)
+    return name
+
+
 def source_of(array: Array, element: Attribute, name: str) -> Operation:
     """A constant or, if it is large, a weight of this name whose bytes this process holds."""
     if array.nbytes <= LARGEST_CONSTANT and not is_pair(element):

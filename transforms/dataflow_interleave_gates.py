@@ -1,0 +1,242 @@
+"""Pass `dataflow-interleave-gates`: recurrent cells compute their gates unit by unit, not one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ..analysis.semantic_effect import SemanticEffect, reassociating
+from ..dialects.dataflow import AddOp, CastOp, LoopOp, MatmulOp, MulOp, ReshapeOp, SliceOp, SubOp, WeightOp
+from ..dialects.dataflow.base import ints
+from ..dialects.dataflow.elementwise import UnaryOp
+from ..dialects.dataflow.types import element_of, is_pair, shape_of, tensor
+from ..dialects.locations import at
+from .shared.constants import constant_array, constant_source, new_name, source_name, source_of
+from .shared.rewrite_once import erase_unread
+
+Leaf: TypeAlias = tuple[Operation, int, int]
+"""An operation, the number of an operand that is constant, and the axis of it that holds the gates (from the end)."""
+
+
+class DataflowInterleaveGatesPass(ModulePass):
+    """
+    In loops, where a value [..., G * H] is read by slices [..., H] alone, the G gates of a cell with H units, let the
+    value have the gates of a unit side by side, [..., H, G]: the core that computes some units then computes all of
+    their gates, and no gate goes to another core. The weights and biases that the value is computed from are stored in
+    that order; nothing is moved in a run. Gates with the same activation come first, and are activated together.
+
+    A value stays as it is if it is not computed by sums and products from constants, products with constant weights,
+    and scanned values of that kind, without other readers.
+    """
+
+    name = "dataflow-interleave-gates"
+    semantic_effect: ClassVar[SemanticEffect] = reassociating(1e-5)
+    """Products may add in another order for another column."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        names = {weight.sym_name.data for weight in op.walk() if isinstance(weight, WeightOp)}
+        for loop in [inner for inner in op.walk() if isinstance(inner, LoopOp)]:
+            for inner in list(loop.body.block.ops):
+                gates = _gates(inner)
+                leaves = None if gates is None else _leaves(inner.results[0], gates.units * gates.count)
+                if gates is not None and leaves is not None:
+                    _interleave(gates, leaves, names)
+
+
+@dataclass(frozen=True)
+class _Gates:
+    """A value whose last axis holds gates of `units` elements each, and the slices that read them."""
+
+    value: SSAValue
+    slices: tuple[SliceOp, ...]
+    units: int
+
+    @property
+    def count(self) -> int:
+        """The number of gates."""
+        return shape_of(self.value)[-1] // self.units
+
+    def number(self, gate: SliceOp) -> int:
+        """Which gate a slice reads."""
+        return ints(gate.starts)[-1] // self.units
+
+
+def _gates(op: Operation) -> _Gates | None:
+    """The gates that the result of an operation consists of, if all of its readers are slices of one gate each."""
+    if not isinstance(op, AddOp | CastOp | MatmulOp | MulOp | SubOp | UnaryOp):
+        return None
+    value = op.results[0]
+    slices = [use.operation for use in value.uses]
+    if len(slices) < 2 or not all(isinstance(one, SliceOp) and one.parent is op.parent for one in slices):
+        return None
+    read = [one for one in slices if isinstance(one, SliceOp)]
+    shape, units = shape_of(value), shape_of(read[0].result)[-1]
+    for one in read:
+        starts = ints(one.starts)
+        is_part = any(starts[:-1]) or ints(one.sizes) != (*shape[:-1], units) or set(ints(one.steps)) != {1}
+        if is_part or starts[-1] % units:
+            return None
+    first = {ints(one.starts)[-1] for one in read}
+    if units < 2 or shape[-1] % units or len(first) < len(read):  # the same gate twice is left to `cse`
+        return None
+    return _Gates(value, tuple(sorted(read, key=lambda one: ints(one.starts))), units)
+
+
+def _leaves(value: SSAValue, size: int) -> list[Leaf] | None:
+    """
+    The constants that have to be in another order for a value to have its last axis, of `size`, in that order; None if
+    there is more to it, or no product.
+    """
+    found: list[Leaf] = []
+    pending = [value]
+    while pending:
+        op = pending.pop().owner
+        match op:
+            case AddOp() | SubOp() | MulOp():
+                operands = range(2)
+            case UnaryOp() | CastOp():
+                operands = range(1)
+            case MatmulOp() if op.nonzero is None and _is_shared(op.rhs) is False:
+                found.append((op, 1, -2 if op.transpose_b is not None else -1))
+                continue
+            case ReshapeOp() if shape_of(op.operand)[-1:] == (size,):
+                operands = range(1)
+            case _:
+                return None
+        for number in operands:
+            operand = op.operands[number]
+            if shape_of(operand)[-1:] in ((), (1,)):
+                continue  # one number for all gates
+            if _is_shared(operand) is not None:
+                found.append((op, number, -1))
+                continue
+            below = _scanned(operand)
+            if below is None:
+                return None
+            pending.append(below)
+    return found if any(isinstance(op, MatmulOp) for op, _, _ in found) else None
+
+
+def _is_shared(value: SSAValue) -> bool | None:
+    """Whether a constant has other readers, for which another copy would be needed; None for other values."""
+    source = constant_source(value)
+    if source is None or is_pair(element_of(value)):
+        return None
+    return not (value.has_one_use() and source.result.has_one_use())
+
+
+def _scanned(value: SSAValue) -> SSAValue | None:
+    """The value itself, or the one that is scanned for it, if it has no other reader and its last axis is the same."""
+    if not value.has_one_use():
+        return None
+    block = value.owner
+    if isinstance(block, Operation):
+        return value
+    loop = block.parent_op()
+    if not isinstance(loop, LoopOp) or value not in loop.scanned_arguments:
+        return None
+    number = list(loop.scanned_arguments).index(value)  # pyright: ignore[reportArgumentType]
+    scanned = loop.scanned[number]
+    last = len(shape_of(scanned)) - 1
+    return None if loop.scans[number].axis == last else _scanned(scanned)
+
+
+def _interleave(gates: _Gates, leaves: Sequence[Leaf], names: set[str]) -> None:
+    """Store the constants in the new order, and read the gates from there."""
+    together = _same_activation(gates)
+    others = [one for one in gates.slices if one not in together]
+    read = [gates.number(one) for one in (*together, *others)]
+    order = [*read, *(number for number in range(gates.count) if number not in read)]
+    for op, number, axis in leaves:
+        _reorder(op, number, axis, order, names)
+    build = _After(gates.value)
+    with at(gates.slices[0]):
+        if together:
+            active = _activate(gates, together, build)
+            for position, one in enumerate(together):
+                activation = next(iter(one.result.uses)).operation
+                build.replace(activation, _strided(active, gates.units, position))
+        for position, one in enumerate(others, len(together)):
+            build.replace(one, _strided(gates.value, gates.units, position))
+
+
+def _same_activation(gates: _Gates) -> list[SliceOp]:
+    """The slices of the most gates that are read by the same function alone; none where that is one gate."""
+    functions: dict[str, list[SliceOp]] = {}
+    for one in gates.slices:
+        if one.result.has_one_use():
+            reader = next(iter(one.result.uses)).operation
+            if isinstance(reader, UnaryOp) and reader.parent is one.parent:
+                functions.setdefault(f"{reader.name} {reader.properties}", []).append(one)
+    most = max(functions.values(), key=len) if functions else []
+    return most if len(most) > 1 else []
+
+
+def _activate(gates: _Gates, together: Sequence[SliceOp], build: _After) -> SSAValue:
+    """The first gates of each unit, activated: [..., H * len(together)]."""
+    value, (*lead, _) = gates.value, shape_of(gates.value)
+    if len(together) < gates.count:
+        cells = build.add(ReshapeOp(value, [*lead, gates.units, gates.count]))
+        sizes = [*lead, gates.units, len(together)]
+        value = build.add(SliceOp(cells, [0] * len(sizes), sizes))
+    activation = next(iter(together[0].result.uses)).operation
+    assert isinstance(activation, UnaryOp)
+    result = tensor(element_of(activation.result), shape_of(value))
+    active = build.add(
+        type(activation).create(operands=[value], result_types=[result], properties=activation.properties)
+    )
+    return build.add(ReshapeOp(active, [*lead, gates.units * len(together)]))
+
+
+def _strided(value: SSAValue, units: int, position: int) -> SliceOp:
+    """The gate at this position of those of each unit, in a value [..., H * gates]."""
+    *lead, size = shape_of(value)
+    zeros, ones = [0] * len(lead), [1] * len(lead)
+    return SliceOp(value, [*zeros, position], [*lead, units], [*ones, size // units])
+
+
+def _reorder(op: Operation, number: int, axis: int, order: Sequence[int], names: set[str]) -> None:
+    """Replace a constant operand by one with the gates of a unit side by side along an axis."""
+    operand = op.operands[number]
+    array, source = constant_array(operand), constant_source(operand)
+    assert array is not None
+    assert source is not None
+    array = np.moveaxis(np.broadcast_to(array, shape_of(operand)), axis, -1)
+    gates = array.reshape(*array.shape[:-1], len(order), -1)[..., list(order), :]
+    units = np.moveaxis(np.swapaxes(gates, -1, -2).reshape(array.shape), -1, axis)
+    name = new_name(f"{source_name(source)}.units", names)
+    with at(source):
+        new = source_of(np.ascontiguousarray(units), element_of(operand), name)
+    Rewriter.insert_op(new, InsertPoint.after(source))
+    new.results[0].name_hint = source.result.name_hint
+    op.operands[number] = new.results[0]
+    erase_unread(operand)
+
+
+class _After:
+    """Inserts operations behind the one that makes a value, in order."""
+
+    def __init__(self, value: SSAValue) -> None:
+        assert isinstance(value.owner, Operation)
+        self._last = value.owner
+
+    def add(self, op: Operation) -> SSAValue:
+        """Insert an operation; returns its result."""
+        Rewriter.insert_op(op, InsertPoint.after(self._last))
+        self._last = op
+        return op.results[0]
+
+    def replace(self, old: Operation, new: Operation) -> None:
+        """Insert an operation that takes the place of another one."""
+        result = self.add(new)
+        result.name_hint = old.results[0].name_hint
+        old.results[0].replace_all_uses_with(result)
+        erase_unread(old.results[0])
