@@ -20,7 +20,7 @@ from ..dialects.dataflow.elementwise import UnaryOp
 from ..dialects.dataflow.types import element_of, is_pair, shape_of, tensor
 from ..dialects.locations import at
 from .shared.constants import constant_array, constant_source, new_name, source_name, source_of
-from .shared.rewrite_once import erase_unread
+from .shared.rewrite_once import after_value, erase_unread
 
 Leaf: TypeAlias = tuple[Operation, int, int]
 """An operation, the number of an operand that is constant, and the axis of it that holds the gates (from the end)."""
@@ -44,9 +44,10 @@ class DataflowInterleaveGatesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         names = {weight.sym_name.data for weight in op.walk() if isinstance(weight, WeightOp)}
         for loop in [inner for inner in op.walk() if isinstance(inner, LoopOp)]:
-            for inner in list(loop.body.block.ops):
-                gates = _gates(inner)
-                leaves = None if gates is None else _leaves(inner.results[0], gates.units * gates.count)
+            computed = (result for inner in list(loop.body.block.ops) for result in inner.results)
+            for value in (*loop.scanned_arguments, *computed):
+                gates = _gates(value)
+                leaves = None if gates is None else _leaves(gates)
                 if gates is not None and leaves is not None:
                     _interleave(gates, leaves, names)
 
@@ -69,15 +70,12 @@ class _Gates:
         return ints(gate.starts)[-1] // self.units
 
 
-def _gates(op: Operation) -> _Gates | None:
-    """The gates that the result of an operation consists of, if all of its readers are slices of one gate each."""
-    if not isinstance(op, AddOp | CastOp | MatmulOp | MulOp | SubOp | UnaryOp):
+def _gates(value: SSAValue) -> _Gates | None:
+    """The gates that a value consists of, if all of its readers are slices of one gate each."""
+    readers = [use.operation for use in value.uses]
+    read = [one for one in readers if isinstance(one, SliceOp)]
+    if len(readers) < 2 or len(read) < len(readers) or len({one.parent for one in read}) > 1:
         return None
-    value = op.results[0]
-    slices = [use.operation for use in value.uses]
-    if len(slices) < 2 or not all(isinstance(one, SliceOp) and one.parent is op.parent for one in slices):
-        return None
-    read = [one for one in slices if isinstance(one, SliceOp)]
     shape, units = shape_of(value), shape_of(read[0].result)[-1]
     for one in read:
         starts = ints(one.starts)
@@ -90,13 +88,17 @@ def _gates(op: Operation) -> _Gates | None:
     return _Gates(value, tuple(sorted(read, key=lambda one: ints(one.starts))), units)
 
 
-def _leaves(value: SSAValue, size: int) -> list[Leaf] | None:
+def _leaves(gates: _Gates) -> list[Leaf] | None:
     """
-    The constants that have to be in another order for a value to have its last axis, of `size`, in that order; None if
-    there is more to it, or no product.
+    The constants that have to be in another order for a value to have its gates in that order; None if there is more to
+    it, or no product.
     """
+    size = gates.units * gates.count
     found: list[Leaf] = []
-    pending = [value]
+    start = _source(gates.value)
+    if start is None:
+        return None
+    pending = [start]
     while pending:
         op = pending.pop().owner
         match op:
@@ -118,7 +120,7 @@ def _leaves(value: SSAValue, size: int) -> list[Leaf] | None:
             if _is_shared(operand) is not None:
                 found.append((op, number, -1))
                 continue
-            below = _scanned(operand)
+            below = _source(operand) if operand.has_one_use() else None
             if below is None:
                 return None
             pending.append(below)
@@ -133,20 +135,20 @@ def _is_shared(value: SSAValue) -> bool | None:
     return not (value.has_one_use() and source.result.has_one_use())
 
 
-def _scanned(value: SSAValue) -> SSAValue | None:
-    """The value itself, or the one that is scanned for it, if it has no other reader and its last axis is the same."""
-    if not value.has_one_use():
-        return None
-    block = value.owner
-    if isinstance(block, Operation):
+def _source(value: SSAValue) -> SSAValue | None:
+    """
+    The result of an operation: the value itself, or what is scanned for it, if that has no other reader and the same
+    last axis.
+    """
+    if isinstance(value.owner, Operation):
         return value
-    loop = block.parent_op()
+    loop = value.owner.parent_op()
     if not isinstance(loop, LoopOp) or value not in loop.scanned_arguments:
         return None
     number = list(loop.scanned_arguments).index(value)  # pyright: ignore[reportArgumentType]
     scanned = loop.scanned[number]
-    last = len(shape_of(scanned)) - 1
-    return None if loop.scans[number].axis == last else _scanned(scanned)
+    is_last = loop.scans[number].axis == len(shape_of(scanned)) - 1
+    return None if is_last or not scanned.has_one_use() else _source(scanned)
 
 
 def _interleave(gates: _Gates, leaves: Sequence[Leaf], names: set[str]) -> None:
@@ -222,17 +224,16 @@ def _reorder(op: Operation, number: int, axis: int, order: Sequence[int], names:
 
 
 class _After:
-    """Inserts operations behind the one that makes a value, in order."""
+    """Inserts operations behind the definition of a value, in order."""
 
     def __init__(self, value: SSAValue) -> None:
-        assert isinstance(value.owner, Operation)
-        self._last = value.owner
+        self._last = value
 
     def add(self, op: Operation) -> SSAValue:
         """Insert an operation; returns its result."""
-        Rewriter.insert_op(op, InsertPoint.after(self._last))
-        self._last = op
-        return op.results[0]
+        Rewriter.insert_op(op, after_value(self._last))
+        self._last = op.results[0]
+        return self._last
 
     def replace(self, old: Operation, new: Operation) -> None:
         """Insert an operation that takes the place of another one."""

@@ -75,6 +75,28 @@ func.func @main(%h0: tensor<1x1xf32>) -> tensor<1x1xf32> {
 
 // -----
 
+// A product before the loop whose rows are scanned, and cut into gates in each step.
+// CHECK-LABEL: @main
+// CHECK: [[W:%.+]] = dataflow.constant {{.*}}1.000000e+00, 3.000000e+00, 2.000000e+00, 4.000000e+00{{.*}} : tensor<1x4xf32>
+// CHECK: [[P:%.+]] = dataflow.matmul %x, [[W]]
+// CHECK: scan([[Q:%.+]] = [[P]] axis 0 backwards : tensor<3x1x4xf32>)
+// CHECK-NEXT: dataflow.slice [[Q]] starts [0, 0] sizes [1, 2] steps [1, 2]
+// CHECK-NEXT: dataflow.slice [[Q]] starts [0, 1] sizes [1, 2] steps [1, 2]
+func.func @main(%x: tensor<3x1x1xf32>, %h0: tensor<1x2xf32>) -> tensor<1x2xf32> {
+  %w = dataflow.constant dense<[[1.0, 2.0, 3.0, 4.0]]> : tensor<1x4xf32>
+  %p = dataflow.matmul %x, %w : (tensor<3x1x1xf32>, tensor<1x4xf32>) -> tensor<3x1x4xf32>
+  %last = dataflow.loop 3 steps carry(%h = %h0 : tensor<1x2xf32>) scan(%q = %p axis 0 backwards : tensor<3x1x4xf32>) {
+    %i = dataflow.slice %q starts [0, 0] sizes [1, 2] steps [1, 1] : (tensor<1x4xf32>) -> tensor<1x2xf32>
+    %o = dataflow.slice %q starts [0, 2] sizes [1, 2] steps [1, 1] : (tensor<1x4xf32>) -> tensor<1x2xf32>
+    %ih = dataflow.mul %i, %h : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
+    %next = dataflow.add %ih, %o : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
+    dataflow.yield %next : tensor<1x2xf32>
+  }
+  func.return %last : tensor<1x2xf32>
+}
+
+// -----
+
 // Weights with another reader would be stored twice; a carried value is in the order in which the loop has it; a slice of
 // less than a gate, or the whole value read, needs the order of before.
 // CHECK-LABEL: @main
