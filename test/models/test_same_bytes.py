@@ -37,7 +37,6 @@ OPTIONS = {
 }
 QUICK = [
     ("rnet", "tiny", "dense"),
-    ("rnet", "tiny", "order"),
     ("rnet", "tiny", "placement"),
 ]
 CHIP_NAMES = ("tiny", "edge", "grid")

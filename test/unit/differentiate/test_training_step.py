@@ -137,7 +137,7 @@ def _recurrent(kind: str) -> onnx.ModelProto:
 
 
 @pytest.mark.parametrize(
-    ("kind", "loops"), [pytest.param("LSTM", "save", marks=pytest.mark.slow), ("GRU", "recompute")]
+    ("kind", "loops"), [pytest.param(*one, marks=pytest.mark.slow) for one in (("LSTM", "save"), ("GRU", "recompute"))]
 )
 def test_training_through_time_learns_and_equals_the_unrolled_step(kind: str, loops: Any) -> None:
     """The first two steps give what the interpreter makes of the unrolled ones; after 12 the loss has halved."""

@@ -61,7 +61,7 @@ CLASSIFY = [
 """z [T, batch, 5], of each step by itself."""
 
 
-@pytest.mark.parametrize(("ways", "batch"), [(1, 1), (2, 2)])
+@pytest.mark.parametrize(("ways", "batch"), [pytest.param(1, 1, marks=pytest.mark.slow), (2, 2)])
 def test_one_executable_for_all_lengths(ways: int, batch: int) -> None:
     model = network(CLASSIFY, ["z", "y_last"], batch, ways)
     compiled = meshloom.compile(model, "edge", shapes={"x": (f"1..{MOST}", batch, UNITS)})

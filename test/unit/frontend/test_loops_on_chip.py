@@ -92,7 +92,9 @@ def layer(
 @pytest.mark.parametrize(
     "direction", [*(pytest.param(one, marks=pytest.mark.slow) for one in ("forward", "reverse")), "bidirectional"]
 )
-@pytest.mark.parametrize("kind", GATES)
+@pytest.mark.parametrize(
+    "kind", [kind if kind == "GRU" else pytest.param(kind, marks=pytest.mark.slow) for kind in GATES]
+)
 def test_recurrent_layers(kind: str, direction: str) -> None:
     """The two directions are one loop."""
     compiled(*layer(kind, direction, 48), "edge", 1)
@@ -106,7 +108,9 @@ def test_directions_of_a_small_layer_have_cores_of_their_own() -> None:
     assert not set(first) & set(second)
 
 
-@pytest.mark.parametrize("kind", GATES)
+@pytest.mark.parametrize(
+    "kind", [kind if kind == "RNN" else pytest.param(kind, marks=pytest.mark.slow) for kind in GATES]
+)
 def test_code_does_not_grow_with_the_steps(kind: str) -> None:
     sizes = [
         sum(len(program.words) for program in compiled(*layer(kind, "forward", steps), "tiny", 1).executable.programs)

@@ -125,7 +125,11 @@ def runs(path: Path) -> Iterator[tuple[str, PassPipeline]]:
             yield part, read_passes(quoted or plain, available)
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@pytest.mark.parametrize(
+    "path",
+    [path if path.parent.name == "transforms" else pytest.param(path, marks=pytest.mark.slow) for path in TEXTS],
+    ids=lambda path: f"{path.parent.name}/{path.stem}",
+)
 def test_texts_keep_locations(path: Path, context: Context) -> None:
     """Of the inputs of the other tests, those that are valid, through the passes that these tests apply."""
     for text, pipeline in runs(path):

@@ -89,7 +89,10 @@ def test_bits_are_those_of_the_interpreter(
             assert (error <= np.maximum(format.relative_error * np.abs(exact), format.least / 2)).all()
 
 
-@pytest.mark.parametrize("format", formats.FLOATS)
+@pytest.mark.parametrize(
+    "format",
+    [formats.FLOATS[0], *(pytest.param(format, marks=pytest.mark.slow) for format in formats.FLOATS[1:])],
+)
 def test_the_device_holds_less_by_the_factor(format: formats.FloatFormat, folder: Path, tmp_path: Path) -> None:
     """Two runs that differ in how many compressed tensors wait: the difference of their peaks is just those."""
     peaks: list[int] = []

@@ -82,7 +82,10 @@ class Program:
     expected: Arrays
 
 
-@pytest.fixture(scope="module", params=["swap", "recompute", "compress,swap"])
+@pytest.fixture(
+    scope="module",
+    params=[*(pytest.param(one, marks=pytest.mark.slow) for one in ("swap", "recompute")), "compress,swap"],
+)
 def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Program:
     path: Path = tmp_path_factory.mktemp("step") / "step.mlir"
     path.write_text(training_step())

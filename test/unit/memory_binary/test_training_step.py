@@ -84,7 +84,13 @@ UNLIMITED = 1e9
 
 
 @pytest.mark.parametrize(
-    ("kinds", "share"), [("swap", 0.75), ("swap", 0.5), ("recompute", 0.8), ("swap,recompute", 0.6)]
+    ("kinds", "share"),
+    [
+        pytest.param("swap", 0.75, marks=pytest.mark.slow),
+        ("swap", 0.5),
+        pytest.param("recompute", 0.8, marks=pytest.mark.slow),
+        ("swap,recompute", 0.6),
+    ],
 )
 def test_same_bits_as_without_a_limit(step: ModuleOp, folder: Path, kinds: str, share: float) -> None:
     unlimited = compiled(step, folder, UNLIMITED, kinds)
@@ -136,7 +142,7 @@ def test_copies_run_beside_launches(step: ModuleOp, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("format", "share"),
     [
-        ("f16", 0.85),
+        pytest.param("f16", 0.85, marks=pytest.mark.slow),
         pytest.param("bf16", 0.85, marks=pytest.mark.slow),
         pytest.param("f24", 0.9, marks=pytest.mark.slow),
         pytest.param("f8e4m3", 0.75, marks=pytest.mark.slow),

@@ -181,7 +181,9 @@ def test_what_is_read_in_place_stays_in_place() -> None:
         assert sorted(before.tiling.cores) == sorted(after.tiling.cores)
 
 
-@pytest.mark.parametrize(("chip", "n"), [("edge", 256), ("edge", 96), ("tiny", 64), ("grid", 192)])
+@pytest.mark.parametrize(
+    ("chip", "n"), [("edge", 256), ("edge", 96), ("tiny", 64), pytest.param("grid", 192, marks=pytest.mark.slow)]
+)
 def test_code_is_the_quickest_of_all_that_is_tried(chip: str, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     target, tried = load_chip(chip), list[EncodedSubgraph]()
 

@@ -121,7 +121,7 @@ def test_the_same_bytes_as_by_hand(how: str) -> None:
     check_outputs(network)
 
 
-@pytest.mark.parametrize("how", ["subgraphs", "tasks"])
+@pytest.mark.parametrize("how", [pytest.param("subgraphs", marks=pytest.mark.slow), "tasks"])
 def test_the_same_bytes_with_calibration(how: str) -> None:
     before, after = PASSES[how]
     found = compiled("net.mlx", before + after, "--sparse", "--calibrate", "random")
@@ -173,7 +173,9 @@ def test_python_takes_a_chip_without_a_name() -> None:
     check_outputs(network)
 
 
-@pytest.mark.parametrize("how", ["subgraphs", "tasks", "a network that fits"])
+@pytest.mark.parametrize(
+    "how", ["subgraphs", *(pytest.param(one, marks=pytest.mark.slow) for one in ("tasks", "a network that fits"))]
+)
 def test_the_printed_list_gives_the_same_bytes(how: str, capsys: pytest.CaptureFixture[str]) -> None:
     before, after = PASSES[how]
     expected = compiled("net.mlx", before + after, "--sparse")

@@ -93,10 +93,9 @@ def short_model(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    "sparse", [pytest.param(["--sparse"], id="sparse"), pytest.param([], id="dense", marks=pytest.mark.slow)]
-)
-@pytest.mark.parametrize("share", [pytest.param("0.8", marks=pytest.mark.slow), "0.6"])
+@pytest.mark.slow
+@pytest.mark.parametrize("sparse", [pytest.param(["--sparse"], id="sparse"), pytest.param([], id="dense")])
+@pytest.mark.parametrize("share", ["0.8", "0.6"])
 def test_a_budget_recommended_for_a_share_is_accepted(
     short_model: Path, share: str, sparse: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

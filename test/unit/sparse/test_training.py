@@ -153,6 +153,7 @@ def test_both_directions_are_encoded_and_the_dense_weights_are_gone() -> None:
     assert not any(isinstance(op, ScatterOp) for op in module.walk())
 
 
+@pytest.mark.slow
 def test_convolutions_in_both_directions() -> None:
     module, weights, connections = pruned(convolutions(), 0.1)
     whole, _ = import_with_parameters(convolutions(), {})
@@ -198,6 +199,7 @@ def test_values_that_do_not_fit_a_core_are_put_in_order_from_dram() -> None:
         np.testing.assert_allclose(one.dense(results[f"new.{name}"]), expected[name], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_encoded_steps_are_faster_than_dense_ones() -> None:
     module, _, _ = pruned(two_layers(128, 128), 0.1)
     whole, _ = import_with_parameters(two_layers(128, 128), {})

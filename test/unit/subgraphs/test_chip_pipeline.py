@@ -142,6 +142,7 @@ def test_a_public_model() -> None:
     assert network.schedule.interval == max(network.schedule.cycles) < 0.8 * alone.total_cycles
 
 
+@pytest.mark.slow
 def test_never_slower_than_on_one_chip() -> None:
     """A layer that is bound by its weights, between two small ones: whatever is cut off makes it no faster."""
     model = PUBLIC_MODELS["rnet"]

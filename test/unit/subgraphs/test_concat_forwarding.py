@@ -228,6 +228,8 @@ NETWORKS = {
 LONG = (
     "turned round",
     "an input of twice the DRAM",
+    "an input in another shape, turned round",
+    "more than the DRAM between operators",
     "in another shape, as output",
     "five times the DRAM in and out",
     "in another shape without common blocks, as output",

@@ -60,7 +60,7 @@ def test_fast_emulates_nothing(options: CompileOptions) -> None:
     compile_network(module, load_chip("tiny"), options)
 
 
-@pytest.mark.parametrize("effort", ["fast", "high"])
+@pytest.mark.parametrize("effort", ["fast", pytest.param("high", marks=pytest.mark.slow)])
 def test_results_are_those_of_the_network(effort: str) -> None:
     inputs = {"input_2": np.random.default_rng(0).standard_normal(SHAPES["input_2"]).astype(np.float32)}
     found = compiled(effort).run(inputs, check=True).outputs
