@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...support.errors import InputError
 from ..executable.executable import Executable
@@ -32,67 +34,74 @@ class _Stop:
         launch.
         """
         self.exe, self.task, self.place, self.step, self.decisions = exe, task, place, step, decisions
-        self.runs = self.steps = 0
+        self.runs = 0
+        self.clock: StepClock | None = None
         self.machine: Machine | None = None
 
     def launch(self, view: LaunchView) -> Watch | None:
         known = self.decisions.get(self.runs)
         self.runs += 1
-        if self.place is not None and view.number != self.place.launch:
+        mine = view.words_of(self.exe, self.task)
+        if not mine.any() or (self.place is not None and view.number != self.place.launch):
             return None
-        ends = self._ends(view, known)
-        if not ends:
-            return None  # no core comes to it
-        core_of = {position: core for core, position in ends.items()}
-        last, seen = max(core_of), 0
+        done = self._executions(view, mine, known) if self.place is None else self._steps(view, self.place)
         srams: dict[int, Bytes] = {}
 
         def watch(stream: Stream, execute: Execute) -> None:
-            nonlocal seen
-            begin, done = seen, 0
-            seen += len(stream.core)
-            for position in sorted(one for one in core_of if begin < one <= seen):
-                execute(stream.part(done, position - begin))
-                done = position - begin
-                # From now on, this core may be ahead of the others.
-                srams[core_of[position]] = view.machine.srams[core_of[position]].copy()
-                if position == last:
+            flat, begin = view.code.base[stream.core] + stream.word, 0
+            for at in np.flatnonzero(mine[flat]).tolist():
+                core = int(stream.core[at])
+                if core in srams or not done.executed(core, int(flat[at])):
+                    continue
+                execute(stream.part(begin, at + 1))
+                begin = at + 1
+                srams[core] = view.machine.srams[core].copy()  # from now on, this core may be ahead of the others
+                if done.cores <= srams.keys():
                     memories = [srams.get(core, sram) for core, sram in enumerate(view.machine.srams)]
                     self.machine = Machine(memories, view.machine.dram)
                     raise _Stopped
-            execute(stream.part(done, len(stream.core)))
+            execute(stream.part(begin, len(stream.core)))
 
         return watch
 
-    def _ends(self, view: LaunchView, known: Decisions | None) -> dict[int, int]:
-        """Core -> how many instructions the engine has executed when the work of the task is done there."""
-        mine = view.words_of(self.exe, self.task)
-        if not mine.any():
-            return {}
-        clock = None if self.place is None else step_clock(self.exe, view, self.place)
-        if self.place is not None and clock is None:
+    def _executions(self, view: LaunchView, mine: NDArray[np.bool_], known: Decisions | None) -> _Executions:
+        code, chip = view.code, self.exe.chip
+        left: Counter[int] = Counter()
+        for stream in Sequencer(code, chip.queue_depth, chip.semaphores, 1 << 40, REPLAY, known).chunks():
+            left.update(stream.core[mine[code.base[stream.core] + stream.word]].tolist())
+        return _Executions(left)
+
+    def _steps(self, view: LaunchView, place: TaskResult) -> _Steps:
+        self.clock = step_clock(self.exe, view, place)
+        if self.clock is None:
             raise InputError(
                 f"the steps of task '{self.task}' cannot be told apart: its instructions are not as many in each"
             )
-        code, chip, seen = view.code, self.exe.chip, 0
-        found: dict[int, int] = {}
-        for stream in Sequencer(code, chip.queue_depth, chip.semaphores, 1 << 40, REPLAY, known).chunks():
-            flat = code.base[stream.core] + stream.word
-            for at in np.flatnonzero(mine[flat]).tolist():
-                core = int(stream.core[at])
-                if clock is None:
-                    found[core] = seen + at + 1
-                else:
-                    self._advance(clock, core, int(flat[at]), seen + at + 1, found)
-            seen += len(stream.core)
-        if clock is None:
-            return found
-        self.steps = min((clock.completed(core) for core in clock.cores), default=0)
-        return found if self.steps > self.step else {}
+        return _Steps(self.clock, self.step)
 
-    def _advance(self, clock: StepClock, core: int, flat: int, position: int, found: dict[int, int]) -> None:
-        if clock.step(flat) is not None and core not in found and clock.completed(core) > self.step:
-            found[core] = position
+
+class _Executions:
+    """A task has done its work with its last instruction."""
+
+    def __init__(self, left: Counter[int]) -> None:
+        """`left`: how many instructions of the task each core executes."""
+        self.left, self.cores = left, set(left)
+
+    def executed(self, core: int, flat: int) -> bool:
+        """An instruction of the task is executed. Returns whether the task has done its work on this core."""
+        self.left[core] -= 1
+        return not self.left[core]
+
+
+class _Steps:
+    """A task has done its work with what completes its result in a step."""
+
+    def __init__(self, clock: StepClock, step: int) -> None:
+        self.clock, self.step, self.cores = clock, step, clock.cores
+
+    def executed(self, core: int, flat: int) -> bool:
+        """As in `_Executions`."""
+        return self.clock.step(flat) is not None and self.clock.completed(core) > self.step
 
 
 def run_until(
@@ -126,6 +135,11 @@ def run_until(
         pass
     if stop.machine is not None:
         return stop.machine
-    if place is not None and stop.steps:
-        raise InputError(f"task '{task}' has no step {step} with these inputs: it ran {stop.steps} times")
+    if place is not None and stop.clock is not None:
+        steps = min((stop.clock.completed(core) for core in stop.clock.cores), default=0)
+        raise InputError(f"task '{task}' has no step {step} with these inputs: it runs {_times(steps)}")
     raise InputError(f"no instruction of task '{task}' runs: it has nothing to compute")
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
