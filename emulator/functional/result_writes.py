@@ -52,7 +52,7 @@ def result_writes(exe: Executable, view: LaunchView, place: TaskResult) -> Itera
             if not access.write or access.dram != (place.grid is None):
                 continue
             region = regions[IN_DRAM if access.dram else core]
-            fixed = not int(view.code.regs[flat])
+            fixed = not int(view.code.regs[flat]) >> 4 * access.slot & 15
             if not fixed or region.reached(access, int(view.code.address[flat, access.slot])):
                 yield ResultWrite(core, word, access)
 
