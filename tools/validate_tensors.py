@@ -82,8 +82,9 @@ def _summary(found: Sequence[Comparison]) -> str:
 def _omissions(found: Sequence[Comparison]) -> Iterator[str]:
     """Lines about what was not compared."""
     for words, names in (
-        ("not compared, since their tiles form no even grid", [name for one in found for name in one.left_out]),
-        ("compared in their last step only, since their instructions are not as many in each step",
+        ("not compared, their tiles form no even grid", [name for one in found for name in one.left_out]),
+        ("not compared, tasks that repeat have instructions in common", [name for one in found for name in one.shared]),
+        ("compared in the last step only, the instructions are not as many in each step",
          [name for one in found for name in one.only_last]),
     ):  # fmt: skip
         if names:

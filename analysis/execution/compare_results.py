@@ -83,6 +83,8 @@ class Comparison:
     """Tasks in loops whose steps cannot be told apart: the results of their last steps were compared."""
     left_out: list[str] = field(default_factory=list[str])
     """Tasks that were not compared: the executable does not say where their results are."""
+    shared: list[str] = field(default_factory=list[str])
+    """Tasks that were not compared: others have the same instructions."""
 
 
 def compare_results(
@@ -105,7 +107,7 @@ def compare_results(
     def compare(done: TaskDone) -> None:
         key = number_of[id(done.launch)], done.task.sym_name.data
         recorded = known.get(key)
-        if recorded is None:
+        if recorded is None or recorded.shared:
             return
         by_step = done.step is not None and (done.row is not None or recorded.clock is not None)
         if not by_step and not done.last:
@@ -122,9 +124,11 @@ def compare_results(
     for key in ((number, name) for number, op in enumerate(launches) for name in op.tasks):
         if key not in known:
             found.left_out.append(key[1])
+        elif known[key].shared:
+            found.shared.append(key[1])
         elif (of_loop := known[key].place.loop) is not None and not done_steps.get(key) and of_loop.steps > 1:
             found.only_last.append(key[1])
-    found.tasks, found.steps = len(known), sum(done_steps.values())
+    found.tasks, found.steps = len(known) - len(found.shared), sum(done_steps.values())
     return found
 
 

@@ -21,6 +21,7 @@ from .observer import Execute, LaunchView, Watch
 from .result_region import IN_DRAM, NOBODY, Region, regions_of
 from .result_writes import StepClock, result_writes, step_clock
 from .semantics.base import Access
+from .shared_code import tasks_with_shared_code
 
 
 @dataclass
@@ -31,6 +32,8 @@ class Recorded:
     regions: dict[int, Region]
     """By core, or `IN_DRAM`."""
     ran: bool = False
+    shared: bool = False
+    """Whether others' instructions write the result, or its instructions others' (see `tasks_with_shared_code`)."""
     clock: StepClock | None = None
     """Where the results of all steps are recorded: what says in which step an instruction is."""
     steps: dict[int, list[Region]] = field(default_factory=dict[int, list[Region]])
@@ -88,7 +91,11 @@ class ResultRecorder:
         if not mine:
             return None
         watched: dict[int, list[tuple[Recorded, list[Access]]]] = {}
+        shared: set[str] = set()
+        if self.all_steps:
+            shared = tasks_with_shared_code(self.executable, view, [one.place for one in mine])
         for one in mine:
+            one.shared = one.place.task in shared
             self._begin(one, view)
             accesses: dict[int, list[Access]] = {flat: [] for flat in (one.clock.kind_of if one.clock else ())}
             for core, word, access in result_writes(self.executable, view, one.place):

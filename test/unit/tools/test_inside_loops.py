@@ -313,8 +313,9 @@ def test_a_fault_on_a_chip_is_found_there(two: Path, run: Run, tmp_path: Path) -
     damaged, _ = faulty_read(pipeline.chips[1], "matmul", 0)
     first, second = layers(TWO)
     rows = first.run(x)
-    (name,) = [info.name for info in damaged.inputs]
-    step, columns = first_wrong(run_functional(damaged, {name: rows}).outputs["y1"], second.run(rows))
+    (info,) = damaged.inputs
+    outputs = run_functional(damaged, {info.name: (rows @ second.w).reshape(info.shape)}).outputs
+    step, columns = first_wrong(outputs["y1"], second.run(rows))
     write_any(replace(pipeline, chips=(pipeline.chips[0], damaged)), tmp_path / "net.mlx")
     given = arguments(tmp_path, x=x)
     done = run("meshloom-run", *given, "--validate=tensors", "--ir", stage(two))
@@ -345,6 +346,23 @@ def test_what_cannot_be_compared_is_named(wide: Path, run: Run, tmp_path: Path) 
     write_any(changed(exe, program, words), tmp_path / "net.mlx")
     done = run("meshloom-run", *arguments(tmp_path, x=x), "--validate=tensors", "--ir", stage(wide))
     assert done.returncode == 1
+
+
+def test_tasks_that_have_instructions_in_common_are_not_compared(wide: Path) -> None:
+    """As where the linker makes one loop of tasks that repeat: their instructions have the name of the first."""
+    exe, x = of_chip(wide), inputs(WIDE[0])
+    (module,) = modules_of(exe, stage(wide))
+    one, other = (exe.source_names.index(name) for name in ("matmul.1", "carried"))
+    programs = [
+        Program(old.name, old.words, old.descs, old.params, np.where(old.sources == other, one, old.sources))
+        for old in exe.programs
+    ]
+    recorder = ResultRecorder(replace(exe, programs=programs), all_steps=True)
+    run_functional(recorder.executable, {"x": x}, observer=recorder)
+    found = compare_results(module, {"x": x}, recorder)
+    assert (found.differences, found.left_out, found.only_last) == ([], [], [])
+    assert {"matmul.1", "carried"} <= set(found.shared)
+    assert found.tasks == len(recorder.recorded) - len(found.shared) > 0
 
 
 def test_loops_whose_number_of_steps_is_known_at_run_time(run: Run, tmp_path: Path) -> None:
@@ -394,6 +412,7 @@ def test_loops_whose_number_of_steps_is_known_at_run_time(run: Run, tmp_path: Pa
     assert f"({steps} steps)" in done.stdout
 
 
+@pytest.mark.slow
 def test_bf16_between_chips(run: Run, tmp_path: Path) -> None:
     compiled(tmp_path, network(TWO, TensorProto.BFLOAT16), "--chips", "2")
     x = inputs(TWO[0])
@@ -401,9 +420,9 @@ def test_bf16_between_chips(run: Run, tmp_path: Path) -> None:
     done = run("meshloom-run", *given, "--validate=tensors", "--ir", stage(tmp_path))
     assert done.returncode == 0, done.stderr
     assert "on 2 chips equal the interpreter's, step by step in loops" in done.stdout
-    state = place_of(of_chip(tmp_path, 1), "last1")
-    done = run("meshloom-run", *given, "--break", f"chip1:{state.task}@7")
-    row = layers(TWO)[1].run(layers(TWO)[0].run(x))[7]
+    state = place_of(of_chip(tmp_path), "last0")
+    done = run("meshloom-run", *given, "--break", f"chip0:{state.task}@7")
+    row = layers(TWO)[0].run(x)[7]
     assert (row.view(np.uint32) >> 16).astype(np.uint16).tobytes()[:16].hex(" ") in done.stdout
 
 
