@@ -346,6 +346,9 @@ def test_what_cannot_be_compared_is_named(wide: Path, run: Run, tmp_path: Path) 
     write_any(changed(exe, program, words), tmp_path / "net.mlx")
     done = run("meshloom-run", *arguments(tmp_path, x=x), "--validate=tensors", "--ir", stage(wide))
     assert done.returncode == 1
+    assert "1 task was compared in the last step only, the instructions are not as many in each step: matmul.1" in (
+        done.stderr
+    )
 
 
 def test_tasks_that_have_instructions_in_common_are_not_compared(wide: Path) -> None:
@@ -412,7 +415,6 @@ def test_loops_whose_number_of_steps_is_known_at_run_time(run: Run, tmp_path: Pa
     assert f"({steps} steps)" in done.stdout
 
 
-@pytest.mark.slow
 def test_bf16_between_chips(run: Run, tmp_path: Path) -> None:
     compiled(tmp_path, network(TWO, TensorProto.BFLOAT16), "--chips", "2")
     x = inputs(TWO[0])
