@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from meshloom.analysis.execution.compare_results import differing_results
+from meshloom.analysis.execution.compare_results import compare_results
 from meshloom.emulator.executable.encoded_interface import HostInterface
 from meshloom.emulator.executable.executable import Executable, read_executable
 from meshloom.emulator.functional.engine import run_functional
@@ -28,7 +28,7 @@ from meshloom.emulator.machine.memory import Array
 from meshloom.support.errors import MeshloomError
 from meshloom.tools.oracle import compare
 from meshloom.tools.tensor_files import random_inputs
-from meshloom.tools.validate_tensors import module_of
+from meshloom.tools.validate_tensors import modules_of
 from mutate_binary import Mutator
 from xdsl.dialects.builtin import ModuleOp
 
@@ -44,7 +44,7 @@ def main(args: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(args)
     exe = read_executable(options.executable)
-    module = module_of(exe, options.module)
+    (module,) = modules_of(exe, options.module)
     inputs = HostInterface.of(exe).in_memory(random_inputs(HostInterface.of(exe).inputs, options.seed))
     trial = Trial(exe, module, inputs)
     mutator = Mutator(exe, options.seed)
@@ -76,9 +76,9 @@ class Trial:
             run_functional(exe, self.inputs, check=True)
         except MeshloomError as error:
             return "validate", str(error)
-        recorder = ResultRecorder(exe)
+        recorder = ResultRecorder(exe, all_steps=True)
         run_functional(exe, self.inputs, observer=recorder)
-        if differences := differing_results(self.module, self.inputs, recorder):
+        if differences := compare_results(self.module, self.inputs, recorder).differences:
             return "tensors", str(differences[0])
         if all(value.tobytes() == outputs[name].tobytes() for name, value in self.right.items()):
             return "harmless", ""

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from .executable.chip_pipeline import NETWORK, ChipPipeline, Feed, output_of
 from .functional.engine import run_functional
 from .functional.observer import Observer
 from .machine.mapped_work import MappedWork
-from .machine.memory import Array
+from .machine.memory import BF16, Array, round_bf16
 from .reports.stats import collect
 from .timing.engine import HostCopy, TimingResult, depends_on_values, run_timing
 
@@ -22,6 +24,8 @@ class PipelineValues:
     outputs: dict[str, Array]
     mapped: tuple[MappedWork | None, ...]
     """Work that depends on values, of each chip that has some."""
+    inputs: tuple[dict[str, Array], ...] = ()
+    """Of each chip, by name, as they lie in memory."""
 
 
 def run_chip_pipeline(
@@ -34,18 +38,40 @@ def run_chip_pipeline(
     Raises as `run_functional` does.
     """
     given: list[dict[str, Array]] = []
+    taken: list[dict[str, Array]] = []
     mapped: list[MappedWork | None] = []
     watching = observers or [None] * len(pipeline.chips)
-    for exe, feeds, observer in zip(pipeline.chips, pipeline.feeds, watching, strict=True):
-        mine: dict[str, Array] = {}
-        for info in exe.inputs:
-            feed = feeds[info.name]
-            value = inputs[feed.name] if feed.chip == NETWORK else given[feed.chip][feed.name]
-            mine[info.name] = value.reshape(info.shape)
-        result = run_functional(exe, mine, check=check, observer=observer)
+    for number, (exe, observer) in enumerate(zip(pipeline.chips, watching, strict=True)):
+        taken.append(_fed(pipeline, number, inputs, given))
+        result = run_functional(exe, taken[-1], check=check, observer=observer)
         given.append(result.outputs)
         mapped.append(result.mapped if depends_on_values(exe) else None)
-    return PipelineValues({name: given[chip][name] for name, chip in pipeline.outputs}, tuple(mapped))
+    outputs = {name: given[chip][name] for name, chip in pipeline.outputs}
+    return PipelineValues(outputs, tuple(mapped), tuple(taken))
+
+
+def inputs_of_chip(
+    pipeline: ChipPipeline, chip: int, inputs: Mapping[str, Array], check: bool = False
+) -> dict[str, Array]:
+    """The inputs of a chip, from a run of the chips before it on `inputs`. Raises as `run_functional` does."""
+    given: list[dict[str, Array]] = []
+    for number in range(chip):
+        fed = _fed(pipeline, number, inputs, given)
+        given.append(run_functional(pipeline.chips[number], fed, check=check).outputs)
+    return _fed(pipeline, chip, inputs, given)
+
+
+def _fed(
+    pipeline: ChipPipeline, chip: int, inputs: Mapping[str, Array], given: Sequence[Mapping[str, Array]]
+) -> dict[str, Array]:
+    """The inputs of a chip as they lie in memory, from the network's and from what the chips before it have given."""
+    mine: dict[str, Array] = {}
+    for info in pipeline.chips[chip].inputs:
+        feed = pipeline.feeds[chip][info.name]
+        value = inputs[feed.name] if feed.chip == NETWORK else given[feed.chip][feed.name]
+        stored = round_bf16(value) if info.dtype == BF16 and value.dtype == np.float32 else value
+        mine[info.name] = stored.reshape(info.shape)
+    return mine
 
 
 def time_chip_pipeline(pipeline: ChipPipeline, mapped: Sequence[MappedWork | None] = ()) -> list[TimingResult]:

@@ -1,14 +1,16 @@
-"""`meshloom-run --break TASK`: run to the end of a task, print its result, write memory dumps."""
+"""`meshloom-run --break TASK`: run to the end of a task, or of a step of it, print its result, write memory dumps."""
 
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..support.errors import InputError
 from ..support.files import all_or_none, write_atomically
-from .inside_options import chosen_cores, only_chip
+from .breakpoint import Breakpoint, find_breakpoint
+from .inside_options import chosen_cores
 from .table import table
 
 if TYPE_CHECKING:
@@ -23,44 +25,56 @@ SHOWN = 16
 
 def break_at_task(target: Executable | ChipPipeline, inputs: Mapping[str, Any], options: argparse.Namespace) -> str:
     """
-    Run to the end of the task that `options.stop` names. Returns the output. Raises InputError for an unknown task.
+    Run to the place that `options.stop` names. Returns the output. Raises InputError for a chip, task or step that
+    there is not.
     """
     from ..emulator.executable.encoded_interface import HostInterface
-    from ..emulator.executable.task_results import task_results
+    from ..emulator.executable.executable import Executable
     from ..emulator.functional.run_until import run_until
+    from ..emulator.run_chip_pipeline import inputs_of_chip
 
-    exe = only_chip(target, "--break")
-    cores = None if options.cores is None else chosen_cores(options.cores, exe.chip.cores)
-    places = [one for one in task_results(exe) if one.task == options.stop]
-    machine = run_until(exe, HostInterface.of(exe).in_memory(inputs), options.stop, options.validate)
-    holding = sorted({core for one in places for core in one.tiles()})
+    found = find_breakpoint(options.stop, target)
+    cores = None if options.cores is None else chosen_cores(options.cores, found.executable.chip.cores)
+    arrays = HostInterface.of(target).in_memory(inputs)
+    if not isinstance(target, Executable):
+        arrays = inputs_of_chip(target, found.chip, arrays, options.validate)
+    machine = run_until(found.executable, arrays, found.task, options.validate, found.step, found.places)
+    holding = sorted({core for one in found.places for core in one.tiles()})
     shown = holding if cores is None else cores
     if options.dump is not None:
         _dump(machine, shown, options)
-    lines = [f"stopped after task '{options.stop}'"]
-    for one in places:
-        lines += _result(one, machine, shown)
-    if not places:
+    where = "" if isinstance(target, Executable) else f" on chip {found.chip}"
+    when = "" if found.step is None else f" in step {found.step}"
+    lines = [f"stopped after task '{found.task}'{where}{when}"]
+    for one in found.places:
+        lines += _result(one, found, machine, shown)
+    if not found.places:
         lines.append("the executable does not say where its result is")
     return "\n".join(lines)
 
 
-def _result(one: TaskResult, machine: Machine, cores: list[int]) -> list[str]:
+def _result(one: TaskResult, found: Breakpoint, machine: Machine, cores: list[int]) -> list[str]:
+    """Lines about a result; of one in rows, about the row of the step."""
+    row = None if found.step is None or one.loop is None else one.loop.row(found.step)
+    rows = one.loop.rows.count if row is not None and one.loop is not None and one.loop.rows is not None else 1
     names = "".join(f", tensor '{name}'" for name in one.tensors)
     shape = "x".join(map(str, one.shape))
+    part = "" if row is None else f", row {row} of {rows}"
     if one.grid is None:
-        content = machine.dram[one.address : one.address + min(one.nbytes, SHOWN)].tobytes().hex(" ")
-        return [f"result {shape} in DRAM at {one.address:#x}, {one.nbytes:,} bytes{names}: {content}"]
-    rows = [("core", "from", "size", "address", f"first {SHOWN} bytes")]
+        nbytes = one.nbytes // rows
+        address = one.address + (row or 0) * nbytes
+        content = machine.dram[address : address + min(nbytes, SHOWN)].tobytes().hex(" ")
+        return [f"result {shape} in DRAM{part} at {address:#x}, {nbytes:,} bytes{names}: {content}"]
+    table_rows = [("core", "from", "size", "address", f"first {SHOWN} bytes")]
     for core, tile in one.tiles().items():
         if core in cores:
-            size = one.element_bytes
-            for extent in tile.sizes:
-                size *= extent
-            content = machine.srams[core][one.address : one.address + min(size, SHOWN)].tobytes().hex(" ")
+            nbytes = math.prod(tile.sizes) * one.element_bytes // rows
+            address = one.address + (row or 0) * nbytes
+            content = machine.srams[core][address : address + min(nbytes, SHOWN)].tobytes().hex(" ")
             where = ",".join(map(str, tile.offsets)), "x".join(map(str, tile.sizes))
-            rows.append((str(core), *where, f"{one.address:#x}", content))
-    return [f"result {shape} in SRAM{names}:", table([rows[0], *sorted(rows[1:], key=lambda row: int(row[0]))])]
+            table_rows.append((str(core), *where, f"{address:#x}", content))
+    ordered = [table_rows[0], *sorted(table_rows[1:], key=lambda row: int(row[0]))]
+    return [f"result {shape} in SRAM{part}{names}:", table(ordered)]
 
 
 def _dump(machine: Machine, cores: list[int], options: argparse.Namespace) -> None:

@@ -5,13 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..support.errors import InputError
-
-if TYPE_CHECKING:
-    from ..emulator.executable.chip_pipeline import ChipPipeline
-    from ..emulator.executable.executable import Executable
 
 _ONLY_BREAK = ("output", "stats", "trace", "report", "explain", "what_if", "check", "save_tensors", "validate_tensors")
 """Options that need a complete run."""
@@ -38,13 +34,17 @@ def add_inside_options(parser: argparse.ArgumentParser) -> None:
         "--validate=tensors",
         dest="validate_tensors",
         action="store_true",
-        help="compare the result of each task with the interpreter of its IR (--ir); exit 1 if one differs",
+        help="compare the result of each task, in loops of each step, with the interpreter of its IR (--ir); exit 1 if "
+        "one differs",
     )
     group.add_argument(
         "--ir", type=Path, metavar="MODULE.mlir", help="the module at the memory level that the executable was made of"
     )
     group.add_argument(
-        "--break", dest="stop", metavar="TASK", help="stop once a task has done its work, and print its result"
+        "--break",
+        dest="stop",
+        metavar="[chipN:]TASK[@STEP]",
+        help="stop once a task has done its work, in a loop that of a step (from 0), and print its result",
     )
     group.add_argument(
         "--dump", type=Path, metavar="DIR", help="with --break: write the memories to DIR/coreN.bin and DIR/dram.bin"
@@ -98,12 +98,3 @@ def chosen_tensors(found: Mapping[str, Any], names: Sequence[str]) -> dict[str, 
                 f"--tensor {name}: no such tensor is in memory as a whole; there are {', '.join(found) or 'none'}"
             )
     return {name: value for name, value in found.items() if not names or name in names}
-
-
-def only_chip(target: Executable | ChipPipeline, option: str) -> Executable:
-    """The executable of one chip. Raises InputError for one of several, for which an option is not."""
-    from ..emulator.executable.executable import Executable
-
-    if not isinstance(target, Executable):
-        raise InputError(f"{option} is for executables of one chip, and this is one of {len(target.chips)}")
-    return target

@@ -15,7 +15,7 @@ from .break_at_task import break_at_task
 from .cli import check_folders, make_parser, run_tool
 from .inside_options import add_inside_options, check_inside_options
 from .progress import Progress
-from .validate_tensors import check_results, module_of
+from .validate_tensors import check_results, modules_of
 from .values import add_value_option, parse_values
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ EXAMPLES = """
   meshloom-run net.mlx --random 0 --save-tensors inside --tensor relu1
   meshloom-run net.mlx --random 0 --validate=tensors --ir stages/03-memory.mlir
   meshloom-run net.mlx --random 0 --break conv1 --dump memories --cores 0-3
+  meshloom-run net.mlx --random 0 --break chip1:slice.3@17
 """
 
 
@@ -107,16 +108,16 @@ def _run(options: argparse.Namespace) -> None:
         from .run_results import run
 
         target, inputs = _load(options)
-        module = module_of(target, options.ir) if options.validate_tensors else None
+        modules = modules_of(target, options.ir) if options.validate_tensors else ()
         check = None if options.check is None else _check(options)
         results = run(target, inputs, options, progress)
         progress("write")
         _write(options, results)
     _say(options, results.summary)
-    if module is not None:
+    if modules:
         with Progress("meshloom-run", options.quiet) as progress:
             progress("interpret")
-            right = check_results(module, inputs, results.recorders[0])
+            right = check_results(modules, results.inputs, results.recorders)
         _say(options, right)
     if check is not None:
         _compare(check, target, inputs, results, options)

@@ -35,6 +35,8 @@ class Results:
     """Traces and reports by the name of the file."""
     recorders: tuple[ResultRecorder, ...] = ()
     """Recorded results of tasks, by chip."""
+    inputs: tuple[Mapping[str, NDArray[Any]], ...] = ()
+    """The inputs of each chip, as they lie in memory."""
 
     @property
     def tensors(self) -> dict[str, NDArray[Any]]:
@@ -53,7 +55,7 @@ def recorders_of(chips: Sequence[Executable], options: argparse.Namespace) -> tu
         return ()
     from ..emulator.functional.record_results import ResultRecorder
 
-    return tuple(map(ResultRecorder, chips))
+    return tuple(ResultRecorder(exe, all_steps=options.validate_tensors) for exe in chips)
 
 
 def recorded_tensors(target: Executable | ChipPipeline, inputs: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
@@ -111,6 +113,7 @@ def run_one(
     timing = _timed(exe, options, functional.mapped)
     stats = collect(exe, timing, functional.mapped)
     results = Results(outputs, stats, summary(options.executable.name, exe, stats), encoded, recorders=recorders)
+    results.inputs = (arrays,)
     _explain(results, exe, timing, functional.mapped, options, results.stats)
     _add_files(results, _Run(exe, timing, stats, functional.mapped), options, lambda path: path)
     return results
@@ -136,7 +139,7 @@ def run_chips(
     timings = [_timed(exe, options, mapped) for exe, mapped in zip(pipeline.chips, values.mapped, strict=True)]
     stats = collect_chips(pipeline, timings, values.mapped)
     text = run_summary(options.executable.name, pipeline, stats)
-    results = Results(outputs, stats, text, encoded, recorders=recorders)
+    results = Results(outputs, stats, text, encoded, recorders=recorders, inputs=values.inputs)
     for number, (exe, timing, mapped) in enumerate(zip(pipeline.chips, timings, values.mapped, strict=True)):
 
         def file(path: Path, number: int = number) -> Path:

@@ -1,57 +1,97 @@
-"""`meshloom-run --validate=tensors`: the result of each task against the interpreter of its IR."""
+"""`meshloom-run --validate=tensors`: the result of each task, and step of a loop, against the interpreter of its IR."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..support.errors import InputError, MeshloomError
-from .inside_options import only_chip
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from ..analysis.execution.compare_results import Comparison
     from ..emulator.executable.chip_pipeline import ChipPipeline
     from ..emulator.executable.executable import Executable
     from ..emulator.functional.record_results import ResultRecorder
 
 SHOWN = 3
-"""Tasks with a wrong result that are named."""
+"""Tasks that are named: of those with a wrong result, and of those that were not compared."""
 
 
-def module_of(target: Executable | ChipPipeline, path: Path) -> ModuleOp:
+def modules_of(target: Executable | ChipPipeline, path: Path) -> tuple[ModuleOp, ...]:
     """
-    The module of the `memory` level in a file. Raises InputError if it is at another level, or that of another program.
+    The modules of the `memory` level in a file, one for each chip. Raises InputError if it is at another level, or that
+    of another program.
     """
     from ..dialects.manycore import LaunchOp
+    from ..dialects.manycore.stage import stages_of
+    from ..emulator.executable.executable import Executable
     from ..emulator.executable.task_results import NOTE, results_as_json
     from ..lowering.linker.read_program import is_program
     from ..lowering.linker.result_notes import task_results
     from .read_module import read_module
 
-    exe = only_chip(target, "--validate=tensors")
-    module = read_module(path, {})
-    if not is_program(module):
+    whole = read_module(path, {})
+    modules = tuple(stage.module for stage in stages_of(whole)) or (whole,)
+    if not all(map(is_program, modules)):
         raise InputError(f"--ir {path} is not at the memory level: it has no launches over buffers")
-    launches = [op for op in module.walk() if isinstance(op, LaunchOp)]
-    if results_as_json(list(task_results(launches))) != exe.notes.get(NOTE):
-        raise InputError(f"--ir {path} is not what the executable was made of: its tasks and their results are others")
-    return module
+    chips = (target,) if isinstance(target, Executable) else target.chips
+    if len(chips) != len(modules):
+        raise InputError(f"--ir {path} is for {_chips(len(modules))}, and the executable for {_chips(len(chips))}")
+    for number, (exe, module) in enumerate(zip(chips, modules, strict=True)):
+        launches = [op for op in module.walk() if isinstance(op, LaunchOp)]
+        if results_as_json(list(task_results(launches))) != exe.notes.get(NOTE):
+            where = f" on chip {number}" if len(chips) > 1 else ""
+            raise InputError(
+                f"--ir {path} is not what the executable was made of: its tasks and their results{where} are others"
+            )
+    return modules
 
 
-def check_results(module: ModuleOp, inputs: Mapping[str, Any], recorder: ResultRecorder) -> str:
+def check_results(
+    modules: Sequence[ModuleOp], inputs: Sequence[Mapping[str, Any]], recorders: Sequence[ResultRecorder]
+) -> str:
     """
-    A line about a run with correct results. Raises MeshloomError naming the tasks with wrong results, with core and
-    first byte.
+    A line about a run with correct results; `inputs` are those of each chip, as they lie in memory. Raises
+    MeshloomError naming the tasks with wrong results, with chip, step, core and first byte.
     """
-    from ..analysis.execution.compare_results import differing_results
+    from ..analysis.execution.compare_results import compare_results
 
-    found = differing_results(module, inputs, recorder)
-    if not found:
-        count = len(recorder.recorded)
-        return f"OK: the results of {count} task{'s' if count != 1 else ''} equal the interpreter's"
-    lines = [str(one) for one in found[:SHOWN]]
-    if len(found) > SHOWN:
-        lines.append(f"and {len(found) - SHOWN} more tasks")
-    raise MeshloomError("results differ from the interpreter's:\n  " + "\n  ".join(lines))
+    found = [
+        compare_results(module, values, recorder, number if len(modules) > 1 else None)
+        for number, (module, values, recorder) in enumerate(zip(modules, inputs, recorders, strict=True))
+    ]
+    wrong = [str(one) for each in found for one in each.differences]
+    if not wrong:
+        return _summary(found)
+    if len(wrong) > SHOWN:
+        wrong[SHOWN:] = [f"and {len(wrong) - SHOWN} more tasks"]
+    raise MeshloomError("results differ from the interpreter's:\n  " + "\n  ".join([*wrong, *_omissions(found)]))
+
+
+def _summary(found: Sequence[Comparison]) -> str:
+    tasks, steps = sum(one.tasks for one in found), sum(one.steps for one in found)
+    loops = f", step by step in loops ({steps:,} steps)" if steps else ""
+    where = f" on {_chips(len(found))}" if len(found) > 1 else ""
+    line = f"OK: the results of {tasks} task{'s' if tasks != 1 else ''}{where} equal the interpreter's{loops}"
+    return "\n  ".join([line, *_omissions(found)])
+
+
+def _omissions(found: Sequence[Comparison]) -> Iterator[str]:
+    """Lines about what was not compared."""
+    for words, names in (
+        ("not compared, their tiles form no even grid", [name for one in found for name in one.left_out]),
+        ("not compared, tasks that repeat have instructions in common", [name for one in found for name in one.shared]),
+        ("compared in the last step only, the instructions are not as many in each step",
+         [name for one in found for name in one.only_last]),
+    ):  # fmt: skip
+        if names:
+            more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+            count = f"{len(names)} task{'s were' if len(names) > 1 else ' was'}"
+            yield f"{count} {words}: {', '.join(names[:SHOWN])}{more}"
+
+
+def _chips(count: int) -> str:
+    return f"{count} chip{'s' if count != 1 else ''}"

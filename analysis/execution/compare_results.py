@@ -1,12 +1,13 @@
 """
-What the tasks of an executable computed against the interpreter of the IR that it was made of: task by task, each on
-the operands that the executable itself had, so that a difference belongs to the task that shows it.
+What the tasks of an executable computed against the interpreter of the IR that it was made of: task by task and in
+loops step by step, each on the operands that the executable itself had, so that a difference belongs to the task and
+step that shows it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,8 +21,9 @@ from ...dialects.dataflow.entry_function import find_main
 from ...dialects.dataflow.types import element_of, is_float
 from ...dialects.manycore import ExecuteOp, LaunchOp
 from ...dialects.manycore.execute_interpreter import TaskDone
-from ...emulator.functional.record_results import Recorded, Region, ResultRecorder
-from .interpret import run_main
+from ...emulator.functional.record_results import Recorded, ResultRecorder
+from ...emulator.functional.result_region import IN_DRAM, Region
+from .interpret import run_in_memory
 
 Array: TypeAlias = NDArray[Any]
 
@@ -29,7 +31,6 @@ RELATIVE, ABSOLUTE = 1e-4, 1e-6
 """Allowed of floats: of the largest absolute value of the result, and beside it."""
 ROUNDING: dict[Attribute, float] = {f16: 2.0**-10, bf16: 2.0**-7}
 """What rounding to a type once more may make, of the value."""
-_DRAM = -1
 
 
 @dataclass(frozen=True)
@@ -51,86 +52,159 @@ class Difference:
     writer: str
     """Words for the instruction that wrote the byte last."""
     wrong: int
-    """Elements of the result that are wrong."""
+    """Elements of the result that are wrong, in this step."""
+    step: int | None = None
+    """Of the loop that the task is in."""
+    chip: int | None = None
+    """Of several."""
 
     def __str__(self) -> str:
         where = "DRAM" if self.core is None else f"SRAM of core {self.core}"
+        chip = "" if self.chip is None else f"chip {self.chip}: "
+        step = "" if self.step is None else f", step {self.step}"
         return (
-            f"task '{self.task}' of launch {self.launch}: byte {self.byte} of its result, {self.address:#x} in the "
-            f"{where}, element {list(self.element)}, is {self.got}: expected {self.expected} (by the last writer, "
-            f"{self.writer}; {self.wrong:,} element{'s are' if self.wrong > 1 else ' is'} wrong)"
+            f"{chip}task '{self.task}' of launch {self.launch}{step}: byte {self.byte} of its result, "
+            f"{self.address:#x} in the {where}, element {list(self.element)}, is {self.got}: expected {self.expected} "
+            f"(by the last writer, {self.writer}; {self.wrong:,} element{'s are' if self.wrong > 1 else ' is'} wrong)"
         )
 
 
-def differing_results(module: ModuleOp, inputs: Mapping[str, Array], recorder: ResultRecorder) -> list[Difference]:
-    """
-    The tasks of which a run gave a wrong result, in the order of the module, with the first place of each.
+@dataclass
+class Comparison:
+    """What was compared, and what was wrong."""
 
-    `module` is at the `memory` level, `inputs` are those of the run (as for `run_main`), `recorder` recorded it. Floats
-    may differ by 1e-4 of the largest absolute value of the result and 1e-6; integers that are rounded floats by one.
-    Raises MeshloomError for what the interpreter raises.
+    differences: list[Difference] = field(default_factory=list[Difference])
+    """Of each task that differs the first, in the order of the module."""
+    tasks: int = 0
+    """Compared ones."""
+    steps: int = 0
+    """Compared steps of tasks in loops."""
+    only_last: list[str] = field(default_factory=list[str])
+    """Tasks in loops whose steps cannot be told apart: the results of their last steps were compared."""
+    left_out: list[str] = field(default_factory=list[str])
+    """Tasks that were not compared: the executable does not say where their results are."""
+    shared: list[str] = field(default_factory=list[str])
+    """Tasks that were not compared: others have the same instructions."""
+
+
+def compare_results(
+    module: ModuleOp, inputs: Mapping[str, Array], recorder: ResultRecorder, chip: int | None = None
+) -> Comparison:
+    """
+    Compare a run with the interpreter of its module, which is at the `memory` level.
+
+    `inputs` are those of the run, as they lie in memory; `recorder` recorded it, with all steps; `chip`: its number
+    among several. Floats may differ by 1e-4 of the largest absolute value of the result of a task, or of a step of it,
+    and 1e-6; integers that are rounded floats by one. Raises MeshloomError for what the interpreter raises.
     """
     launches = [op for op in find_main(module).body.block.ops if isinstance(op, LaunchOp)]
     number_of = {id(op): number for number, op in enumerate(launches)}
     known = {(one.place.launch, one.place.task): one for one in recorder.recorded}
-    found: list[Difference] = []
+    done_steps: dict[tuple[int, str], int] = {}
+    wrong: set[tuple[int, str]] = set()
+    found = Comparison()
 
     def compare(done: TaskDone) -> None:
-        recorded = known.get((number_of[id(done.launch)], done.task.sym_name.data))
-        if recorded is None or not done.last:
+        key = number_of[id(done.launch)], done.task.sym_name.data
+        recorded = known.get(key)
+        if recorded is None or recorded.shared:
             return
-        if (difference := _first_difference(done, recorded, recorder)) is not None:
-            found.append(difference)
-        _replay(done, recorded)
+        by_step = done.step is not None and (done.row is not None or recorded.clock is not None)
+        if not by_step and not done.last:
+            return
+        done_steps[key] = done_steps.get(key, 0) + by_step
+        parts = _parts(done, recorded, by_step)
+        if key not in wrong and (difference := _first_difference(done, parts, recorded, recorder)) is not None:
+            wrong.add(key)
+            found.differences.append(replace(difference, chip=chip, step=done.step if by_step else None))
+        for part in parts:  # let the interpreter go on with what the run had
+            part.expected[...] = part.got
 
-    run_main(module, inputs, on_result=compare)
+    run_in_memory(module, inputs, on_result=compare)
+    for key in ((number, name) for number, op in enumerate(launches) for name in op.tasks):
+        if key not in known:
+            found.left_out.append(key[1])
+        elif known[key].shared:
+            found.shared.append(key[1])
+        elif (of_loop := known[key].place.loop) is not None and not done_steps.get(key) and of_loop.steps > 1:
+            found.only_last.append(key[1])
+    found.tasks, found.steps = len(known) - len(found.shared), sum(done_steps.values())
     return found
 
 
-def _pairs(done: TaskDone, recorded: Recorded) -> list[tuple[int, Array, Region]]:
-    """(Core, what the interpreter has, what the run had); in the place of a core -1 for DRAM."""
-    if done.whole is not None:
-        return [(_DRAM, done.whole, recorded.regions[_DRAM])]
-    return [(core, done.tiles[core], region) for core, region in sorted(recorded.regions.items())]
+@dataclass(frozen=True)
+class _Part:
+    """What a task, or a step of one, has written in one memory."""
+
+    core: int
+    """Or `IN_DRAM`."""
+    expected: Array
+    """Flat: what the interpreter has, in its memory."""
+    region: Region
+    """What the run had."""
+    first: int
+    """The first element of the region that counts."""
+
+    @property
+    def got(self) -> Array:
+        """What the run had, as the interpreter has it."""
+        start = self.first * self.expected.itemsize
+        return self.region.content[start : start + self.expected.nbytes].view(self.expected.dtype)
+
+    @property
+    def unwritten(self) -> NDArray[np.bool_]:
+        """Which elements have bytes that the task did not write."""
+        size = self.expected.itemsize
+        writers = self.region.writer[self.first * size :][: self.expected.nbytes]
+        return writers.reshape(self.expected.size, size).min(axis=1, initial=0) < 0
 
 
-def _typed(region: Region, like: Array) -> Array:
-    return region.content[: like.nbytes].view(like.dtype).reshape(like.shape)
+def _parts(done: TaskDone, recorded: Recorded, by_step: bool) -> list[_Part]:
+    """The parts of a result, or of what a step of a loop has written of it; empty ones are left out."""
+    arrays = {IN_DRAM: done.whole} if done.whole is not None else done.tiles
+    loop, parts = recorded.place.loop, list[_Part]()
+    for core, region in sorted(recorded.regions.items()):
+        array = arrays[core]
+        assert array is not None
+        expected, first = array.reshape(-1), 0
+        if done.row is not None and loop is not None and loop.rows is not None:
+            size = expected.size // loop.rows.count
+            first = done.row * size
+            expected = expected[first : first + size]
+        elif by_step and done.step is not None:
+            steps = recorded.steps.get(core, [])
+            empty = Region.of(region.start, len(region.content))
+            region = steps[done.step] if done.step < len(steps) else empty
+        parts.append(_Part(core, expected, region, first))
+    return parts
 
 
-def _replay(done: TaskDone, recorded: Recorded) -> None:
-    """Let the interpreter go on with what the run had."""
-    for _, expected, region in _pairs(done, recorded):
-        expected[...] = _typed(region, expected)
-
-
-def _first_difference(done: TaskDone, recorded: Recorded, recorder: ResultRecorder) -> Difference | None:
-    place = recorded.place
-    element = element_of(done.task.ops[-1].results[0])
-    pairs = _pairs(done, recorded)
-    largest = max((_largest(_numbers(expected, element)) for _, expected, _ in pairs), default=0.0)
+def _first_difference(
+    done: TaskDone, parts: list[_Part], recorded: Recorded, recorder: ResultRecorder
+) -> Difference | None:
+    place, element = recorded.place, element_of(done.task.ops[-1].results[0])
+    largest = max((_largest(_numbers(part.expected, element)) for part in parts), default=0.0)
     allowed = _allowed(done.task, element, largest)
-    first: tuple[int, int] | None = None
+    first: tuple[_Part, int] | None = None
     count = 0
-    for position, (_, expected, region) in enumerate(pairs):
-        wrong = _wrong(_typed(region, expected), expected, element, allowed)
-        writers = region.writer[: expected.nbytes].reshape(wrong.size, expected.itemsize)
-        bad = np.flatnonzero(wrong.reshape(-1) | (writers.min(axis=1, initial=0) < 0))
+    for part in parts:
+        bad = np.flatnonzero(_wrong(part.got, part.expected, element, allowed) | part.unwritten)
         if len(bad) and first is None:
-            first = position, int(bad[0])
+            first = part, int(bad[0])
         count += len(bad)
     if first is None:
         return None
-    core, expected, region = pairs[first[0]]
-    at = np.unravel_index(first[1], expected.shape) if expected.shape else ()
-    offsets = place.tiles()[core].offsets if core != _DRAM else (0,) * len(at)
-    byte = first[1] * expected.itemsize
-    got = _typed(region, expected)
+    part, at = first
+    tile = None if part.core == IN_DRAM else place.tiles()[part.core]
+    sizes = place.shape if tile is None else tile.sizes
+    offsets = (0,) * len(sizes) if tile is None else tile.offsets
+    byte = (part.first + at) * part.expected.itemsize
+    position = np.unravel_index(part.first + at, sizes) if sizes else ()
     return Difference(
-        place.launch, place.task, None if core == _DRAM else core, byte, place.address + byte,
-        tuple(int(low) + int(index) for low, index in zip(offsets, at, strict=True)),
-        str(_numbers(got, element).reshape(-1)[first[1]]), str(_numbers(expected, element).reshape(-1)[first[1]]),
-        recorder.writer(place.launch, int(region.writer[byte])), count,
+        place.launch, place.task, None if tile is None else part.core, byte, place.address + byte,
+        tuple(int(low) + int(index) for low, index in zip(offsets, position, strict=True)),
+        str(_numbers(part.got, element)[at]), str(_numbers(part.expected, element)[at]),
+        recorder.writer(place.launch, int(part.region.writer[byte])), count,
     )  # fmt: skip
 
 

@@ -127,17 +127,17 @@ def run_main(
     """
     interface = interface_of(module)
     if not interface:
-        return _run(module, inputs, watch, on_result)
+        return run_in_memory(module, inputs, watch, on_result)
     types = {name: type for name, type in _types_in_memory(module).items() if name in interface.inputs}
     shapes = {name: tuple(cast("TensorType[Attribute] | BufferType", type).get_shape()) for name, type in types.items()}
-    found = _run(module, interface.pack(inputs, shapes), watch, on_result)
+    found = run_in_memory(module, interface.pack(inputs, shapes), watch, on_result)
     return found | {name: as_array(value) for name, value in interface.unpack(found).items()}
 
 
-def _run(
+def run_in_memory(
     module: ModuleOp, inputs: Mapping[str, Any], watch: Watch | None = None, on_result: OnResult | None = None
 ) -> dict[str, Array]:
-    """As `run_main`, of values as they lie in memory."""
+    """As `run_main`, of values as they lie in memory: encoded ones are bytes."""
     if is_executable(module):
         return run_module(module, list(inputs.values()))
     functions = [
@@ -163,7 +163,7 @@ def _take(name: str, value: Any, type: Attribute) -> Any:
 
 
 def _run_stage(module: ModuleOp, inputs: Sequence[Array]) -> list[Array]:
-    return list(_run(module, dict(zip(_types_in_memory(module), inputs, strict=True))).values())
+    return list(run_in_memory(module, dict(zip(_types_in_memory(module), inputs, strict=True))).values())
 
 
 def result_types(module: ModuleOp) -> dict[str, Attribute]:

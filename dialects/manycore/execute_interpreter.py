@@ -32,7 +32,7 @@ from ..memory.ops import AllocOp, buffer_of
 from .execute import ComputeOp, ExecuteOp
 from .interpreter import combine_partials, materialise
 from .launch import LaunchOp
-from .repeat import RepeatOp, part_whole, tile_row
+from .repeat import RepeatOp, part_row, part_whole, tile_row
 from .task_rules import is_view
 
 
@@ -109,9 +109,16 @@ class TaskDone:
     last: bool
     """It does not run again in this launch: it is in no loop, or this was the loop's last step."""
     tiles: Mapping[int, Array]
-    """Core -> its tile of a result in SRAM, as it is in memory: what is written there is what others read."""
+    """
+    Core -> its tile of a result in SRAM, as it is in memory: what is written there is what others read. Where steps of
+    a loop write rows, all rows.
+    """
     whole: Array | None
     """Of a result in DRAM, all of it, as it is in memory; of a task in a loop, what its steps write parts of."""
+    step: int | None = None
+    """Of the loop that the task is in."""
+    row: int | None = None
+    """Which row of tiles or whole this step has written; None where it writes no row."""
 
 
 OnResult: TypeAlias = Callable[[TaskDone], None]
@@ -138,6 +145,10 @@ class _Launch:
     def __init__(self, op: LaunchOp, interpreter: Interpreter, on_result: OnResult | None) -> None:
         self.op, self.interpreter, self.on_result = op, interpreter, on_result
         self.is_last_step = True
+        self.step: int | None = None
+        """Of the loop that runs."""
+        self.rows: dict[SSAValue, int] = {}
+        """Which row of its buffer this step of the loop sees as a value."""
         self.memories = CoreMemories(_sram_used(op))
         self.tasks = {name: _Task(task, self) for name, task in op.tasks.items()}
 
@@ -167,12 +178,12 @@ class _Launch:
             if not 0 <= steps <= op.step_count:
                 raise InputError(f"a loop is to run {steps} times: expected 0 to {op.step_count}")
         for step in range(steps):
-            self.is_last_step = step == steps - 1
+            self.is_last_step, self.step = step == steps - 1, step
             self._step(op, step, op.step_count - steps)
             going = op.going is None or bool(self.memories.collect(op.going, i1)[0])
             if not going:
                 break
-        self.is_last_step = True
+        self.is_last_step, self.step = True, None
         if op.must_end is not None and going and steps == op.step_count:
             raise InputError(f"a loop does not end within {steps} steps")
 
@@ -195,8 +206,10 @@ class _Launch:
         for argument in op.body.block.args:
             whole, start, advance = op.part(argument)
             step_of = step + left_out if advance < 0 else step
-            if (row := tile_row(argument)) is not None:
-                self.memories.rows[argument] = row.whole, row.rows, row.first + step_of * row.advance
+            if (row := part_row(argument)) is not None:
+                self.rows[argument] = row.first + step_of * row.advance
+            if row is not None and tile_row(argument) is not None:
+                self.memories.rows[argument] = row.whole, row.rows, self.rows[argument]
                 continue
             memory = cast(Array, self.interpreter.get_values((whole,))[0])
             type = buffer_of(argument)
@@ -301,17 +314,20 @@ class _Task:
             self.launch.on_result(self._done())
 
     def _done(self) -> TaskDone:
-        op, element = self.op, element_of(self.ops[-1].results[0])
-        target = part_whole(op.target)
+        op, element, launch = self.op, element_of(self.ops[-1].results[0]), self.launch
+        target, row = part_whole(op.target), launch.rows.get(op.target)
         tiles: dict[int, Array] = {}
         whole = None
         if not self.resident:
             shape = self.result_shape if target is op.target else buffer_of(target).shape
-            whole = self.launch.in_dram(target, shape)
-        elif target is op.target:
+            whole = launch.in_dram(target, shape)
+        else:
+            rows = () if target is op.target else self.memories.stacked[target][1][:1]
             boxes = {core: box for core, box in self.results.items() if box.volume}
-            tiles = {core: self.memories.view(core, target, element, box.sizes) for core, box in boxes.items()}
-        return TaskDone(self.launch.op, op, self.launch.is_last_step, tiles, whole)
+            tiles = {
+                core: self.memories.view(core, target, element, (*rows, *box.sizes)) for core, box in boxes.items()
+            }
+        return TaskDone(launch.op, op, launch.is_last_step, tiles, whole, launch.step, row)
 
     def _issue(self, block: Block, step: int) -> None:
         for op in block.ops:

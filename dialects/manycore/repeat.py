@@ -266,7 +266,7 @@ def _element(buffer: SSAValue) -> Attribute | None:
 
 @dataclass(frozen=True)
 class TileRow:
-    """The row of a value in tiles that a step sees."""
+    """The row of a value that a step sees; of one in tiles, the row of each tile."""
 
     whole: SSAValue
     rows: int
@@ -277,16 +277,23 @@ class TileRow:
     """From that of a step to that of the next."""
 
 
-def tile_row(value: SSAValue) -> TileRow | None:
-    """Which rows of a buffer in SRAM the steps of a loop see as `value`; None where it is none."""
-    if not isinstance(value, BlockArgument) or buffer_of(value).space is not Space.SRAM:
+def part_row(value: SSAValue) -> TileRow | None:
+    """Which rows of a buffer the steps of a loop see as `value`; None where it is no row of one."""
+    if not isinstance(value, BlockArgument):
         return None
     loop = value.block.parent_op()
     if not isinstance(loop, RepeatOp):
         return None
     whole, start, advance = loop.part(value)
-    nbytes = buffer_of(value).nbytes
-    return TileRow(whole, buffer_of(whole).nbytes // nbytes, start // nbytes, advance // nbytes)
+    nbytes, all_bytes = buffer_of(value).nbytes, buffer_of(whole).nbytes
+    if not nbytes or start % nbytes or advance % nbytes or all_bytes % nbytes:
+        return None
+    return TileRow(whole, all_bytes // nbytes, start // nbytes, advance // nbytes)
+
+
+def tile_row(value: SSAValue) -> TileRow | None:
+    """Which rows of a buffer in SRAM the steps of a loop see as `value`; None where it is none."""
+    return part_row(value) if buffer_of(value).space is Space.SRAM else None
 
 
 def issued(block: Block) -> Iterator[Operation]:

@@ -15,6 +15,7 @@ from typing import Any, cast
 from ...dialects.coreasm.encoding import TYPES
 from ...support.errors import InputError
 from .executable import Executable
+from .task_loop import TaskLoop, loop_as_json, loop_from_json
 
 NOTE = "results"
 """Key of the note among those of an executable: JSON, see `results_as_json`."""
@@ -50,8 +51,8 @@ class TaskResult:
     """Of the tiles, in row-major order of the grid."""
     tensors: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, "tuple[int, ...]"])
     """Names of the tensors of the network that the result is, with their shapes."""
-    repeated: bool = False
-    """The task runs several times, in a loop: the last time counts, but in DRAM, where each has its part."""
+    loop: TaskLoop | None = None
+    """The loop in which the task runs; None: it runs once."""
 
     @property
     def element_bytes(self) -> int:
@@ -82,7 +83,7 @@ class TaskResult:
 def results_as_json(results: Sequence[TaskResult]) -> str:
     """
     The note, short: `orders`, lists of cores that several tasks share, and `results`, by task [launch, name, type code,
-    shape, address, grid or null, number of the list of cores, repeated, tensors].
+    shape, address, grid or null, number of the list of cores, loop or null, tensors].
     """
     orders: dict[tuple[int, ...], int] = {}
     entries: list[object] = []
@@ -90,8 +91,8 @@ def results_as_json(results: Sequence[TaskResult]) -> str:
         order = orders.setdefault(one.cores, len(orders))
         entries.append(
             [
-                one.launch, one.task, one.dtype, one.shape, one.address, one.grid, order, int(one.repeated),
-                dict(one.tensors),
+                one.launch, one.task, one.dtype, one.shape, one.address, one.grid, order,
+                loop_as_json(one.loop), dict(one.tensors),
             ]
         )  # fmt: skip
     note = {"orders": list(orders), "results": entries}
@@ -118,11 +119,11 @@ def task_results(exe: Executable) -> list[TaskResult]:
 def _read(note: Any) -> Iterator[TaskResult]:
     lists = cast("list[object]", note["orders"])
     orders: list[tuple[int, ...]] = [tuple(_integers(order)) for order in lists]
-    for launch, task, dtype, shape, address, grid, order, repeated, tensors in note["results"]:
+    for launch, task, dtype, shape, address, grid, order, loop, tensors in note["results"]:
         named = {str(name): tuple(_integers(own)) for name, own in cast("dict[str, Any]", tensors).items()}
         yield TaskResult(
             int(launch), str(task), int(dtype), tuple(_integers(shape)), int(address),
-            None if grid is None else tuple(_integers(grid)), orders[int(order)], named, bool(repeated),
+            None if grid is None else tuple(_integers(grid)), orders[int(order)], named, loop_from_json(loop),
         )  # fmt: skip
 
 
@@ -136,11 +137,16 @@ def _is_possible(one: TaskResult, exe: Executable) -> bool:
         return False
     if any(math.prod(shape) != math.prod(one.shape) or min(shape, default=0) < 0 for shape in one.tensors.values()):
         return False
+    if one.loop is not None and not one.loop.is_possible:
+        return False
+    rows = 1 if one.loop is None or one.loop.rows is None else one.loop.rows.count
     if one.grid is None:
-        return 0 <= one.address and one.address + one.nbytes <= exe.dram_bytes_used
+        return not one.nbytes % rows and 0 <= one.address and one.address + one.nbytes <= exe.dram_bytes_used
     if len(one.grid) != len(one.shape) or min(one.grid, default=1) < 1 or math.prod(one.grid) != len(one.cores):
         return False
     if len(set(one.cores)) != len(one.cores) or not all(0 <= core < exe.chip.cores for core in one.cores):
+        return False
+    if any(math.prod(tile.sizes) % rows for tile in one.tiles().values()):
         return False
     largest = max((math.prod(tile.sizes) for tile in one.tiles().values()), default=0) * one.element_bytes
     return 0 <= one.address and one.address + largest <= exe.chip.sram_bytes

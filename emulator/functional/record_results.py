@@ -5,66 +5,23 @@ bytes are soon used for something else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...dialects.coreasm.isa import BY_CODE, Family
+from ...dialects.coreasm.isa import BY_CODE
 from ..executable.executable import Executable, TensorInfo, source_name
 from ..executable.host import tensor_values
 from ..executable.task_results import TaskResult, task_results
-from ..machine.errors import Fault, location
+from ..machine.errors import location
 from ..machine.expand import Stream
 from ..machine.memory import Array, Bytes
 from .observer import Execute, LaunchView, Watch
+from .result_region import IN_DRAM, NOBODY, Region, regions_of
+from .result_writes import StepClock, result_writes, step_clock
 from .semantics.base import Access
-
-NOBODY = -1
-"""Writer of an unwritten byte."""
-_DRAM = -1
-"""In the place of a core: DRAM."""
-
-
-@dataclass
-class Region:
-    """The bytes of a result, in one memory, as the task's instructions wrote them."""
-
-    start: int
-    content: Bytes
-    writer: NDArray[np.int64]
-    """[bytes] core << 32 | word of the instruction that wrote a byte last, or `NOBODY`."""
-
-    @staticmethod
-    def of(start: int, nbytes: int) -> Region:
-        """An unwritten region."""
-        return Region(start, np.zeros(nbytes, np.uint8), np.full(nbytes, NOBODY, np.int64))
-
-    def reached(self, access: Access, address: int) -> bool:
-        """Whether an operand at this address touches the region, as far as its first and last byte tell."""
-        low, high = access.geometry.extent(access.itemsize)
-        return address + low < self.start + len(self.content) and address + high > self.start
-
-    def take(self, access: Access, address: int, memory: Bytes, writer: int) -> None:
-        """Copy what an instruction has written at an address of the memory."""
-        shape = (*access.geometry.shape, access.itemsize)
-        strides = (*access.geometry.strides, 1)
-        low, high = access.geometry.extent(access.itemsize)
-        at = address - self.start
-        if at + low >= 0 and at + high <= len(self.content):
-            source = np.ndarray(shape, np.uint8, memory, address, strides)
-            np.ndarray(shape, np.uint8, self.content, at, strides)[...] = source
-            wide = tuple(8 * stride for stride in strides)
-            np.ndarray(shape, np.int64, self.writer, 8 * at, wide)[...] = writer
-            return
-        places = np.zeros((), np.int64)
-        for size, stride in zip(shape, strides, strict=True):
-            places = places[..., None] + np.arange(size) * stride
-        places = places.reshape(-1) + at
-        places = places[(places >= 0) & (places < len(self.content))]
-        self.content[places] = memory[places + self.start]
-        self.writer[places] = writer
+from .shared_code import tasks_with_shared_code
 
 
 @dataclass
@@ -73,8 +30,21 @@ class Recorded:
 
     place: TaskResult
     regions: dict[int, Region]
-    """By core; -1 for DRAM."""
+    """By core, or `IN_DRAM`."""
     ran: bool = False
+    shared: bool = False
+    """Whether others' instructions write the result, or its instructions others' (see `tasks_with_shared_code`)."""
+    clock: StepClock | None = None
+    """Where the results of all steps are recorded: what says in which step an instruction is."""
+    steps: dict[int, list[Region]] = field(default_factory=dict[int, list[Region]])
+    """As `regions`, after each step of a loop; not of results in rows, of which each step leaves its row."""
+
+    def after_step(self, where: int, step: int) -> Region:
+        """The result on a core after a step: what the steps before have left, as far as this one has not written it."""
+        found = self.steps.setdefault(where, [])
+        while len(found) <= step:
+            found.append(found[-1].copy() if found else regions_of(self.place)[where])
+        return found[step]
 
     @property
     def complete(self) -> bool:
@@ -85,7 +55,7 @@ class Recorded:
         """The whole result, assembled from the cores' tiles; bf16 is returned as f32. Unwritten elements are 0."""
         place = self.place
         if place.grid is None:
-            return self._typed(self.regions[_DRAM].content, place.shape)
+            return self._typed(self.regions[IN_DRAM].content, place.shape)
         whole = np.zeros(place.shape, self._typed(np.zeros(place.element_bytes, np.uint8), ()).dtype)
         for core, tile in place.tiles().items():
             whole[(..., *tile.index)] = self._typed(self.regions[core].content, tile.sizes)
@@ -100,30 +70,38 @@ class Recorded:
 class ResultRecorder:
     """
     Records the results of tasks during a run (see `run_functional`): all of those whose place the executable says, or
-    those of some. Of a task that runs several times, the last result is kept.
+    those of some. Of a task that runs several times, the last result is kept, or with `all_steps` that of each step of
+    a loop, too.
 
     Raises InputError for an executable that does not say where results are.
     """
 
     executable: Executable
     places: Iterable[TaskResult] | None = None
+    all_steps: bool = False
     recorded: list[Recorded] = field(init=False)
 
     def __post_init__(self) -> None:
         places = task_results(self.executable) if self.places is None else self.places
-        self.recorded = [Recorded(place, _regions(place)) for place in places]
+        self.recorded = [Recorded(place, regions_of(place)) for place in places]
 
     def launch(self, view: LaunchView) -> Watch | None:
         """A launch begins."""
         mine = [one for one in self.recorded if one.place.launch == view.number]
         if not mine:
             return None
-        watched: dict[int, list[tuple[Recorded, int, Access]]] = {}
+        watched: dict[int, list[tuple[Recorded, list[Access]]]] = {}
+        shared: set[str] = set()
+        if self.all_steps:
+            shared = tasks_with_shared_code(self.executable, view, [one.place for one in mine])
         for one in mine:
-            one.ran = True
-            for core, word, access in _writes(self.executable, view, one):
-                flat = int(view.code.base[core]) + word
-                watched.setdefault(flat, []).append((one, _DRAM if access.dram else core, access))
+            one.shared = one.place.task in shared
+            self._begin(one, view)
+            accesses: dict[int, list[Access]] = {flat: [] for flat in (one.clock.kind_of if one.clock else ())}
+            for core, word, access in result_writes(self.executable, view, one.place):
+                accesses.setdefault(int(view.code.base[core]) + word, []).append(access)
+            for flat, some in accesses.items():
+                watched.setdefault(flat, []).append((one, some))
         table = np.zeros(int(view.code.length.sum()), np.bool_)
         table[list(watched)] = True
 
@@ -131,18 +109,19 @@ class ResultRecorder:
             flat = view.code.base[stream.core] + stream.word
             done = 0
             for at in np.flatnonzero(table[flat]).tolist():
-                execute(_part(stream, done, at + 1))
+                execute(stream.part(done, at + 1))
                 done = at + 1
-                core, word = int(stream.core[at]), int(stream.word[at])
-                for one, where, access in watched[int(flat[at])]:
-                    memory = view.machine.dram if access.dram else view.machine.srams[core]
-                    address = int(stream.address[at, access.slot])
-                    region = one.regions[where]
-                    if region.reached(access, address):
-                        region.take(access, address, memory, core << 32 | word)
-            execute(_part(stream, done, len(stream.core)))
+                for one, accesses in watched[int(flat[at])]:
+                    _take(one, accesses, stream.part(at, done), int(flat[at]), view)
+            execute(stream.part(done, len(stream.core)))
 
         return watch
+
+    def _begin(self, one: Recorded, view: LaunchView) -> None:
+        one.ran, one.clock = True, None
+        one.steps.clear()
+        if self.all_steps and one.place.loop is not None and one.place.loop.rows is None:
+            one.clock = step_clock(self.executable, view, one.place)
 
     def tensors(self) -> dict[str, Array]:
         """The tensors of the network whose values were in memory as a whole, by name, in the order of the tasks."""
@@ -164,37 +143,15 @@ class ResultRecorder:
         return f"core {core}, {location(program.name, word, mnemonic, source)}"
 
 
-def _regions(place: TaskResult) -> dict[int, Region]:
-    if place.grid is None:
-        return {_DRAM: Region.of(place.address, place.nbytes)}
-    return {
-        core: Region.of(place.address, int(np.prod(tile.sizes)) * place.element_bytes)
-        for core, tile in place.tiles().items()
-    }
-
-
-def _writes(exe: Executable, view: LaunchView, one: Recorded) -> Iterator[tuple[int, int, Access]]:
-    """(Core, word, operand) of the instructions of a task that may write its result."""
-    mine = view.words_of(exe, one.place.task)
-    for core, (base, length) in enumerate(zip(view.code.base.tolist(), view.code.length.tolist(), strict=True)):
-        if one.place.grid is not None and core not in one.regions:
-            continue
-        for word in np.flatnonzero(mine[base : base + length]).tolist():
-            op = int(view.steps[core].program.words["op"][word])
-            if view.code.kind[base + word] != 0 or BY_CODE[op].family is Family.PUT:
-                continue  # of the sequencer, or into other cores, which is never where a task's own tile lies
-            try:
-                accesses = view.steps[core].decode(word).accesses
-            except Fault:  # which the engine tells of, with its place, if the word is ever executed
-                continue
-            for access in accesses:
-                if not access.write or access.dram != (one.place.grid is None):
-                    continue
-                region = one.regions[_DRAM if access.dram else core]
-                fixed = not int(view.code.regs[base + word])
-                if not fixed or region.reached(access, int(view.code.address[base + word, access.slot])):
-                    yield core, word, access
-
-
-def _part(stream: Stream, begin: int, end: int) -> Stream:
-    return Stream(stream.core[begin:end], stream.word[begin:end], stream.address[begin:end])
+def _take(one: Recorded, accesses: Iterable[Access], executed: Stream, flat: int, view: LaunchView) -> None:
+    """Record what an instruction, the only one of `executed`, has written of a result."""
+    core, word = int(executed.core[0]), int(executed.word[0])
+    step = None if one.clock is None else one.clock.step(flat)
+    for access in accesses:
+        where = IN_DRAM if access.dram else core
+        memory: Bytes = view.machine.dram if access.dram else view.machine.srams[core]
+        address = int(executed.address[0, access.slot])
+        regions = [one.regions[where], *([] if step is None else [one.after_step(where, step)])]
+        for region in regions:
+            if region.reached(access, address):
+                region.take(access, address, memory, core << 32 | word)

@@ -1,81 +1,145 @@
-"""Runs that stop once a task has done its work, to look at memory."""
+"""Runs that stop once a task has done its work, or that of a step of a loop, to look at memory."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...support.errors import InputError
 from ..executable.executable import Executable
 from ..executable.load import has_dynamic_loops
+from ..executable.task_results import TaskResult
 from ..machine.expand import REPLAY, Decisions, Sequencer, Stream
-from ..machine.memory import Array
+from ..machine.memory import Array, Bytes
 from .engine import run_functional
 from .observer import Execute, LaunchView, Machine, Watch
+from .result_writes import StepClock, step_clock
 
 
 class _Stopped(Exception):
     """The task has done its work."""
 
 
-class _Breakpoint:
-    """Stops after the last instruction of a task in the order in which the engine executes them."""
+class _Stop:
+    """Stops after the work of a task on its last core, in the order in which the engine executes instructions."""
 
-    def __init__(self, exe: Executable, task: str, decisions: Mapping[int, Decisions]) -> None:
-        """`decisions`: those of a whole run, by start of a launch."""
-        self.exe, self.task, self.decisions = exe, task, decisions
+    def __init__(
+        self, exe: Executable, task: str, place: TaskResult | None, step: int, decisions: Mapping[int, Decisions]
+    ) -> None:
+        """
+        With a place, stop after this step of the loop around the task. `decisions`: those of a whole run, by start of a
+        launch.
+        """
+        self.exe, self.task, self.place, self.step, self.decisions = exe, task, place, step, decisions
         self.runs = 0
+        self.clock: StepClock | None = None
         self.machine: Machine | None = None
 
     def launch(self, view: LaunchView) -> Watch | None:
         known = self.decisions.get(self.runs)
         self.runs += 1
         mine = view.words_of(self.exe, self.task)
-        if not mine.any():
+        if not mine.any() or (self.place is not None and view.number != self.place.launch):
             return None
-        code = view.code
-        last = seen = 0
-        chip = self.exe.chip
-        for stream in Sequencer(code, chip.queue_depth, chip.semaphores, 1 << 40, REPLAY, known).chunks():
-            at = np.flatnonzero(mine[code.base[stream.core] + stream.word])
-            if len(at):
-                last = seen + int(at[-1]) + 1
-            seen += len(stream.core)
-        if not last:
-            return None  # no core comes to it
-        left = last
+        done = self._executions(view, mine, known) if self.place is None else self._steps(view, self.place)
+        srams: dict[int, Bytes] = {}
 
         def watch(stream: Stream, execute: Execute) -> None:
-            nonlocal left
-            if left > len(stream.core):
-                execute(stream)
-                left -= len(stream.core)
-                return
-            execute(Stream(stream.core[:left], stream.word[:left], stream.address[:left]))
-            self.machine = view.machine
-            raise _Stopped
+            flat, begin = view.code.base[stream.core] + stream.word, 0
+            for at in np.flatnonzero(mine[flat]).tolist():
+                core = int(stream.core[at])
+                if core in srams or not done.executed(core, int(flat[at])):
+                    continue
+                execute(stream.part(begin, at + 1))
+                begin = at + 1
+                srams[core] = view.machine.srams[core].copy()  # from now on, this core may be ahead of the others
+                if done.cores <= srams.keys():
+                    memories = [srams.get(core, sram) for core, sram in enumerate(view.machine.srams)]
+                    self.machine = Machine(memories, view.machine.dram)
+                    raise _Stopped
+            execute(stream.part(begin, len(stream.core)))
 
         return watch
 
+    def _executions(self, view: LaunchView, mine: NDArray[np.bool_], known: Decisions | None) -> _Executions:
+        code, chip = view.code, self.exe.chip
+        left: Counter[int] = Counter()
+        for stream in Sequencer(code, chip.queue_depth, chip.semaphores, 1 << 40, REPLAY, known).chunks():
+            left.update(stream.core[mine[code.base[stream.core] + stream.word]].tolist())
+        return _Executions(left)
 
-def run_until(exe: Executable, inputs: Mapping[str, Array], task: str, check: bool = False) -> Machine:
+    def _steps(self, view: LaunchView, place: TaskResult) -> _Steps:
+        self.clock = step_clock(self.exe, view, place)
+        if self.clock is None:
+            raise InputError(
+                f"the steps of task '{self.task}' cannot be told apart: its instructions are not as many in each"
+            )
+        return _Steps(self.clock, self.step)
+
+
+class _Executions:
+    """A task has done its work with its last instruction."""
+
+    def __init__(self, left: Counter[int]) -> None:
+        """`left`: how many instructions of the task each core executes."""
+        self.left, self.cores = left, set(left)
+
+    def executed(self, core: int, flat: int) -> bool:
+        """An instruction of the task is executed. Returns whether the task has done its work on this core."""
+        self.left[core] -= 1
+        return not self.left[core]
+
+
+class _Steps:
+    """A task has done its work with what completes its result in a step."""
+
+    def __init__(self, clock: StepClock, step: int) -> None:
+        self.clock, self.step, self.cores = clock, step, clock.cores
+
+    def executed(self, core: int, flat: int) -> bool:
+        """As in `_Executions`."""
+        return self.clock.step(flat) is not None and self.clock.completed(core) > self.step
+
+
+def run_until(
+    exe: Executable,
+    inputs: Mapping[str, Array],
+    task: str,
+    check: bool = False,
+    step: int | None = None,
+    places: Sequence[TaskResult] = (),
+) -> Machine:
     """
-    Run `exe` on `inputs` until a task has executed its last instruction on the last core, and give the memories as they
-    are then. Cores that do not wait for the task may be ahead of it, as the machine allows.
+    Run `exe` on `inputs` until a task has done its work on the last core, and give the memories: of each core that has
+    a part in the task as it was when the core had done this part, of others and of DRAM as they are then.
 
-    Raises InputError for a task that no instruction was made for, else as `run_functional` does.
+    The work is done with the task's last instruction, or, with a step of the loop around the task, with the write that
+    completes its result in this step; `places` then say where that is.
+
+    Raises InputError for a task that no instruction was made for, and for a step that does not come; else as
+    `run_functional` does.
     """
     if task not in exe.source_names:
         raise InputError(f"no task '{task}': the executable's tasks are {', '.join(exe.source_names) or 'none'}")
     decisions: Mapping[int, Decisions] = {}
     if has_dynamic_loops(exe):
         decisions = run_functional(exe, inputs).mapped.decisions
-    stop = _Breakpoint(exe, task, decisions)
+    place = None if step is None else next((one for one in places if one.task == task and one.loop is not None), None)
+    stop = _Stop(exe, task, place, step or 0, decisions)
     try:
         run_functional(exe, inputs, check, observer=stop)
     except _Stopped:
         pass
-    if stop.machine is None:
-        raise InputError(f"no instruction of task '{task}' runs: it has nothing to compute")
-    return stop.machine
+    if stop.machine is not None:
+        return stop.machine
+    if place is not None and stop.clock is not None:
+        steps = min((stop.clock.completed(core) for core in stop.clock.cores), default=0)
+        raise InputError(f"task '{task}' has no step {step} with these inputs: it runs {_times(steps)}")
+    raise InputError(f"no instruction of task '{task}' runs: it has nothing to compute")
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"

@@ -91,6 +91,10 @@ class Stream:
     address: NDArray[np.int64]
     """[n, 4] effective addresses."""
 
+    def part(self, begin: int, end: int) -> Stream:
+        """Some of its instructions."""
+        return Stream(self.core[begin:end], self.word[begin:end], self.address[begin:end])
+
 
 @dataclass(frozen=True)
 class Decisions:

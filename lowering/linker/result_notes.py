@@ -9,18 +9,18 @@ from itertools import product
 from ...dialects.dataflow.tiling import Box, split_evenly
 from ...dialects.dataflow.types import DTYPE_CODES, tensor_of
 from ...dialects.manycore import ExecuteOp, LaunchOp, RepeatOp
-from ...dialects.manycore.repeat import part_whole
+from ...dialects.manycore.repeat import part_row, part_whole
 from ...dialects.memory import Space
 from ...dialects.memory.ops import buffer_of
 from ...dialects.tensor_names import named_tensors
+from ...emulator.executable.task_loop import Rows, TaskLoop
 from ...emulator.executable.task_results import TaskResult
 from ..launch.read_launch import address_of
 
 
 def task_results(launches: Sequence[LaunchOp]) -> Iterator[TaskResult]:
     """
-    The address and tiles of each task's result, launch by launch. Left out are partial sums, of which the whole result
-    is the sum over cores, and results in SRAM of which each step of a loop writes one row.
+    The address and tiles of each task's result, launch by launch. Left out are results whose tiles form no even grid.
     """
     for number, launch in enumerate(launches):
         for task in launch.tasks.values():
@@ -31,16 +31,18 @@ def task_results(launches: Sequence[LaunchOp]) -> Iterator[TaskResult]:
 def _result(launch: int, task: ExecuteOp) -> TaskResult | None:
     """The result of a task of the launch with this number; None if it is left out (see `task_results`)."""
     target = part_whole(task.target)
-    whole, is_part = buffer_of(target), target is not task.target
+    whole, loop = buffer_of(target), _loop(task)
     result = tensor_of(task.ops[-1].results[0])
-    shape: tuple[int, ...] = whole.shape if is_part else result.get_shape()
+    shape: tuple[int, ...] = whole.shape if target is not task.target else result.get_shape()
     grid: tuple[int, ...] | None = None
     cores: tuple[int, ...] = ()
     if whole.space is Space.SRAM:
-        tiles = None if is_part else _tiles(task, shape)
+        tiles = _tiles(task, result.get_shape())
         if tiles is None:
             return None
         grid, cores = tiles
+        if loop is not None and loop.rows is not None:
+            shape, grid = (loop.rows.count, *result.get_shape()), (1, *grid)
     tensors = {
         name: tuple(type.get_shape())
         for name, type in named_tensors(task).items()
@@ -48,8 +50,18 @@ def _result(launch: int, task: ExecuteOp) -> TaskResult | None:
     }
     return TaskResult(
         launch, task.sym_name.data, DTYPE_CODES[result.element_type], tuple(shape), address_of(target), grid, cores,
-        tensors, isinstance(task.parent_op(), RepeatOp),
+        tensors, loop,
     )  # fmt: skip
+
+
+def _loop(task: ExecuteOp) -> TaskLoop | None:
+    """The loop around a task."""
+    loop = task.parent_op()
+    if not isinstance(loop, RepeatOp):
+        return None
+    row = part_row(task.target)
+    rows = None if row is None else Rows(row.rows, row.first, row.advance)
+    return TaskLoop(loop.step_count, loop.has_dynamic_steps, loop.group_size, rows)
 
 
 def _tiles(task: ExecuteOp, shape: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:

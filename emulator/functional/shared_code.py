@@ -1,0 +1,53 @@
+"""
+Tasks whose instructions the linker has made one: where a network has the same tasks again and again, they become loops
+of the hardware, and the instructions in those have the names of the tasks that come first. What such a task computed is
+not told apart from what the later ones did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...dialects.coreasm.isa import Unit
+from ..executable.executable import Executable
+from ..executable.task_results import TaskResult
+from ..machine.expand import DATA
+from ..machine.word_counts import word_counts
+from .observer import LaunchView
+from .result_region import regions_of
+from .result_writes import result_writes
+
+
+def tasks_with_shared_code(exe: Executable, view: LaunchView, places: Iterable[TaskResult]) -> set[str]:
+    """The tasks of a launch whose results others' instructions write, or whose instructions write others' results."""
+    mine = list(places)
+    computes = (view.code.kind == DATA) & (view.code.unit != Unit.LOAD)
+    writes = {one.task: {(core, word) for core, word, _ in result_writes(exe, view, one)} for one in mine}
+    found: set[str] = set()
+    for one in mine:
+        lacking = _cores_without(one, writes[one.task], computes & view.words_of(exe, one.task), view)
+        if not lacking:
+            continue
+        found.add(one.task)
+        times = {core: word_counts(view.code, core).times for core in lacking}
+        found |= {
+            other.task
+            for other in mine
+            if (other.loop is None) == (one.loop is None)
+            and any(core in lacking and times[core][word] > 1 for core, word in writes[other.task])
+        }
+    return found
+
+
+def _cores_without(
+    one: TaskResult, writes: set[tuple[int, int]], computing: NDArray[np.bool_], view: LaunchView
+) -> set[int]:
+    """The cores that have a part of a task's result, and no instruction of the task that could compute it."""
+    ends = np.cumsum(view.code.length)
+    own = {core for core, _ in writes} | set(np.searchsorted(ends, np.flatnonzero(computing), side="right").tolist())
+    if one.grid is None:
+        return set() if own or not one.nbytes else set(range(len(ends)))
+    return {core for core, region in regions_of(one).items() if len(region.content)} - own
