@@ -29,7 +29,7 @@ from .ir.refuse_launches import refuse_launches
 from .launch.note_ideal_work import note_ideal
 from .offload.add_offload import add_offload
 from .offload.budget_options import parse_budget
-from .offload.compile_launches import Budget, needed_as_one, save_in_launches
+from .offload.compile_launches import Budget, LaunchCompilation, needed_as_one, save_in_launches
 from .offload.compiled_launches import CompiledLaunches
 from .offload.save_memory import Saving
 from .offload.saved_module import CAPACITY, UNSAVED, noted_bytes, saves_memory
@@ -137,6 +137,8 @@ def insert_offload(
             saved = None
     if saved is None:
         return False
+    if not saves_memory(module):
+        _note_no_gain(saved, budget)
     if saved.function is not function:
         Rewriter.replace_op(function, saved.function)
     for op in saved.function.walk():
@@ -147,6 +149,14 @@ def insert_offload(
         module.attributes[CAPACITY] = IntegerAttr(saved.capacity, i64)
     module.attributes[UNSAVED] = IntegerAttr(saved.unsaved_peak, i64)
     return True
+
+
+def _note_no_gain(saved: LaunchCompilation, budget: Budget) -> None:
+    """Say so where thresholds, or launches of a given size, need no less DRAM than the network does without saving."""
+    given = budget.thresholds is not None or budget.amount is not None
+    if given and saved.layout.used >= saved.unsaved_peak:
+        needs = f"the network needs {saved.unsaved_peak} bytes of DRAM without it, {saved.layout.used} with it"
+        warn(f"nothing is gained by saving memory so: {needs}")
 
 
 def _check_more(budget: Budget) -> None:

@@ -27,6 +27,7 @@ from ...emulator.executable.chip_pipeline_file import MOST_CHIPS
 from ...emulator.run_chip_pipeline import PipelineSchedule, schedule
 from ...emulator.timing.engine import TimingResult, run_timing
 from ...support.errors import BudgetError, InputError
+from ...support.warn import held_back, warn
 from ..autotune.compile_pool import CompilePool
 from ..cache.compile_cache import CompileCache
 from ..cache.subgraph_text import SubgraphText, subgraph_text
@@ -71,6 +72,8 @@ class _Stage:
     operators: Operators
     compilation: Compilation
     timing: TimingResult
+    notes: tuple[str, ...] = ()
+    """Warnings of its compilation."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +171,9 @@ class _ChipsDriver:
         self._note_trials(units, search.trials)
         best = search.best()
         when, modules, stages, bounds = best.when, best.modules, best.stages, best.bounds
+        for number, stage in enumerate(stages):
+            for text in stage.notes:
+                warn(f"chip {number}: {text}")
         note = self._note(len(stages), len(units.parts))
         compiled = [stage.compilation for stage in stages]
         programs = [one.module for one in compiled]
@@ -254,14 +260,16 @@ class _ChipsDriver:
             log = CompilationLog(self.on_note, chip=number)
             low, high = bounds[number], bounds[number + 1]
             try:
-                compilation = self._compile_stage(units.parts[low:high], modules[number], log)
+                with held_back() as notes:
+                    compilation = self._compile_stage(units.parts[low:high], modules[number], log)
             except BudgetError as error:
                 self.refused.append((low, high))
                 small.append(BudgetError(error.capacity, f"on chip {number}, {error.reason}", error.enough))
                 continue
             self.log.entries += log.entries
             ops = tuple(op for part in units.parts[low:high] for op in part)
-            self._stages[keys[number]] = _Stage(ops, compilation, run_timing(compilation.executable))
+            timing = run_timing(compilation.executable)
+            self._stages[keys[number]] = _Stage(ops, compilation, timing, tuple(dict.fromkeys(notes)))
         if small:
             raise max(small, key=lambda error: error.enough)
         stages = [self._stages[key] for key in keys]

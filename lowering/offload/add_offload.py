@@ -40,6 +40,7 @@ def add_offload(
             raise BudgetError(capacity, search.reason(capacity, enough), enough)
         return LaunchCompilation(*found, capacity, unsaved)
     thresholds = replace(budget.thresholds, slack=int(budget.thresholds.slack * chip.clock_ghz))
+    sufficient: list[int] = []
     while True:
         number_launches(function, launch_codes)
         planning = planning_of(function, launch_codes, budget.saving, capacity)
@@ -49,9 +50,9 @@ def add_offload(
         if layout is not None:
             found = _shared(function, launch_codes, capacity, layout)
             return LaunchCompilation(*found, capacity, unsaved)
+        sufficient.append(peak_of(function, launch_codes, chip.dram_bytes))
         if not added:
-            reason = "the thresholds choose nothing more to leave"
-            raise BudgetError(capacity, reason, peak_of(function, launch_codes, chip.dram_bytes))
+            raise BudgetError(capacity, "the thresholds choose nothing more to leave", min(sufficient))
 
 
 def _shared(

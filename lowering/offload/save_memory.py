@@ -16,6 +16,7 @@ from ...analysis.offload.problem import OffloadProblem
 from ...dialects.dataflow.types import element_of, tensor_of
 from ...dialects.manycore import SubgraphOp
 from ...dialects.memory.formats import F16, Format
+from ...dialects.memory.stash import MoveOp, RecomputeOp
 from ...dialects.memory.stash_types import StashType
 from ...transforms.offload.budget import LeastPlans
 from ...transforms.offload.emit import Emitter, add_control
@@ -83,8 +84,8 @@ def save_memory(function: FuncOp, planning: LaunchPlanning, limit: int, saving: 
 def save_by_thresholds(function: FuncOp, planning: LaunchPlanning, thresholds: Thresholds, saving: Saving) -> int:
     """
     Put operations of `memory` between the function's subgraphs by the thresholds of spec 1 (`slack` in cycles). Inputs,
-    which the host has, and tensors that are offloaded already are not considered. Returns how many restorations were
-    inserted.
+    which the host has, and tensors that are offloaded already are not considered, nor is the first use of what was
+    brought back. Returns how many restorations were inserted.
     """
     parts = function_parts(function)
     launches, kinds = planning.launches, saving.kinds
@@ -100,7 +101,8 @@ def save_by_thresholds(function: FuncOp, planning: LaunchPlanning, thresholds: T
         again = {op for op, number in enumerate(launches.launch) if _runs_again(parts, number)}
     graph = launches.problem.graph
     stays |= set(range(len(parts.tensors), graph.tensors))
-    script, edges = threshold_script(graph, planning.model, kind, thresholds, stays, again)
+    restored = {number for number, value in enumerate(parts.tensors) if isinstance(value.owner, MoveOp | RecomputeOp)}
+    script, edges = threshold_script(graph, planning.model, kind, thresholds, stays, again, restored)
     _emit(function, parts, script, edges, launches, saving)
     return len(script.absences)
 

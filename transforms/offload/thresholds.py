@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...analysis.cost_graphs.graph import CostGraph
+from ...analysis.cost_graphs.graph import CostGraph, Ints
 from ...analysis.offload.kinds import Kind
 from ...analysis.offload.model import Model
 from ...analysis.offload.recompute import LONGEST
@@ -43,19 +43,32 @@ class _Restoration:
 
 
 def candidates(
-    graph: CostGraph, slack: Slack, thresholds: Thresholds, stays: Collection[int] = ()
+    graph: CostGraph,
+    slack: Slack,
+    thresholds: Thresholds,
+    stays: Collection[int] = (),
+    restored: Collection[int] = (),
 ) -> list[tuple[int, int]]:
     """
     (operation, tensor) of the inputs to restore: slack and size above the thresholds; of more than N the largest, ties
-    go to the first. Tensors of `stays` and values from outside the function are excluded.
+    go to the first. Tensors of `stays` and values from outside the function are excluded; so are the first readers of
+    those of `restored`: nothing has used these yet, and so each reader is served after finitely many repetitions.
     """
     waiting, tensors, ops = slack.waiting, graph.inputs.values, graph.inputs.rows
     good = (waiting > thresholds.slack) & (graph.size[tensors] > thresholds.size) & graph.counted[tensors]
     good &= ~np.isin(tensors, list(stays))
+    good &= ~(np.isin(tensors, list(restored)) & (ops == _first_readers(graph)[tensors]))
     found = np.flatnonzero(good)
     if thresholds.most is not None and len(found) > thresholds.most:
         found = found[np.argsort(-graph.size[tensors[found]], kind="stable")][: thresholds.most]
     return sorted((int(ops[position]), int(tensors[position])) for position in found)
+
+
+def _first_readers(graph: CostGraph) -> Ints:
+    """The first operation that reads each tensor; the number of operations where there is none."""
+    first = np.full(graph.tensors, graph.ops)
+    np.minimum.at(first, graph.inputs.values, graph.inputs.rows)
+    return first
 
 
 def threshold_script(
@@ -65,15 +78,16 @@ def threshold_script(
     thresholds: Thresholds,
     stays: Collection[int] = (),
     again: Collection[int] = (),
+    restored: Collection[int] = (),
 ) -> tuple[Script, list[tuple[int, int]]]:
     """
     (the script, its control edges as numbers of items): reductions at once, serialize and prefetch edges.
 
     `stays`: tensors that cannot be offloaded by this kind. `again`: operations that may be recomputed, if that takes
-    less time than the other kind.
+    less time than the other kind. `restored`: tensors that were brought back before.
     """
     slack = graph_slack(graph)
-    found = _restorations(graph, slack, candidates(graph, slack, thresholds, stays), thresholds.slack)
+    found = _restorations(graph, slack, candidates(graph, slack, thresholds, stays, restored), thresholds.slack)
     for one in found:
         one.kind = kind
         one.chain = _chain(graph, found, one, again) or ()

@@ -10,6 +10,7 @@ from meshloom.analysis.execution.interpret import make_inputs, run_main
 from meshloom.dialects.manycore import SubgraphOp
 from meshloom.dialects.memory.stash import RecomputeOp, SwapOutOp
 from meshloom.emulator.reports.device_memory import device_memory
+from meshloom.lowering.offload.budget_options import parse_budget
 from meshloom.lowering.offload.compile_launches import Budget
 from meshloom.support.errors import BudgetError
 from meshloom.support.warn import MeshloomWarning
@@ -99,6 +100,21 @@ def test_thresholds_until_a_budget_is_kept(tmp_path: Path) -> None:
     assert check(kept) <= 60000
     with pytest.raises(BudgetError, match=r"the thresholds choose nothing more to leave; \d+ bytes are enough"):
         compile(read_module(kept, {}), "tiny", passes="memory-insert-offload{th-tts=10000000 budget=20000}")
+
+
+def test_thresholds_end_where_two_tensors_wait_for_each_other(tmp_path: Path) -> None:
+    """Without a slack, each of two that are brought back for one reader waits for the other: neither leaves again."""
+    with pytest.raises(BudgetError, match="the thresholds choose nothing more to leave") as raised:
+        compile(read_module(FIGURE_5, {}), "tiny", budget=parse_budget(40000, offload="n=1"))
+    assert raised.value.enough == 49152  # after the first repetitions; the last one needs more
+    assert check(inserted(f"n=1 budget={raised.value.enough}", FIGURE_5, tmp_path)) <= raised.value.enough
+
+
+def test_thresholds_that_need_more_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All in one launch needs less than single operations with what leaves."""
+    inserted("th-tts=10000 th-size=150", FIGURE_5, tmp_path)
+    note = f"nothing is gained by saving memory so: the network needs {ONE_LAUNCH} bytes of DRAM without it, 49152 with"
+    assert note in capsys.readouterr().err
 
 
 def test_thresholds_may_choose_what_is_computed_again(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from dense_networks import dense_layers
 from meshloom.support.errors import BudgetError
+from meshloom.support.warn import MeshloomWarning
 from meshloom.tools import assemble, opt
 from meshloom.tools import compile as compile_tool
 from meshloom.tools.chips_api import CompiledPipeline
@@ -47,6 +48,14 @@ def test_a_share_is_one_of_what_each_stage_needs() -> None:
     for figures in made.report["memory"]:
         assert figures["budget_bytes"] == pytest.approx(0.75 * figures["unsaved_bytes"], abs=1)
         assert figures["peak_bytes"] <= figures["budget_bytes"]
+
+
+def test_notes_name_the_chip_and_are_those_of_what_was_taken() -> None:
+    """Nothing is gained on any chip; ways to cut that were tried as well say nothing."""
+    with pytest.warns(MeshloomWarning) as notes:
+        made = meshloom.compile(LAYERS, "tiny", budget=1, chips=2, effort="fast")
+    told = [str(note.message).partition(" by saving")[0] for note in notes]
+    assert told == [f"chip {number}: nothing is gained" for number in range(len(made.pipeline.chips))]
 
 
 @pytest.mark.slow

@@ -62,6 +62,7 @@ def test_a_module_that_saves_memory_is_compiled_as_it_stands(chain: Path, capsys
     assert "memory.swap_out" in saving.read_text()
     compile_it = [str(saving), "--chip", "tiny", "-q", "-o", str(saving.with_suffix(".mlx"))]
     assert main(compile_it) == 0
+    capsys.readouterr()
     for options, message in (
         (["--fuse", "forward"], "a module that saves memory is in launches"),
         (["--budget", "chip", "--launch-bytes", "1"], "the module saves memory already"),
