@@ -1,6 +1,6 @@
 """
-What the tasks of an executable computed against the interpreter of the IR that it was made of: task by task, each on
-the operands that the executable itself had, so that a difference belongs to the task that shows it.
+Comparison of an executable's tasks with the interpreter of the IR that it was compiled from: task by task, each on the
+operands in the executable's memory, so that a difference is caused by the task that shows it.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from .interpret import run_main
 Array: TypeAlias = NDArray[Any]
 
 RELATIVE, ABSOLUTE = 1e-4, 1e-6
-"""Allowed of floats: of the largest absolute value of the result, and beside it."""
+"""Allowed errors of floats: relative to the largest absolute value of the result, and absolute."""
 ROUNDING: dict[Attribute, float] = {f16: 2.0**-10, bf16: 2.0**-7}
-"""What rounding to a type once more may make, of the value."""
+"""Relative error of one more rounding to a type."""
 _DRAM = -1
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The first place in which a task's result is wrong."""
+    """The first wrong element of a task's result."""
 
     launch: int
     task: str
     core: int | None
-    """Whose tile it is in; None: the result is in DRAM."""
+    """The core with the wrong tile; None: the result is in DRAM."""
     byte: int
-    """Of the tile, or of the result in DRAM: the first one of an element that is wrong."""
+    """The first byte of the first wrong element, in the tile or in the result in DRAM."""
     address: int
     """Of this byte."""
     element: tuple[int, ...]
@@ -49,9 +49,9 @@ class Difference:
     got: str
     expected: str
     writer: str
-    """Words for the instruction that wrote the byte last."""
+    """Description of the instruction that wrote the byte last."""
     wrong: int
-    """Elements of the result that are wrong."""
+    """Number of wrong elements of the result."""
 
     def __str__(self) -> str:
         where = "DRAM" if self.core is None else f"SRAM of core {self.core}"
@@ -64,7 +64,7 @@ class Difference:
 
 def differing_results(module: ModuleOp, inputs: Mapping[str, Array], recorder: ResultRecorder) -> list[Difference]:
     """
-    The tasks of which a run gave a wrong result, in the order of the module, with the first place of each.
+    The tasks with a wrong result in a run, in the order of the module, with the first wrong element of each.
 
     `module` is at the `memory` level, `inputs` are those of the run (as for `run_main`), `recorder` recorded it. Floats
     may differ by 1e-4 of the largest absolute value of the result and 1e-6; integers that are rounded floats by one.
@@ -88,7 +88,7 @@ def differing_results(module: ModuleOp, inputs: Mapping[str, Array], recorder: R
 
 
 def _pairs(done: TaskDone, recorded: Recorded) -> list[tuple[int, Array, Region]]:
-    """(Core, what the interpreter has, what the run had); in the place of a core -1 for DRAM."""
+    """(Core or -1 for DRAM, the interpreter's value, the run's value)."""
     if done.whole is not None:
         return [(_DRAM, done.whole, recorded.regions[_DRAM])]
     return [(core, done.tiles[core], region) for core, region in sorted(recorded.regions.items())]
@@ -99,7 +99,7 @@ def _typed(region: Region, like: Array) -> Array:
 
 
 def _replay(done: TaskDone, recorded: Recorded) -> None:
-    """Let the interpreter go on with what the run had."""
+    """Let the interpreter continue with the values of the run."""
     for _, expected, region in _pairs(done, recorded):
         expected[...] = _typed(region, expected)
 
@@ -146,7 +146,7 @@ def _largest(values: Array) -> float:
 
 
 def _allowed(task: ExecuteOp, element: Attribute, largest: float) -> float:
-    """How far an element of a result may be off, whose largest absolute value is given."""
+    """The allowed error of an element of a result with this largest absolute value."""
     if is_float(element):
         return max(RELATIVE, ROUNDING.get(element, 0.0)) * largest + ABSOLUTE
     rounds = any(
