@@ -48,7 +48,7 @@ class Search(Generic[T]):
     failures: list[MeshloomError] = field(default_factory=list[MeshloomError])
     _best: tuple[str, T] | None = None
     _estimate: float = 0.0
-    """Of the best."""
+    """Estimate of the best variant."""
     _least: float | None = None
     """Cycles of the best variant, once they are known."""
     _least_estimate: float = float("inf")
@@ -63,9 +63,9 @@ class Search(Generic[T]):
         of_best: float = float("inf"),
     ) -> bool:
         """
-        Make a variant and keep it if its cycles are below this ratio times the least cycles. A variant is skipped if
-        its estimate is above the prune ratio, or above `of_best` times that of the best so far. If MeshloomError is
-        raised, it has failed. Returns whether it was made.
+        Make a variant and keep it if its cycles are below `share` times the least cycles. A variant is skipped if its
+        estimate is above the prune ratio, or above `of_best` times that of the best so far. If MeshloomError is raised,
+        it has failed. Returns whether it was made.
         """
         if self.is_over(variant):
             return False

@@ -6,8 +6,8 @@ can be compacted into that form). Of two choices that differ only in order one i
 it would have fitted below the one that is placed; where the bytes of the remaining buffers at a time do not fit above
 those placed, the search backtracks (M. D. Moffitt, "MiniMalloc: a lightweight memory allocator for hardware-accelerated
 machine learning", 2023). In addition to that paper, each failure names buffers that cannot be placed above those below
-them; the search backtracks to a choice that overlaps these in time. Searches from several orders and with some noise
-take turns: which of them is lucky nobody knows.
+them; the search backtracks to a choice that overlaps these in time. Searches with several orders and some noise
+alternate, because it cannot be predicted which of them succeeds first.
 """
 
 from __future__ import annotations
