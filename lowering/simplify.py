@@ -1,5 +1,5 @@
 """
-The first passes of the compiler: they simplify operators, and bring encoded weights into the form that units take.
+The first passes of the compiler: they simplify operators, and convert encoded weights to the form that units read.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ ADDED_PASSES: dict[str, list[type[ModulePass]]] = {}
 def simplifying_passes(chip: str | None = None) -> Iterator[ModulePass]:
     """
     Reroll loops that were unrolled, hoist computations that need no carried value out of loops, record the work of
-    loops and unroll those that cannot stay, simplify operators, and bring encoded weights into the form that matrix
-    units take (`chip`, or the module's).
+    loops and unroll those that cannot stay, simplify operators, and convert encoded weights to the form that matrix
+    units read (`chip`, or the module's).
     """
     own = (
         DataflowRollLoopsPass(FEWEST_STEPS),
@@ -82,7 +82,7 @@ def simplifying_passes(chip: str | None = None) -> Iterator[ModulePass]:
 
 def simplify(module: ModuleOp, chip: Chip, progress: Progress) -> None:
     """
-    Bring a module into the form that is compiled, in place.
+    Convert a module to the form that is compiled, in place.
 
     Raises InputError if there is no @main, or if the module is for another chip.
     """

@@ -235,7 +235,7 @@ def _delay_prefetches(
             if not prefetch_from:
                 raise ResourceError(
                     f"the buffers of the cores of chip '{chip.name}' take {result.peak} bytes of SRAM, "
-                    f"{chip.sram_bytes} are there",
+                    f"{chip.sram_bytes} are available",
                     "SRAM of a core", int(result.peak), chip.sram_bytes,
                 )  # fmt: skip
             crowded = crowded or list(prefetch_from)

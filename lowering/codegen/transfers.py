@@ -19,7 +19,7 @@ from .stream import CORE_SET_FLAG, FIELDS, NUMBER, UNUSED, Effect, core_set_oper
 from .view import View
 
 ACCEPT_RATIO = 0.9
-"""A transfer leaves out zeros if it is then expected to take less than this share of the time."""
+"""A transfer skips zeros if it is then expected to take less than this share of the time."""
 
 
 class Transfers(Issuer):

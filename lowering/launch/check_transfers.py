@@ -1,6 +1,6 @@
 """
-Check of a launch that a user may have edited: each step finds its operands in a buffer of the task, and whatever is
-written fits the buffer.
+Check of a launch that a user may have edited: the operands of each step are in buffers of the task, and all writes fit
+their buffers.
 """
 
 from __future__ import annotations

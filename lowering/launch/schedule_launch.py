@@ -161,7 +161,7 @@ def _multicast_from(plan: TaskPlan, index: int) -> int:
 def _loads_values_first(number: int, network: NetworkPlan) -> bool:
     """
     Whether a task loads its other operands before its constants: the first task, which waits for both, if they are
-    fewer bytes. Slices that one core multicasts to others then travel while the constants are loaded.
+    fewer bytes. Slices that one core multicasts to others are then sent while the constants are loaded.
     """
     nbytes = [0.0, 0.0]
     plan = network.plans[number]

@@ -1,4 +1,4 @@
-"""A launch sequence with its DRAM residency, as specified in the IR, else as decided here."""
+"""A launch sequence with its DRAM residency, as specified in the IR, otherwise as decided here."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def plan_launches(
     function: FuncOp, groups: Sequence[Group], scratch: Sequence[int], chip: Chip
 ) -> tuple[LaunchSequence, Residency]:
     """
-    The launch sequence of groups of a function's operators; each group needs `scratch` bytes of DRAM for itself.
+    The launch sequence of groups of a function's operators; each group needs `scratch` bytes of DRAM for its internal
+    values.
 
     Raises ResourceError if a launch does not fit in DRAM, at its subgraph if the IR specifies what is resident.
     """

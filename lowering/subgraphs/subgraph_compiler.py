@@ -100,7 +100,7 @@ class SubgraphCompiler:
             if part.outcome is None:
                 part.outcome = self._within_dram(part, self.cache.get(part.key))
             if known[id(part)] == part.key:
-                continue  # looked at again because another part has changed
+                continue  # compiled again because another part has changed
             if isinstance(part.outcome, Failure):
                 self.note("compile", part, False, self.reason(part, part.outcome, "does not compile"))
             else:
