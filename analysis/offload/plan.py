@@ -81,7 +81,7 @@ def plans_for(
         try:
             best = quicker(best, _best(evaluator, plans, budget))
         except InputError:
-            # With less memory there may be a plan that this search does not see.
+            # For less memory there may be a plan that this search does not find.
             pass
         found[budget] = None if best is None else executed(evaluator, best)
     return [found[budget] for budget in budgets]

@@ -3,8 +3,8 @@ The compiled kernels of the estimates: tasks run step by step on clocks of a cor
 times are in cycles.
 
 - `clock` [5]: when the units that compute, the network and DRAM become free;
-- `rates` [4]: cycles before an exchange begins, after it has ended, of the network beside its bytes, and until data
-  read from DRAM are there;
+- `rates` [4]: cycles before an exchange begins, after it has ended, of the network besides its bytes, and until data
+  read from DRAM arrive;
 - `task`: a `WORK` record;
 - `crossing` [n, 2]: links that its exchanges share with reads from DRAM, as in `estimate.TaskWork`;
 - `spans` [MAX_SPANS, 3]: (unit, start, cycles) of the work of units for a task, up to the number of rows.
@@ -60,7 +60,7 @@ class Tasks(NamedTuple):
 
 
 class Times(NamedTuple):
-    """The starts of the loads of a network's tasks, and what they wait for."""
+    """The starts of the loads of a network's tasks, and their dependences."""
 
     during: Array
     """[tasks] the task during which the first constants of each are loaded: itself, or an earlier one."""
@@ -170,7 +170,7 @@ def run_task(
         before, start = start, max(float(clock[unit]), arrived, begun)
         lead = min(start, max(lead + task.root, loaded, before) if number else lead)
         if number + 1 < steps:
-            # Room for what the next step needs there is when the step before this one is over.
+            # Buffers for the data of the next step are free when the step before this one is complete.
             ready = lead if number else inputs
             if early == 1:
                 loaded = _load(clock, rates, ready, task.later)
@@ -196,7 +196,7 @@ def run_task(
                     clock[unit] = max(clock[unit], done)
             if task.stored:
                 clock[_DRAM] += task.stored
-                # Ports take turns between stores and loads: what is stored does not wait for all that is asked for.
+                # Ports alternate between stores and loads: a store does not wait for all requested loads.
                 done = max(done + task.stored, min(float(clock[_DRAM]), done + SHARED * task.stored))
                 stored[stored_count] = done + rates[3]
                 stored_count += 1

@@ -168,7 +168,7 @@ def written_part(result: SSAValue) -> Part | None:
 
 
 def held_as(result: SSAValue) -> SSAValue:
-    """The value in whose memory the result of a task lies: a stacked value of which it is a part, or itself."""
+    """The value whose memory holds the result of a task: a stacked value of which it is a part, or itself."""
     part = written_part(result)
     return result if part is None else part.whole
 

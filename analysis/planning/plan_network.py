@@ -538,7 +538,7 @@ def _no_loop(span: LoopSpan, why: str) -> ResourceError:
 
 
 def _must_be_in_dram(function: FuncOp, tasks: tuple[TaskInfo, ...]) -> set[SSAValue]:
-    """Results of the function, values read by index, and what loops stack without that a task reads it."""
+    """Results of the function, values read by index, and stacked values that no task reads."""
     found: set[SSAValue] = set()
     last = function.body.block.last_op
     if last is not None:
@@ -600,7 +600,7 @@ def readable_as(info: TaskInfo, shapes: set[tuple[int, ...]]) -> Readable:
 
 
 def _held(result: SSAValue, distribution: Distribution) -> Distribution:
-    """The distribution of the value in whose memory a task's result lies, in the shape that `_held_shape` gives."""
+    """The distribution of the value whose memory holds a task's result, in the shape that `_held_shape` returns."""
     part = written_part(result)
     return distribution if part is None else distribution.stacked(part.rows)
 

@@ -40,7 +40,9 @@ ALIGNMENT = 64
 CONSTANT_SHARE = 5
 """A buffer for constants takes at most this fraction (1 / 5) of SRAM, so that the next one can be prefetched."""
 MATRIX_WORK = 0.2
-"""Weight of the cycles of matrix units with encoded weights in the price of plans, beside the cycles of the task."""
+"""
+Weight of the cycles of matrix units with encoded weights in the price of plans, relative to the cycles of the task.
+"""
 PRUNE_RATIO = 1.5
 """Tilings with a price above so many times the best are pruned."""
 MAX_REFINEMENTS = 64
@@ -83,9 +85,9 @@ class TaskPlan:
     step_elements: int
     """Elements of the result of the largest step."""
     scratch_bytes: int
-    """Bytes of scratch memory that the instructions of a step need beside all values."""
+    """Bytes of scratch memory that the instructions of a step need in addition to all values."""
     working_bytes: int
-    """SRAM of the busiest core that the task needs beside resident values, including its result."""
+    """SRAM of the busiest core that the task needs in addition to resident values, including its result."""
     count_work: Callable[[Sequence[ReadSize]], TaskWork] = field(repr=False, compare=False)
     """Computes `work` on demand, since plans that do not fit never need it."""
     info: TaskInfo = field(repr=False, compare=False)
@@ -115,7 +117,7 @@ class TaskPlan:
         matrix unit's.
 
         Weights of low density are multiplied quickly, so that a layer mostly waits for memory, and cycles hardly
-        distinguish plans; but cores that share the weights and have rows of their own all load these weights.
+        distinguish plans; but cores that share the weights and have separate rows all load these weights.
         """
         step = self.work.step
         if not self.matrix_work or step.unit != "MPU":

@@ -292,7 +292,8 @@ def _collect(
     buffers = _Buffers()
     for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True)):
         span = network.loop_of.get(number)
-        # What tasks in a loop use is theirs from the first of them to the last, so that steps are alike.
+        # Buffers of tasks in a loop are allocated from the first of these tasks to the last, so that all steps are
+        # equal.
         begin, end = (number, number) if span is None else (span.first, span.last)
         if plan.resident and not is_carry(info):
             until = max(end, network.last_use.get(held_as(info.result), end))

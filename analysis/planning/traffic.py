@@ -19,7 +19,7 @@ LINK_EFFICIENCY = 0.85
 The share of its bandwidth that the busiest link reaches, since messages wait for each other on the links before it.
 """
 MESSAGE_CYCLES = 8
-"""Cycles of a sender for a message beside its bytes."""
+"""Fixed cycles of a sender for a message."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class BoxArrays:
 
     @lazy
     def row_of(self) -> NDArray[np.int64]:
-        """By core, its row; -1: it has no box. Cores after the last one with a box are left out."""
+        """By core, its row; -1: it has no box. Cores after the last one with a box are omitted."""
         rows = np.full(self.cores.max(initial=-1) + 1, -1)
         rows[self.cores] = np.arange(len(self.cores))
         return rows

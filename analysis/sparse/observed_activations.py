@@ -47,7 +47,7 @@ class ObservedActivations:
         return not bool(self.counts.all())
 
     def on_dense_weights(self) -> Nonzero:
-        """All outputs of a group are alike."""
+        """All outputs of a group are equal."""
         groups, _, inputs = self.stored.shape
         columns = Lanes(self.chip.mpu_cols, self.chip.mpu_rows * self.rate)
         return self._seen(np.ones((groups, 1, inputs), np.bool_), 1, inputs, columns)

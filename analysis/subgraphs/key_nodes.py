@@ -10,9 +10,9 @@ Three sets, all in linear time from positions in one topological order (no path 
   post-dominate the inputs. They are cut nodes as well.
 - *branch nodes* are where two or more branches leave or meet.
 
-All are those of the *core* of a graph: without weight loads and whatever else no input reaches, and with the gradients
-and updates of weights, and what is as loose, contracted into the last operator that they read (else no node of a
-training step is a key node).
+All are nodes of the *core* of a graph: without weight loads and other nodes that do not depend on an input, and with
+the gradients and updates of weights, and deferrable nodes, contracted into the last operator that they read (otherwise
+no node of a training step is a key node).
 """
 
 from __future__ import annotations

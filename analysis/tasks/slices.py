@@ -163,7 +163,7 @@ class Slices(Mapping[int, OperandSlice]):
 
     @property
     def largest_gathered(self) -> int:
-        """Elements of the largest buffer for what lies in the bounds, and for padding."""
+        """Elements of the largest buffer for positions within the bounds, and for padding."""
         return self._measured[3]
 
     @property
@@ -192,7 +192,7 @@ class Slices(Mapping[int, OperandSlice]):
 
     @property
     def bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """[cores, axes] the first position of the value that lies in a slice's bounds, and one past the last."""
+        """[cores, axes] the first position of the value within a slice's bounds, and one past the last."""
         return self._measured[:2]
 
     @lazy
@@ -206,6 +206,6 @@ class Slices(Mapping[int, OperandSlice]):
 
     @property
     def gathered(self) -> NDArray[np.int64]:
-        """[cores, axes] shapes of buffers for what lies in the bounds, and for padding."""
+        """[cores, axes] shapes of buffers for positions within the bounds, and for padding."""
         low, high = self.bounds
         return high - low + self.extents[:, :, 2] + self.extents[:, :, 3]

@@ -234,7 +234,7 @@ class TaskInfo:
         return {}
 
     def scratch_bytes(self, step: Box) -> int:
-        """Bytes of memory that the root's instructions need for steps of these sizes beside all values."""
+        """Bytes of memory that the root's instructions need for steps of these sizes in addition to all values."""
         return self.once(("scratch", step.sizes), lambda: self.root.scratch_bytes(step))
 
     @lazy
@@ -427,7 +427,7 @@ class BodyBuffers:
 
     @property
     def temporaries(self) -> tuple[int, ...]:
-        """Buffers beside the result's."""
+        """Buffers other than the result's."""
         return tuple(number for number in range(len(self.item_bytes)) if number != self.result)
 
 

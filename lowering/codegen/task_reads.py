@@ -129,8 +129,7 @@ class TaskReads:
 
     def _transfers(self, index: int, boxes: BoxArrays, own: list[tuple[int, View, View]]) -> Messages:
         """
-        The transfers that bring the boxes of a value to their cores: messages, and copies (core, target, source) within
-        a core.
+        The transfers of the boxes of a value to their cores: messages, and copies (core, target, source) within a core.
         """
         read = self.task.reads[index].plan.read
         tiles, buffers = self.views.tiles(self.number, read.operand), self._gathered[index]

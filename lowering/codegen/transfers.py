@@ -103,7 +103,10 @@ class Transfers(Issuer):
         self._emit("ready", 0, (), (UNUSED, UNUSED, UNUSED, core_set_operand(core_set)), effects, semaphore)
 
     def wait(self, semaphore: int, n: int, effects: Sequence[Effect]) -> None:
-        """Hold the receive unit until the semaphore reaches n, and take n; `effects`: what others wrote here."""
+        """
+        Hold the receive unit until the semaphore reaches n, and take n; `effects`: the bytes that other cores wrote
+        here.
+        """
         self._emit("wait", 0, (n,), (), effects, semaphore)
 
     # --- numbers for the sequencer -------------------------------------------------------------------------------

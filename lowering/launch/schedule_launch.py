@@ -122,7 +122,7 @@ class _Values:
 def _task(
     number: int, network: NetworkPlan, sram: SramLayout, values: _Values, scratch: dict[Key, int]
 ) -> ScheduledTask:
-    """`scratch`: the addresses of its own buffers."""
+    """`scratch`: the addresses of the task's additional buffers."""
     info, plan = network.tasks[number], network.plans[number]
     multi_buffered = sram.multi_buffered.get(number, 0)
     reads = tuple(

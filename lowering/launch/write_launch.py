@@ -213,7 +213,7 @@ class _Writer:
     def _execute(self, execute: Execute) -> ExecuteOp:
         number = execute.task
         info, plan = self.network.tasks[number], self.network.plans[number]
-        # A temporary buffer that is not in the layout has no elements: 0 stands for it.
+        # A temporary buffer that is not in the layout has no elements: its address is given as 0.
         kept = sorted(index for role, _, index, _ in self.keys[number] if role == "temporary")
         number_of = {buffer: position for position, buffer in enumerate(kept, 1)}
         read_of = {use: index for index, read in enumerate(info.reads) for use in read.uses}

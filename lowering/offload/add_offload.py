@@ -1,4 +1,4 @@
-"""Memory saving between existing launches: by thresholds, or in addition to what was saved before (spec 1)."""
+"""Memory saving between existing launches: by thresholds, or in addition to existing memory saving (spec 1)."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def add_offload(
 
     With thresholds, the tensors that they choose are offloaded; with a budget, too, this is repeated on the result
     until it fits ([0165]). Otherwise, further tensors are offloaded until it fits. `unsaved`: bytes that the network
-    needs without saving; None: what it needs now. Raises BudgetError for a budget without a plan, naming one that has a
-    plan.
+    needs without saving; None: the bytes that it needs now. Raises BudgetError for a budget without a plan, naming one
+    that has a plan.
     """
     launch_codes = CompiledLaunches(chip, cache)
     needed = peak_of(function, launch_codes, chip.dram_bytes)

@@ -47,7 +47,7 @@ class Budget:
     """A budget of device memory, and the kinds of memory saving that are allowed."""
 
     amount: float | None = None
-    """Bytes; up to 1 a share of what the network needs without saving; None: all of the chip's DRAM."""
+    """Bytes; up to 1 a share of the bytes that the network needs without saving; None: all of the chip's DRAM."""
     saving: Saving = field(default_factory=Saving)
     launch_bytes: int | None = None
     """Bytes of DRAM that a single launch may need; None: derived from the network and the budget (`SHARES`)."""
@@ -56,7 +56,7 @@ class Budget:
 
     @property
     def is_share(self) -> bool:
-        """Whether the amount is a share of what the network needs without saving."""
+        """Whether the amount is a share of the bytes that the network needs without saving."""
         return self.amount is not None and self.amount <= 1
 
 

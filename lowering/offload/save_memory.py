@@ -1,4 +1,4 @@
-"""Insertion of memory saving between launches, for a limit on what is in DRAM at once."""
+"""Insertion of memory saving between launches, for a limit on the bytes in DRAM at one time."""
 
 from __future__ import annotations
 

@@ -110,7 +110,9 @@ class Residency:
     blocks: dict[int, tuple[int, ...]]
     """Streamed launch -> the constants that are copied in as one block, in order, each padded."""
     copied_out: dict[int, tuple[int, bool]]
-    """Value that is copied to the host -> (launch after which it is copied, whether beside the next launch)."""
+    """
+    Value that is copied to the host -> (launch after which it is copied, whether concurrently with the next launch).
+    """
     spilled: frozenset[int]
     """Spilled values that need separate host memory: all except outputs and inputs, which have host memory already."""
     decided: Decisions = Decisions()
@@ -145,8 +147,8 @@ class DramCapacityError(ResourceError):
 
 def plan_residency(network: Network, capacity: int, given: Decisions = Decisions()) -> Residency:
     """
-    Decide what is resident in DRAM, as far as `given` leaves it open, and allocate it. Raises DramCapacityError naming
-    the launch that is too large.
+    Decide the residency in DRAM that `given` does not specify, and allocate it. Raises DramCapacityError naming the
+    launch that is too large.
     """
     planner, target, peak = _Planner(network, given), capacity, 0
     for _ in range(_ATTEMPTS):
@@ -279,7 +281,10 @@ class _Planner:
         return found
 
     def _copy_out(self, number: int) -> tuple[int, bool]:
-        """The launch after which a value is copied to the host, and whether the copy runs beside the next launch."""
+        """
+        The launch after which a value is copied to the host, and whether the copy runs concurrently with the next
+        launch.
+        """
         value = self.network.values[number]
         launch = value.producer if value.producer >= 0 else min(value.readers, default=0)
         beside = launch + 1 < self.count and launch + 1 not in self.alone

@@ -203,7 +203,7 @@ def _in_function(op: Operation) -> Operation:
 
 @dataclass(frozen=True)
 class SubgraphModule:
-    """A subgraph as a module of its own."""
+    """A subgraph as a separate module."""
 
     module: ModuleOp
     constants: tuple[ConstantOp | WeightOp, ...]
@@ -242,7 +242,7 @@ def module_key(part: Operators) -> tuple[object, ...]:
 
 
 def module_of_subgraph(subgraph: SubgraphOp) -> SubgraphModule:
-    """A subgraph as a module of its own."""
+    """A subgraph as a separate module."""
     constants = tuple(op for op in subgraph.body.block.ops if isinstance(op, ConstantOp | WeightOp))
     copy = subgraph.clone()
     body = copy.body.detach_block(0)

@@ -23,7 +23,7 @@ def plan_launches(
     The launch sequence of groups of a function's operators; each group needs `scratch` bytes of DRAM for its internal
     values.
 
-    Raises ResourceError if a launch does not fit in DRAM, at its subgraph if the IR specifies what is resident.
+    Raises ResourceError if a launch does not fit in DRAM, at its subgraph if the IR specifies the residency.
     """
     sequence = launch_sequence(function, [tuple(group.operations) for group in groups])
     given = given_decisions(function, sequence, [group.residence for group in groups])

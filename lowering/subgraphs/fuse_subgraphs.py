@@ -93,7 +93,7 @@ class _Candidates:
         self.last = compiler.log.attempts + max(FEWEST_ATTEMPTS, ATTEMPTS_AN_OPERATOR * nodes)
         self.most = compiler.chip.dram_bytes
         """
-        Largest number of bytes of streamed weights in a fused subgraph, so that they are copied beside other launches.
+        Largest number of bytes of streamed weights in a fused subgraph, so that they are copied during other launches.
         """
         if self.automatic and compiler.fit(parts)[1].blocks:
             self.most //= OVERLAP_SHARE

@@ -161,7 +161,7 @@ class SubgraphCompiler:
         return Search(lambda parts: self.total(parts, *self.fit(parts)), self.cache.effort.measure)
 
     def cycles_of(self, part: Subgraph) -> float:
-        """Cycles of a compiled subgraph by itself, estimated or emulated as the effort says."""
+        """Cycles of a compiled subgraph in isolation, estimated or emulated depending on the effort."""
         if part.key not in self._cycles:
             self._cycles[part.key] = subgraph_cycles(part.code, self.chip, self.cache.effort)
         return self._cycles[part.key]

@@ -22,8 +22,8 @@ def multiply(
 ) -> None:
     """
     D[b, m, n] = (or, where the tile accumulates, +=) sum over k of A[b, m, k] * B[b, k, n]; one of the two may be of
-    8-bit integers beside floats. `pairs`: which one (0 or 1) is bytes of two 4-bit integers each, neighbours along the
-    first of the dimensions k.
+    8-bit integers, with floats as the other. `pairs`: which one (0 or 1) is bytes of two 4-bit integers each,
+    neighbours along the first of the dimensions k.
     """
     if (a.dtype == b.dtype and pairs is None) or 0 in out.shape or 0 in a.shape:
         tile.emitter.matmul(out, a, b, groups, tile.accumulate, nonzero)
