@@ -41,7 +41,7 @@ def is_source(op: Operation) -> bool:
 
 
 def source_of_value(value: SSAValue) -> Operation | None:
-    """The constant or weight that a value is, whatever its shape, or None."""
+    """The constant or weight that a value is, in any shape, or None."""
     owner = value.owner
     while isinstance(owner, ReshapeOp):
         owner = owner.operand.owner

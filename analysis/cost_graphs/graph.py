@@ -89,7 +89,7 @@ class CostGraph:
     flops: Ints
     """[n]"""
     phases: tuple[str, ...]
-    """[n] "fwd", "bwd" or whatever the file says."""
+    """[n] "fwd", "bwd" or another name in the file."""
     inputs: Lists
     """[n] tensors that an operation reads, each once."""
     outputs: Lists

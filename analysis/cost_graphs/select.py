@@ -52,7 +52,7 @@ def with_weight_loads(graph: CostGraph, bandwidth: float) -> CostGraph:
     """
     Each weight is loaded by an operation on unit "DMA", just before its first reader in program order.
 
-    `bandwidth` in bytes a second; a load takes size / bandwidth, rounded up to a whole ns. Raises InputError if it is
+    `bandwidth` in bytes per second; a load takes size / bandwidth, rounded up to a whole ns. Raises InputError if it is
     not a positive number.
     """
     if not 0 < bandwidth < float("inf"):

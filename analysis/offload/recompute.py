@@ -169,7 +169,7 @@ def _chain_costs(net: Any, ops: Any, count: int, tensor: int) -> tuple[int, int]
 
 @jit
 def _last_reader(net: Any, ops: Any, count: int, value: int, maker: int) -> int:
-    """Position in the chain of the last operation that reads a value (its producer's if none does)."""
+    """Position in the chain of the last operation that reads a value (that of its producer if there is none)."""
     for k in range(count - 1, maker, -1):
         for q in range(net.input_start[ops[k]], net.input_start[ops[k] + 1]):
             if net.inputs[q] == value:

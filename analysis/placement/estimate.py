@@ -36,7 +36,9 @@ class Estimator:
 
     graph: TileGraph
     numbers: NDArray[np.float64]
-    """link bytes a cycle, DRAM port bytes a cycle, hop cycles; weights of the busiest parts, and of the mean link"""
+    """
+    link bytes per cycle, DRAM port bytes per cycle, hop cycles; weights of the busiest parts, and of the mean link
+    """
     ports: NDArray[np.int64]
     homes: NDArray[np.int64]
     width: int

@@ -71,7 +71,7 @@ def op_cycles(cost: OpCost, chip: Chip, item_bytes: int) -> tuple[Unit, int]:
             widening = vector_cycles(chip, RATE_BY_WIDTH[1], elements, 1, nbytes)
             # Pieces are widened while the matrix unit multiplies others; the vector unit does one after the other.
             product, dot = max(product, widening), dot + widening
-        # The vector unit gives the same sums as the matrix unit for f32, and for integers of 8 bits.
+        # The sums of the vector unit equal those of the matrix unit for f32, and for integers of 8 bits.
         on_vector = item_bytes in (1, 4) and dot < product
         return ("VPU", dot) if on_vector else ("MPU", product)
     if cost.mapped is not None:

@@ -105,8 +105,8 @@ def with_reuse_waits(
     program: Program, addresses: Sequence[int], sizes: Ints, order: Ints, first: Ints, last: Ints
 ) -> Program:
     """
-    The program in which the step that fills a buffer waits for all users of the buffers that had its bytes before,
-    whatever the durations of steps. `order`: buffers by the time of their allocation.
+    The program in which the step that fills a buffer waits for all users of the buffers that had its bytes before, for
+    any durations of steps. `order`: buffers by the time of their allocation.
     """
     at = np.array(addresses, np.int64)
     waits: list[set[int]] = [set[int]() for _ in program.steps]
