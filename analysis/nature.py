@@ -1,4 +1,4 @@
-"""The names before those of `semantic_effect`, for passes of one's own; this file goes with the next release."""
+"""Deprecated names of `semantic_effect`, for passes of users; this file will be removed with the next release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What loops ask of any chip that runs them: the work of a step that waits for the step before it."""
+"""The work of loops that limits any chip: the operations of a step that depend on the step before it."""
 
 from __future__ import annotations
 
@@ -32,9 +32,8 @@ def _find(
     ops: Iterable[Operation], position: tuple[int, ...], runs: int, found: list[tuple[tuple[int, ...], int, LoopOp]]
 ) -> None:
     """
-    Note each loop with its place, the loops that it waits for in its block and in those around it, and its runs.
-
-    Loops of the same place do not wait for each other.
+    Record each loop with its level, after the loops that it depends on in its block and in those around it, and its
+    number of runs. Loops of the same level are independent of each other.
     """
     depth: dict[SSAValue, int] = {}
     for number, op in enumerate(ops):
@@ -62,7 +61,7 @@ def _joined(steps: int, loops: Sequence[LoopOp]) -> RecurrentLayer:
 
 
 class _Cell:
-    """The operations of a loop that lie between the carried values of a step and those of the next."""
+    """The operations of a loop that depend on carried values of a step, and on which those of the next depend."""
 
     def __init__(self, loop: LoopOp) -> None:
         self.loop = loop
@@ -78,12 +77,12 @@ class _Cell:
         self.products = {op for op in self.ops if _is_product(op)}
 
     def weight_bytes(self) -> int:
-        """Of what products read from outside of the loop, each tensor once."""
+        """Bytes that products read from outside of the loop, each tensor once."""
         values = dict.fromkeys(value for op in self.products for value in op.operands if self.loop.is_outside(value))
         return sum(tensor_bytes(tensor_of(value)) for value in values)
 
     def exchanged_bytes(self) -> int:
-        """Of the carried values that reach a product without another one between."""
+        """Bytes of the carried values that reach a product without another product between."""
         vectors = [op for op in self.ops if op not in self.products]
         total = 0
         for argument in self.loop.carried_arguments:
@@ -109,12 +108,12 @@ class _Cell:
 
 
 def _read(op: Operation) -> list[SSAValue]:
-    """What an operation and those in its regions read."""
+    """The values that an operation and those in its regions read."""
     return [value for inner in op.walk() for value in inner.operands]
 
 
 def _reached(values: Sequence[SSAValue], ops: Iterable[Operation]) -> set[SSAValue]:
-    """The values and what depends on them through the operations, which are in the order of a block."""
+    """The values and all that depend on them through the operations, which are in the order of a block."""
     found = set(values)
     for op in ops:
         if any(value in found for value in _read(op)):

@@ -1,6 +1,6 @@
 """
-The search that is behind all choices between whole variants of a network or a part of it: variants are compared by the
-cycles that they take, the cheapest is kept, and what became of each is noted.
+The search used for all choices between variants of a network or of a part of it: variants are compared by their cycles,
+the fastest is kept, and the outcome of each is logged.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ Measure = Literal["estimated", "emulated"]
 
 ACCEPT_RATIO = 0.999
 """
-A variant that departs from what stands (another order, more launches, loads at other times) is taken only if it takes
-less than this share of the cycles.
+A variant with another drawback (another order, more launches, loads at other times) is accepted only if its cycles are
+below this ratio times those of the best.
 """
 
 
@@ -26,7 +26,7 @@ class Trial(NamedTuple):
 
     variant: str
     text: str
-    """What it took, and whether it was taken; or why it was not tried."""
+    """Its cycles, and whether it was accepted; or the reason why it was not tried."""
 
     def __str__(self) -> str:
         return f"{self.variant}: {self.text}"
@@ -34,25 +34,23 @@ class Trial(NamedTuple):
 
 @dataclass
 class Search(Generic[T]):
-    """
-    The cheapest of some variants, the first of equal ones. A single one costs nothing: it need not be timed.
-    """
+    """The fastest of some variants, the first of equal ones. A single variant need not be timed."""
 
     cycles: Callable[[T], float]
     """Cycles of a variant; called once for each."""
     measure: Measure
-    """What the cycles are."""
+    """The kind of cycles."""
     prune_ratio: float = 1.0
-    """A variant is tried if its estimate is at most so many times the least of all that were tried."""
+    """A variant is tried if its estimate is at most this ratio times the least estimate of all that were tried."""
     sufficient_cycles: float = 0.0
-    """Once a variant takes at most so many cycles, no other is tried."""
+    """Once a variant takes at most this many cycles, no other is tried."""
     trials: list[Trial] = field(default_factory=list[Trial])
     failures: list[MeshloomError] = field(default_factory=list[MeshloomError])
     _best: tuple[str, T] | None = None
     _estimate: float = 0.0
-    """Of the best."""
+    """Estimate of the best variant."""
     _least: float | None = None
-    """Cycles of the best, once they are known."""
+    """Cycles of the best variant, once they are known."""
     _least_estimate: float = float("inf")
 
     def try_variant(
@@ -65,9 +63,9 @@ class Search(Generic[T]):
         of_best: float = float("inf"),
     ) -> bool:
         """
-        Make a variant and keep it if it takes less than this share of the least cycles, unless its estimated cycles are
-        hopeless, or more than `of_best` times those of the best so far. If MeshloomError is raised, it has failed.
-        Whether it was made.
+        Make a variant and keep it if its cycles are below `share` times the least cycles. A variant is skipped if its
+        estimate is above the prune ratio, or above `of_best` times that of the best so far. If MeshloomError is raised,
+        it has failed. Returns whether it was made.
         """
         if self.is_over(variant):
             return False
@@ -95,23 +93,23 @@ class Search(Generic[T]):
         return True
 
     def is_over(self, variant: str) -> bool:
-        """Whether what was found is enough, so that another variant need not even be made. That is noted then."""
+        """Whether the best variant is sufficient, so that another variant need not be made. This is then logged."""
         if self._best is None or not self.sufficient_cycles or self.least() > self.sufficient_cycles:
             return False
         self._note(variant, f"at most {self.sufficient_cycles:,.0f} cycles are enough: not tried")
         return True
 
     def skip(self, variant: str, why: str) -> None:
-        """Note that a variant is not even made."""
+        """Log that a variant is not made."""
         self._note(variant, f"{why}: not tried")
 
     def fail(self, variant: str, error: MeshloomError) -> None:
-        """A variant cannot be made: that counts only where none can."""
+        """A variant cannot be made: its error is raised only if no variant can be made."""
         self.failures.append(error)
         self._note(variant, f"fails: {error}")
 
     def least(self) -> float:
-        """Cycles of the best. There has to be one."""
+        """Cycles of the best variant, which must exist."""
         if self._least is None:
             assert self._best is not None
             variant, found = self._best
@@ -130,7 +128,7 @@ class Search(Generic[T]):
         return self._least is not None
 
     def best(self) -> T:
-        """The cheapest. Raises the first of the errors where no variant could be made."""
+        """The fastest variant. Raises the first of the errors if no variant could be made."""
         if self._best is None:
             raise self.failures[0]
         return self._best[1]

@@ -1,8 +1,8 @@
 """
 Semantic effects: what a pass may do to the values that a program computes.
 
-A pass says so by a class attribute `semantic_effect` (or a property, where it depends on what the pass found to do);
-passes that say nothing are held to be exact.
+A pass declares its effect by a class attribute `semantic_effect` (or a property, if it depends on the rewrites that the
+pass made); passes without a declaration are assumed to be exact.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ class SemanticEffect:
 
     kind: Literal["exact", "reassociating", "lossy", "interface-changing"]
     """
-    exact: every bit stays. reassociating: floats may differ by rounding, within the bound; integers stay. lossy: all
-    values may differ within the bound. interface-changing: inputs or results become others; nothing to compare.
+    exact: every bit is preserved. reassociating: floats may differ by rounding, within the bound; integers are
+    preserved. lossy: all values may differ within the bound. interface-changing: inputs or results change; values are
+    not compared.
     """
     bound: float = 0.0
 
@@ -35,17 +36,19 @@ def reassociating(bound: float) -> SemanticEffect:
 
 
 def lossy(bound: float) -> SemanticEffect:
-    """The effect of a pass that gives up accuracy: narrower types, pruning."""
+    """The effect of a pass that reduces accuracy: narrower types, pruning."""
     return SemanticEffect("lossy", bound)
 
 
 def looser(one: SemanticEffect, other: SemanticEffect) -> SemanticEffect:
-    """What two passes, each exact or reassociating, do together."""
+    """The combined effect of two passes, each exact or reassociating."""
     return max(one, other, key=lambda semantic_effect: semantic_effect.bound)
 
 
 def semantic_effect_of(module_pass: ModulePass) -> SemanticEffect:
-    """What a pass declares as `semantic_effect` (or, for one release, as `nature`); EXACT where it declares nothing."""
+    """
+    The effect that a pass declares as `semantic_effect` (or, for one release, as `nature`); EXACT if it declares none.
+    """
     old_name = getattr(module_pass, "nature", EXACT)
     declared = getattr(module_pass, "semantic_effect", old_name)
     if not isinstance(declared, SemanticEffect):

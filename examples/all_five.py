@@ -1,12 +1,12 @@
 """
-A pruned network on a chip whose memory is too small for it: by all five methods, and without each of them.
+A pruned network on a chip whose memory is too small for it: with all five methods, and with each of them left out.
 
     python examples/all_five.py
     python examples/all_five.py --density 0.3 --memory 300000
 
-The network finds the landmarks of a face (MTCNN's O-net; `make models` downloads it), and a tenth of its weights are
-left. The chip is `edge` with less memory than the network needs: part of its weights come from the host while it runs.
-Each row is compared with ONNX Runtime.
+The network finds the landmarks of a face (MTCNN's O-net; `make models` downloads it), and is pruned to a tenth of its
+weights. The chip is `edge` with less memory than the network needs: some of its weights are copied from the host while
+it runs. The results of each row are compared with ONNX Runtime's.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DENSITY = 0.1
 MEMORY = 170_000
 """Bytes of DRAM of the small chip."""
 TOLERANCE = 1e-4
-"""Of the largest element: sums of a thousand products in another order."""
+"""Relative to the largest element, for sums of a thousand products in another order."""
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -53,7 +53,7 @@ class Way:
     chips: int | None = None
 
     def compile(self, model: bytes, chip: Chip) -> meshloom.CompiledNetwork | meshloom.CompiledPipeline:
-        """The network for such chips. Raises MeshloomError where it does not fit."""
+        """The network compiled for such chips. Raises MeshloomError if it does not fit."""
         options: dict[str, Any] = {"chips": self.chips} if self.chips else {}
         if self.saving:
             options["budget"] = float(chip.dram_bytes)
@@ -77,7 +77,7 @@ WAYS = (
 
 @dataclass(frozen=True)
 class Figures:
-    """What a run took: with the copies from and to the host."""
+    """The costs of a run, with the copies from and to the host."""
 
     cycles: int
     dram_bytes: int
@@ -98,7 +98,7 @@ class Figures:
 
 
 def run(way: Way, model: bytes, chip: Chip, inputs: Arrays, expected: Arrays) -> Figures:
-    """Compile, run, compare with what ONNX Runtime gives. Raises MeshloomError where it does not fit or is wrong."""
+    """Compile, run, compare with the results of ONNX Runtime. Raises MeshloomError if it does not fit or is wrong."""
     network = way.compile(model, chip)
     result = network.run(inputs, check=True)
     for name, value in expected.items():

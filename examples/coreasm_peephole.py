@@ -1,15 +1,15 @@
 """
-A pass on instructions: copies of a place to itself go, and waits that one before covers.
+A pass on instructions: removes copies from an address to the same address, and waits that repeat an earlier one.
 
     PASSES=coreasm-unpack,coreasm-peephole,coreasm-pack
     meshloom-objdump net.mlx --mlir -o net.mlir
     meshloom-compile net.mlir --load-pass-plugin examples/coreasm_peephole.py -p $PASSES -o shorter.mlx
 
-`coreasm-unpack` makes an operation of each instruction, `coreasm-pack` one operation of a program again. What the
-instructions do is in docs/reference/isa.md. Three kinds of waiting are there, and only one can be left out by itself:
-`ctl.wait` and `ctl.join` of the controller wait until copies or a launch are done, which they still are later on. The
-cores' `wait` and `send.wait` subtract from a semaphore, and the `wait` field takes tokens away: without one of those,
-the next one would take what was not meant for it.
+`coreasm-unpack` converts each instruction to an operation, `coreasm-pack` converts a program back to one operation.
+docs/reference/isa.md describes the instructions. There are three kinds of waits, and only one can be removed alone:
+`ctl.wait` and `ctl.join` of the controller wait until copies or a launch are complete, which they stay. The cores'
+`wait` and `send.wait` decrement a semaphore, and the `wait` field consumes tokens: without one of those, the next one
+would consume a count or token of another instruction.
 """
 
 from __future__ import annotations
@@ -33,11 +33,13 @@ from xdsl.pattern_rewriter import (
 
 COPIES = {"mov", "copy"}
 BEGINS = {"ctl.wait": {"ctl.h2d", "ctl.d2h"}, "ctl.join": {"ctl.launch"}}
-"""What a wait waits for. The field `imm` of both has the tag of the copies, or the number of the launch."""
+"""
+The instructions that a wait waits for. The field `imm` of both has the tag of the copies, or the number of the launch.
+"""
 
 
 def neighbours(op: InstructionOp, forward: bool) -> Iterator[InstructionOp]:
-    """The instructions of the block after `op`, or before it, up to a loop or a way out of one; the nearest first."""
+    """The instructions of the block after `op`, or before it, up to a loop or an exit from one; the nearest first."""
     other: Operation | None = op.next_op if forward else op.prev_op
     while isinstance(other, InstructionOp) and not isinstance(other, LoopOp) and other.instruction.mnemonic != "leave":
         yield other
@@ -46,10 +48,11 @@ def neighbours(op: InstructionOp, forward: bool) -> Iterator[InstructionOp]:
 
 class CopyToItself(RewritePattern):
     """
-    `mov` and `copy` with the same source and destination, read in one type, change nothing.
+    `mov` and `copy` with the same source and destination, in one type, have no effect.
 
-    Their tokens must not get lost. The next instruction of the unit can take over which ones are waited for; that is
-    not later than before. The one before can take over which ones are given, if nothing has been waited for since.
+    Their tokens must not be lost. The next instruction of the unit can take over the tokens to wait for; that is not
+    later than before. The previous instruction of the unit can take over the tokens to give, if there was no wait in
+    between.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
@@ -58,7 +61,7 @@ class CopyToItself(RewritePattern):
             return
         fields, unit = op.fields, op.instruction.unit
         if fields.wait and fields.signal:
-            return  # What waits for this instruction relies on what it has waited for itself.
+            return  # Instructions that wait for this one rely on its own waits.
         if fields.wait:
             heir = next((other for other in neighbours(op, True) if other.instruction.unit == unit), None)
             # Two tokens of one unit cannot be waited for by one instruction.
@@ -88,12 +91,12 @@ def _copies_to_itself(op: InstructionOp) -> bool:
 
 
 def _is_alone(op: Operation) -> bool:
-    """Whether nothing else stands in the block: the body of a loop is not empty."""
+    """Whether it is the only operation of the block: the body of a loop must not be empty."""
     return op.next_op is None and op.prev_op is None
 
 
 class CoveredWait(RewritePattern):
-    """`ctl.wait` and `ctl.join` where all has been waited for already, and nothing of the kind has begun since."""
+    """`ctl.wait` and `ctl.join` for copies or launches that were waited for already, none of which has begun since."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         """Remove `op`."""
@@ -110,7 +113,7 @@ class CoveredWait(RewritePattern):
 
 
 class CoreasmPeepholePass(ModulePass):
-    """Removes instructions that do nothing, from unpacked programs."""
+    """Removes instructions without effect from unpacked programs."""
 
     name = "coreasm-peephole"
     semantic_effect: ClassVar[SemanticEffect] = EXACT

@@ -18,7 +18,7 @@ from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, Rewrite
 
 
 class DivideByRoot(RewritePattern):
-    """x / sqrt(y) == x * rsqrt(y), but for rounding. A root that others read as well stays."""
+    """x / sqrt(y) == x * rsqrt(y), except for rounding. A root with other readers is kept."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DivOp, rewriter: PatternRewriter) -> None:
@@ -30,7 +30,7 @@ class DivideByRoot(RewritePattern):
 
 
 class DivideByRootPass(ModulePass):
-    """Multiplies by inverse roots in place of dividing by roots."""
+    """Multiplies by inverse roots instead of dividing by roots."""
 
     name = "divide-by-root"
     semantic_effect: ClassVar[SemanticEffect] = reassociating(1e-6)

@@ -1,12 +1,12 @@
 """
-A network learns to read handwritten digits, on an emulated chip whose memory is too small for that.
+Training of a network that reads handwritten digits, on an emulated chip with too little memory for a training step.
 
     python examples/learn_digits.py
     python examples/learn_digits.py --epochs 2 --twice
 
-Learning keeps what the network has computed on the way until it is needed on the way back: that takes more memory than
-the chip has. So some of it is sent to the host while nobody needs it, and fetched in time. `--twice` learns once more
-on a chip with enough memory, and compares: not a bit may differ.
+A training step keeps results of the forward pass until the backward pass needs them: that takes more memory than the
+chip has. So some of them are copied to the host between their uses, and back in time. `--twice` trains once more on a
+chip with enough memory, and compares: not a bit may differ.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ import meshloom
 DIGITS = Path(__file__).resolve().parent.parent / "test" / "data" / "digits" / "digits.csv.gz"
 BATCH = 64
 LEARN = 22 * BATCH
-"""Images to learn from; the others are the examination."""
+"""Number of images for training; the others are for testing."""
 MEMORY = 580_000
-"""Bytes of the small chip. In one piece, a step takes more than twice as many."""
+"""Bytes of DRAM of the small chip. As one launch, a step needs more than twice as many."""
 LAUNCH_BYTES = 360_000
-"""What the chip does at one time may use so much of them."""
+"""Bytes of DRAM that one launch may need."""
 
 Arrays = dict[str, NDArray[Any]]
 
 
 def digits() -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Images [n, 1, 8, 8] from 0 to 1, and the digits that they show [n]."""
+    """Images [n, 1, 8, 8] from 0 to 1, and their digits [n]."""
     with gzip.open(DIGITS, "rt") as file:
         table = np.loadtxt(file, delimiter=",")
     return (table[:, :64] / 16).astype(np.float32).reshape(-1, 1, 8, 8), table[:, 64].astype(np.int64)
@@ -96,7 +96,7 @@ def training_step() -> tuple[ModuleOp, Arrays]:
 
 
 def learn(step: meshloom.CompiledNetwork, state: Arrays, epochs: int, tell: bool = True) -> Arrays:
-    """Go through all images so many times; what has been learnt."""
+    """Train for so many epochs. Returns the new parameters and momenta."""
     images, labels = digits()
     rng = np.random.default_rng(1)
     for epoch in range(epochs):
@@ -113,7 +113,7 @@ def learn(step: meshloom.CompiledNetwork, state: Arrays, epochs: int, tell: bool
 
 
 def examine(state: Arrays) -> float:
-    """The share of images that it has never seen and reads correctly."""
+    """The share of test images that are classified correctly."""
     forward, weights = import_with_parameters(network(), {})
     reader = meshloom.compile(forward, chip="tiny")
     images, labels = digits()
@@ -126,7 +126,7 @@ def examine(state: Arrays) -> float:
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Learn, and say how well that went."""
+    """Train, and print the accuracy."""
     parser = argparse.ArgumentParser(
         description="A network learns to read digits on a chip that is too small for that."
     )
@@ -135,15 +135,15 @@ def main(args: Sequence[str] | None = None) -> None:
     options = parser.parse_args(args)
     step, state = training_step()
     chip = replace(load_chip("tiny"), name="small", dram_bytes=MEMORY)
-    print(f"a chip with {MEMORY:,} bytes of memory is to learn to read digits from {LEARN} images")
+    print(f"training on {LEARN} images of digits, on a chip with {MEMORY:,} bytes of memory")
     try:
         meshloom.compile(step, chip, subgraphs=SubgraphOptions(split_failures=False))
     except MeshloomError as error:
-        print(f"as it stands, that does not work: {error}")
+        print(f"without memory saving, the step does not compile: {error}")
     small = meshloom.compile(step, chip, budget=meshloom.Budget(launch_bytes=LAUNCH_BYTES))
     memory = small.report["memory"]
     moved = ", ".join(f"{count} x {action}" for action, count in memory["actions"].items() if count)
-    print(f"with memory saving it does: {memory['peak_bytes']:,} bytes at most; in each step {moved}")
+    print(f"with memory saving it compiles: {memory['peak_bytes']:,} bytes at most; in each step {moved}")
     learnt = learn(small, state, options.epochs)
     print(f"it reads {100 * examine(learnt):.1f}% of {len(digits()[1]) // BATCH * BATCH - LEARN} new digits correctly")
     if options.twice:

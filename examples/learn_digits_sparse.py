@@ -1,13 +1,13 @@
 """
-A pruned network goes on learning on an emulated chip, with its weights encoded all the time.
+Training of a pruned network on an emulated chip, with encoded weights.
 
     python examples/learn_digits_sparse.py
     python examples/learn_digits_sparse.py --epochs 2 --density 0.05 --chip tiny
 
-A network learns to read handwritten digits; then its hidden layers keep a tenth of their weights, those of the largest
-magnitude, and it goes on learning. What is connected stays, values change. The training step of the pruned network has
-the stored values as its parameters: it computes with encoded weights in both directions, and new values of what is
-stored alone. The table shows what that costs beside the step of the whole network, and what has been learnt.
+A network is trained to read handwritten digits; then its hidden layers are pruned to a tenth of their weights, those of
+the largest magnitude, and training continues. The connections are fixed, the values change. The parameters of the
+pruned network's training step are the stored values: it computes with encoded weights in both directions, and computes
+new values of the stored weights only. The table compares its cost and accuracy with those of the dense network.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ import meshloom
 DIGITS = Path(__file__).resolve().parent.parent / "test" / "data" / "digits" / "digits.csv.gz"
 BATCH = 64
 LEARN = 22 * BATCH
-"""Images to learn from; the others are the examination."""
+"""Number of images for training; the others are for testing."""
 HIDDEN = (256, 256)
 
 Arrays = dict[str, NDArray[Any]]
 
 
 def digits() -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Images [n, 64] from 0 to 1, and the digits that they show [n]."""
+    """Images [n, 64] from 0 to 1, and their digits [n]."""
     table = np.loadtxt(DIGITS, delimiter=",")
     return (table[:, :64] / 16).astype(np.float32), table[:, 64].astype(np.int64)
 
@@ -75,7 +75,7 @@ def network() -> bytes:
 
 
 def differentiated(forward: ModuleOp) -> ModuleOp:
-    """One step of learning: forward, loss, backward and update."""
+    """A training step: forward pass, loss, backward pass and update."""
     DataflowDifferentiatePass(loss="softmax-cross-entropy", optimizer="sgd", rate=0.05, momentum=0.9).apply(
         Context(), forward
     )
@@ -83,12 +83,12 @@ def differentiated(forward: ModuleOp) -> ModuleOp:
 
 
 def begin(weights: Mapping[str, NDArray[Any]]) -> Arrays:
-    """Parameters and momenta to begin with."""
+    """Initial parameters and momenta."""
     return {**weights, **{f"{name}.momentum": np.zeros_like(value) for name, value in weights.items()}}
 
 
 def learn(step: meshloom.CompiledNetwork, state: Arrays, epochs: int) -> Arrays:
-    """Go through all images so many times; what has been learnt."""
+    """Train for so many epochs. Returns the new parameters and momenta."""
     images, labels = digits()
     rng = np.random.default_rng(1)
     for _ in range(epochs):
@@ -99,7 +99,7 @@ def learn(step: meshloom.CompiledNetwork, state: Arrays, epochs: int) -> Arrays:
 
 
 def examine(weights: Mapping[str, NDArray[Any]]) -> float:
-    """The share of images that it has never seen and reads correctly."""
+    """The share of test images that are classified correctly."""
     images, labels = digits()
     values = images[LEARN:]
     for number in range(len(HIDDEN) + 1):
@@ -110,7 +110,7 @@ def examine(weights: Mapping[str, NDArray[Any]]) -> float:
 
 
 def prune(weights: Mapping[str, NDArray[Any]], density: float) -> Arrays:
-    """The hidden layers keep so large a share of their weights."""
+    """The weights, with those of the hidden layers pruned to this density."""
     hidden = {f"weight{number}" for number in range(len(HIDDEN))}
     return {
         name: value * magnitude_pruning(value, density) if name in hidden else value for name, value in weights.items()
@@ -125,7 +125,7 @@ class PrunedStep:
     connections: Mapping[str, Connections]
 
     def stored(self, weights: Mapping[str, NDArray[Any]]) -> Arrays:
-        """The parameters, of pruned ones what is stored."""
+        """The parameters, of pruned ones the stored values."""
         return {
             name: self.connections[name].stored(value) if name in self.connections else value
             for name, value in weights.items()
@@ -141,7 +141,9 @@ class PrunedStep:
 
 
 def pruned_step(weights: Mapping[str, NDArray[Any]], chip: str) -> PrunedStep:
-    """The step whose parameters are what is stored of these weights, encoded wherever they are multiplied."""
+    """
+    The training step whose parameters are the stored values of these weights, encoded wherever they are multiplied.
+    """
     forward, _ = import_with_parameters(network(), {})
     connections = store_parameters(forward, weights, load_chip(chip))
     step = differentiated(forward)
@@ -150,7 +152,7 @@ def pruned_step(weights: Mapping[str, NDArray[Any]], chip: str) -> PrunedStep:
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Learn, prune, learn on, and say what each step takes."""
+    """Train, prune, continue training, and print the cost of each step."""
     parser = argparse.ArgumentParser(description="A pruned network goes on learning with its weights encoded.")
     parser.add_argument("--epochs", type=int, default=4, help="how often each network sees each image (default: 4)")
     parser.add_argument("--density", type=float, default=0.1, help="share of the weights that stays (default: 0.1)")

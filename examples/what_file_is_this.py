@@ -1,9 +1,9 @@
 """
-What is in these files? Magika, a small trained network, answers; the emulated chip does the work.
+Types of files, by Magika, a small trained network, on the emulated chip.
 
     python examples/what_file_is_this.py README.md tools/run.py
 
-The network sees the first and the last 1024 bytes of a file and knows 214 types. `make models` downloads it.
+The network reads the first and the last 1024 bytes of a file and distinguishes 214 types. `make models` downloads it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import meshloom
 MODELS = Path(__file__).resolve().parent.parent / "models"
 EDGE_BYTES = 1024
 PADDING = 256
-"""What stands for "no byte" where a file is short."""
+"""The value for "no byte" in short files."""
 BLOCK = 4096
 """White space is stripped from this many bytes at either end."""
 
@@ -38,13 +38,13 @@ def features(content: bytes) -> NDArray[np.int32]:
 
 
 def bar(share: float, width: int = 24) -> str:
-    """A share of 1 as a bar."""
+    """A number from 0 to 1 as a bar."""
     filled = round(share * width)
     return "#" * filled + "." * (width - filled)
 
 
 def main(paths: Sequence[str]) -> None:
-    """Name the type of each file, then show what the chip did."""
+    """Print the type of each file, then the cycles and the utilisation of the units."""
     labels: list[str] = json.loads((MODELS / "magika.json").read_text())["target_labels_space"]
     types: dict[str, dict[str, Any]] = json.loads((MODELS / "magika-types.json").read_text())
     print("compiling magika (what type of file is this?) for the chip 'edge'")

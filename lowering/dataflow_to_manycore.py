@@ -33,12 +33,12 @@ class DataflowToManycorePass(ModulePass):
 
     A task is a root operation with the elementwise operations over its result that follow it, and the slices that one
     of these reads (see `analysis.tasks.grouping`). Constants, weights and reshapes stay between the tasks. Loops that
-    can be carried out as they stand hold tasks; all others are unrolled.
+    can be executed as loops contain tasks; all others are unrolled.
     """
 
     name = "dataflow-to-manycore"
     semantic_effect: ClassVar[SemanticEffect] = reassociating(1e-4)
-    """A task computes on slices, which lie differently in memory: a contraction may add in another order."""
+    """A task computes on slices, whose layout in memory differs: a contraction may add in another order."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         chip = chip_of(op)
@@ -119,7 +119,10 @@ def _outline(members: tuple[TilingInterface, ...], name: str) -> TaskOp:
 
 
 def _fold_copies(task: TaskOp) -> None:
-    """Remove the copies in a task, unless one is all of it: the result of a task is a value of its own without them."""
+    """
+    Remove the copies in a task, unless the task is a single copy: the result of a task is a separate value without
+    them.
+    """
     for op in list(task.body.block.ops):
         if isinstance(op, CastOp) and op.operand.type == op.result.type and not is_copy(op):
             Rewriter.replace_op(op, (), (op.operand,))

@@ -38,8 +38,8 @@ def executable_to_coreasm(exe: Executable, data: Sequence[DataSection] | None = 
     The module that describes an executable, which must be valid (see `emulator.executable.check`).
 
     `data` are the contents of its images, whose bytes are then not read: they begin at the executable's addresses, and
-    end with the image if it has bytes, else with the last entry. Without `data` they hold the executable's bytes, which
-    the process keeps from then on (`formats.weights`).
+    end with the image if it has bytes, otherwise with the last entry. Without `data` the module holds the executable's
+    bytes, which the process keeps from then on (`formats.weights`).
     """
     given = _own_data(exe) if data is None else data
     ops: list[Operation] = [NoteOp(key, exe.notes[key]) for key in sorted(exe.notes)]

@@ -52,8 +52,8 @@ faster variant is taken.
 class ManycoreOutlineToFitPass(EffortOptions, ModulePass):
     """
     Put the operators of `@main` into subgraphs if they do not fit the chip as a whole, or if `subgraphs` names a rule:
-    subgraphs that do not compile are split, and so are operators that do not fit alone. A network that fits stays as it
-    is; existing subgraphs are kept, and split if they do not fit. Loops are kept if they compile; those of few
+    subgraphs that do not compile are split, and so are operators that do not fit alone. A network that fits does not
+    change; existing subgraphs are kept, and split if they do not fit. Loops are kept if they compile; those of few
     operations are unrolled if that is no slower. Subgraphs of a network that had none, without a rule, are marked
     `to_fit`: `manycore-fuse-subgraphs` may fuse them again. If values of a network that fits pass through DRAM, it is
     tried in micro-batches (`dataflow-split-batch`), or with chains of operators in stripes (`dataflow-cascade`).
@@ -129,7 +129,7 @@ def _outlined(module: ModuleOp, best: Attempt) -> Subgraphs:
 def _loop_driver(
     module: ModuleOp, chip: Chip, options: SubgraphOptions, cache: CompileCache, progress: Progress
 ) -> Driver:
-    """What compiles a network with loops, which no operator of it is split for."""
+    """The compiler of a network with loops, whose operators are not split."""
     options = replace(options, split_failures=False)
     return Driver(find_main(module), chip, options, CompilationLog(), progress, cache)
 
@@ -155,7 +155,7 @@ def _without_loops(module: ModuleOp, driver: Driver, ideal: dict[str, int]) -> A
 def _fused_loops(
     module: ModuleOp, chip: Chip, options: SubgraphOptions, cache: CompileCache, progress: Progress
 ) -> Attempt | None:
-    """As `_with_loops`, where loops that do not wait for each other are one; None also where there are none such."""
+    """As `_with_loops`, with independent loops merged to one; None also if there are no such loops."""
     fused = module.clone()
     return _with_loops(fused, chip, options, cache, progress) if fuse_main(fused, chip) else None
 
@@ -163,9 +163,7 @@ def _fused_loops(
 def _with_loops(
     module: ModuleOp, chip: Chip, options: SubgraphOptions, cache: CompileCache, progress: Progress
 ) -> Attempt | None:
-    """
-    Compile a network with loops as one launch, or in the subgraphs that a rule asks for; None if it does not compile.
-    """
+    """Compile a network with loops as one launch, or in the subgraphs of a rule; None if it does not compile."""
     if any(isinstance(op, SubgraphOp) for op in find_main(module).body.block.ops):
         return None
     driver = _loop_driver(module, chip, options, cache, progress)

@@ -52,7 +52,7 @@ class ManycoreToMemoryPass(EffortOptions, ModulePass):
     Lower tasks of `@main` to tasks over allocated buffers, in launches with all transfers in order.
 
     Each subgraph becomes a launch; tasks outside of subgraphs are one. Inputs, results and constants are in host memory
-    and DRAM, other values that pass through DRAM are there, all others in the cores' SRAM from `memory.alloc` to
+    and DRAM, other values that are spilled are in DRAM, all others in the cores' SRAM from `memory.alloc` to
     `memory.free`. Tasks need a placement: run `manycore-tile` before. `effort`, `order`, `stop-at`, `placement`: those
     of the compilation; with memory saving, they determine the times in the recorded plan.
     """
@@ -78,7 +78,7 @@ def lower_module(module: ModuleOp, chip: Chip) -> None:
     function = find_main(module)
     for task in function.walk():
         if isinstance(task, TaskOp):
-            region_dce(task.body)  # each operation of a task over buffers has a place for its result
+            region_dce(task.body)  # each operation of a task over buffers has a buffer for its result
     ideal = note_ideal(module)
     groups = launches_of(function)
     _check_level(function)
@@ -112,7 +112,7 @@ def _check_level(function: FuncOp) -> None:
         ):
             continue
         if not isinstance(op, TaskOp | ConstantOp | WeightOp | ReshapeOp | ReturnOp) and not is_on_host(op):
-            before = BEFORE.get(op.name, BEFORE.get(op.name.partition(".")[0], "bring it into a task"))
+            before = BEFORE.get(op.name, BEFORE.get(op.name.partition(".")[0], "put it into a task"))
             raise located(InputError(f"operation '{op.name}' is in no task: {before} before"), op)
         if isinstance(op, TaskOp) and len(op.results) != 1:
             raise located(InputError(f"task '{op.sym_name.data}' has {len(op.results)} results: give it one"), op)

@@ -49,14 +49,14 @@ class MemoryInsertOffloadPass(EffortOptions, ModulePass):
 
     With `budget` (bytes; up to 1 a share of what the network needs as one launch; `chip`: all of the chip's DRAM, the
     default), tensors are chosen for the least time, each with one of `kinds` (swap, compress, recompute). An error
-    names the smallest budget that works. If nothing is gained, a note says so, and the module does not change.
+    names the smallest budget with a plan. If memory saving has no gain, a note says so, and the module does not change.
 
     With `th-tts`, `th-size` or `n`, tensors are chosen by the thresholds of spec 1: inputs of launches that wait longer
     than `th-tts` ns for their use, of more than `th-size` bytes, of these the `n` largest. With a budget, this is
     repeated on the result until it fits.
 
-    Given its own output, or operations of `memory` that a user wrote, the pass adds to them; without thresholds and
-    without a budget it makes launches of the other operations, and saves no more memory.
+    Given its own output, or operations of `memory` that a user wrote, the pass keeps these and offloads further
+    tensors; without thresholds and without a budget it only converts the other operations to launches.
 
     `chip`: a name, or the path of a `.toml`; without it, the module's. Only tensors of f32 are compressed, to `format`;
     this is lossy, and `bound` replaces the error bound of the format (that of one tensor) if the network amplifies or
@@ -92,7 +92,7 @@ class MemoryInsertOffloadPass(EffortOptions, ModulePass):
         refuse_launches(op, self.name)
         for network in networks_of(op):
             if not saves_memory(network):
-                CanonicalizePass().apply(ctx, network)  # what is folded later takes no part in the plan
+                CanonicalizePass().apply(ctx, network)  # constants that are folded later are not planned
             chip = chip_for(network, self.chip, f"{self.name}{{chip=NAME}}")
             insert_offload(network, chip, options, budget, cache_for(chip, options.effort))
 
@@ -113,7 +113,7 @@ def insert_offload(
 ) -> bool:
     """
     Rewrite `@main` as pass `memory-insert-offload` does, and record the available bytes (`CAPACITY`) and those needed
-    without saving (`UNSAVED`). Returns False if nothing is gained.
+    without saving (`UNSAVED`). Returns False if memory saving has no gain.
 
     Raises ResourceError and BudgetError as `save_in_launches` and `placed_launches` do.
     """
@@ -133,7 +133,7 @@ def insert_offload(
         wrap_operations(copy)
         saved = add_offload(copy, chip, budget, cache, unsaved)
         if not any(is_memory_op(op) for op in saved.function.body.block.ops):
-            warn("the thresholds choose nothing to leave")
+            warn("the thresholds select no tensor to offload")
             saved = None
     if saved is None:
         return False
@@ -144,7 +144,7 @@ def insert_offload(
     for op in saved.function.walk():
         if isinstance(op, SubgraphOp):
             op.attributes.pop(CompiledLaunches.NUMBER, None)
-            Residence().write(op, ())  # what is saved says where values lie
+            Residence().write(op, ())  # operations of `memory` determine the memories of values
     if saved.capacity < chip.dram_bytes or budget.thresholds is None:
         module.attributes[CAPACITY] = IntegerAttr(saved.capacity, i64)
     module.attributes[UNSAVED] = IntegerAttr(saved.unsaved_peak, i64)
@@ -160,9 +160,9 @@ def _note_no_gain(saved: LaunchCompilation, budget: Budget) -> None:
 
 
 def _check_more(budget: Budget) -> None:
-    """Raises InputError for options that do not apply to a module that saves memory already."""
+    """Raises InputError for options that do not apply to a module with memory saving."""
     if budget.launch_bytes is not None or (replace(budget, saving=Saving()) == Budget() != budget):
         raise InputError(
-            "the module saves memory already, and is compiled as it stands: leave out --save, --compress-to and "
-            "--launch-bytes, or give a smaller --budget"
+            "the module saves memory already, and its operations of `memory` are kept: leave out --save, "
+            "--compress-to and --launch-bytes, or give a smaller --budget"
         )

@@ -35,7 +35,7 @@ def compiler_passes(options: SearchOptions, sparse: bool) -> Iterator[ModulePass
     saving = options.budget, options.save, options.compress_to, options.launch_bytes, options.offload
     if options.chips is not None:
         yield ManycoreCutStagesPass(options.chips, chip, subgraphs, fuse, *saving, **how)
-        subgraphs = "whole" if subgraphs == "whole" else "auto"  # the rule has cut what is cut
+        subgraphs = "whole" if subgraphs == "whole" else "auto"  # the rule has already cut the network
         asked = replace(asked, rule=None)
     if options.saves_memory and not asked.cuts_before_saving:
         yield offload_pass(options)

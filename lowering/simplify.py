@@ -1,5 +1,5 @@
 """
-The first passes of the compiler: they simplify operators, and bring encoded weights into the form that units take.
+The first passes of the compiler: they simplify operators, and convert encoded weights to the form that units read.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def simplifying_passes(chip: str | None = None) -> Iterator[ModulePass]:
 
 def simplify(module: ModuleOp, chip: Chip, progress: Progress) -> None:
     """
-    Bring a module into the form that is compiled, in place.
+    Convert a module to the form that is compiled, in place.
 
     Raises InputError if there is no @main, or if the module is for another chip.
     """

@@ -1,4 +1,6 @@
-"""Pass `sparse-to-dataflow`: operations that no unit can do on encoded operands become dense, with the same zeros."""
+"""
+Pass `sparse-to-dataflow`: operations that no unit can compute on encoded operands become dense, with the same zeros.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +43,8 @@ from ..transforms.shared.rewrite_once import Patterns, rewrite_once
 class SparseToDataflowPass(ModulePass):
     """
     Lower the operations of `sparse` to dense ones: an encoded tensor becomes the dense tensor that it decodes to,
-    connection data become a mask. Contractions on panels stay: matrix units do them.
-
-    -0 may become +0 and the other way round where a threshold leaves it out.
+    connection data become a mask. Contractions on panels are kept: matrix units compute them. -0 may become +0 and vice
+    versa where a threshold removes it.
     """
 
     name = "sparse-to-dataflow"
@@ -67,7 +68,7 @@ def lower_sparse(module: ModuleOp) -> None:
                     f"sparse-pack{{chip=NAME}} before, which makes bytes of them"
                 )
                 raise located(error, function)
-    # Those who read an encoded tensor are replaced as well, one after the other.
+    # The readers of an encoded tensor are replaced as well, one after the other.
     rewrite_once(module, PATTERNS)
 
 
@@ -145,7 +146,7 @@ class Contraction(RewritePattern):
 
 
 class PruneGroups(RewritePattern):
-    """prune_groups(x): all groups in a row; groups with few elements above the threshold are multiplied by 0"""
+    """prune_groups(x): all groups in one row; groups with few elements above the threshold are multiplied by 0"""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: PruneGroupsOp, rewriter: PatternRewriter) -> None:

@@ -2,8 +2,8 @@
 Static allocation of buffers with known lifetimes to one memory.
 
 Greedy by size (Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020), and the same
-greedy placement in other orders; the best result counts. Where none fits a capacity, the same with the buffers of the
-busiest moments first, and then a complete search.
+greedy placement in other orders; the best result is taken. If none fits a given capacity, greedy placement with the
+buffers of the busiest times first, and then a complete search.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...support.jit import jit
 from .allocation_search import fitting_offsets, most_alive
 
 WORK = 300_000_000
-"""Of a complete search: about a nanosecond each."""
+"""Steps of a complete search: about a nanosecond each."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ def allocate(
     Offsets for buffers of `sizes` bytes alive from time `first` to time `last`, both included.
 
     Buffers alive at one time never overlap; offsets are multiples of `alignment`. With `capacity`, the search ends with
-    the first result that fits; if no order gives one, a complete search with so much `work` looks for it. Raises
-    ValueError for negative sizes and lifetimes that end before they begin.
+    the first result that fits; if no order gives one, a complete search of `work` steps follows. Raises ValueError for
+    negative sizes and lifetimes that end before they begin.
     """
     size = -(-np.asarray(sizes, np.int64) // alignment) * alignment
     begin, end = np.asarray(first, np.int64), np.asarray(last, np.int64)
@@ -83,7 +83,9 @@ def lower_bound(sizes: NDArray[np.int64], first: NDArray[np.int64], last: NDArra
 def _orders(
     size: NDArray[np.int64], begin: NDArray[np.int64], end: NDArray[np.int64], busiest: bool
 ) -> Iterator[NDArray[np.int64]]:
-    """Orders of the buffers, made one by one; `busiest`: also by the most bytes alive together with each."""
+    """
+    Orders of the buffers, generated one by one; `busiest`: also by the most bytes alive during the lifetime of each.
+    """
     length = end - begin + 1
     yield np.lexsort((begin, -size))
     yield np.lexsort((begin, -size * length))
@@ -100,7 +102,7 @@ def _orders(
 def _place(  # pragma: no cover - compiled
     order: NDArray[np.int64], size: NDArray[np.int64], begin: NDArray[np.int64], end: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Place buffers in `order`, each in the smallest gap between those that live with it where it fits."""
+    """Place buffers in `order`, each in the smallest sufficient gap between the buffers alive at the same time."""
     count = len(order)
     offsets = np.zeros(count, np.int64)
     by_offset = np.empty(count, np.int64)  # the buffers placed so far, by offset

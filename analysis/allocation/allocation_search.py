@@ -1,13 +1,13 @@
 """
 Offsets within a capacity, by complete search.
 
-Buffers are placed from the bottom up: in order of their offsets, each on what lies under it (any packing can be pushed
-down into that form). Of two choices that only differ in order one is tried; a buffer is not passed by where it would
-have fitted under the one that is placed; where the bytes that are still to come over a moment do not fit over what lies
-there, the search turns back (M. D. Moffitt, "MiniMalloc: a lightweight memory allocator for hardware-accelerated
-machine learning", 2023). Beyond that paper each failure names buffers that cannot be placed over what lies under them;
-the search goes back to a choice that touches them. Searches from several orders and with some noise take turns: which
-of them is lucky nobody knows.
+Buffers are placed from the bottom up: in order of their offsets, each directly above the buffers below it (any packing
+can be compacted into that form). Of two choices that differ only in order one is tried; a buffer is not skipped where
+it would have fitted below the one that is placed; where the bytes of the remaining buffers at a time do not fit above
+those placed, the search backtracks (M. D. Moffitt, "MiniMalloc: a lightweight memory allocator for hardware-accelerated
+machine learning", 2023). In addition to that paper, each failure names buffers that cannot be placed above those below
+them; the search backtracks to a choice that overlaps these in time. Searches with several orders and some noise
+alternate, because it cannot be predicted which of them succeeds first.
 """
 
 from __future__ import annotations
@@ -24,21 +24,23 @@ Ints = NDArray[np.int64]
 
 FOUND, IMPOSSIBLE, UNKNOWN = 1, 0, 2
 TURN = 100_000_000
-"""Work of one turn: buffers and moments looked at, about a nanosecond each."""
+"""Steps of one turn: buffers and times visited, about a nanosecond each."""
 MOST_BUFFERS = 4_000
-"""Of larger problems not even one try would end soon."""
+"""For larger problems even one attempt would take too long."""
 KEPT = 256
-"""Searches whose outcome is remembered, of up to a hundred kilobytes each."""
+"""Number of searches whose results are cached, of up to a hundred kilobytes each."""
 _ORDERS = ("TAW", "TWA", "WAT", "ATW", "WTA", "AWT", "STW", "SWT")
-"""Which buffer is tried first: with most bytes alive at once (T), area (A), width in time (W), size (S)."""
+"""
+Criteria for the buffer that is tried first: most bytes alive at once (T), area (A), length of lifetime (W), size (S).
+"""
 
 
 def fitting_offsets(size: Ints, first: Ints, last: Ints, capacity: int, work: int, seed: int = 0) -> Ints | None:
     """
     Offsets for buffers of `size` bytes alive from `first` to `last` (both included) that end at `capacity` at most.
 
-    None where there are none, or where none were found with so much `work` (about a nanosecond each). Buffers of no
-    bytes lie at 0.
+    None where there are none, or where none were found in `work` steps (about a nanosecond each). Empty buffers have
+    offset 0.
     """
     offsets = np.zeros(len(size), np.int64)
     real = np.flatnonzero(size > 0)
@@ -54,7 +56,7 @@ def fitting_offsets(size: Ints, first: Ints, last: Ints, capacity: int, work: in
 
 
 def _apart(first: Ints, last: Ints) -> list[Ints]:
-    """Groups of buffers of which no two are alive together."""
+    """Groups of buffers such that buffers of different groups are never alive at the same time."""
     order = np.argsort(first, kind="stable")
     reach = np.maximum.accumulate(last[order])
     return np.split(order, np.flatnonzero(first[order][1:] > reach[:-1]) + 1) if len(order) else []
@@ -62,7 +64,7 @@ def _apart(first: Ints, last: Ints) -> list[Ints]:
 
 def _fitting(size: Ints, first: Ints, last: Ints, capacity: int, work: int, seed: int) -> Ints | None:
     """As `fitting_offsets`, for buffers in order of `first`."""
-    # Between two moments at which something begins, only the first one counts.
+    # Between two times at which a buffer begins, only the first one matters.
     moments = np.unique(first)
     begin = np.searchsorted(moments, first).astype(np.int64)
     end = np.searchsorted(moments, last, side="right").astype(np.int64)
@@ -72,10 +74,9 @@ def _fitting(size: Ints, first: Ints, last: Ints, capacity: int, work: int, seed
 @lru_cache(maxsize=KEPT)
 def _turns(sizes: bytes, begins: bytes, ends: bytes, capacity: int, work: int, seed: int) -> Ints | None:
     """
-    Searches that take turns, for buffers from one moment to another (not included), as bytes of i64.
-
-    Plans that differ elsewhere lay the same buffers out again and again, and where nothing fits each search takes all
-    of its work: what it comes to is remembered.
+    Alternating searches, for buffers from one time to another (not included), as bytes of i64. Plans that differ
+    elsewhere allocate the same buffers repeatedly, and where no allocation exists each search uses all of its steps: so
+    results are cached.
     """
     size, begin, end = (np.frombuffer(each, np.int64).copy() for each in (sizes, begins, ends))
     touching = _touching(begin, end)
@@ -110,12 +111,12 @@ def _rank(criteria: str, size: Ints, begin: Ints, end: Ints) -> Ints:
 
 
 def most_alive(size: Ints, begin: Ints, end: Ints) -> Ints:
-    """[b] most bytes alive at one moment of each buffer's life, from `begin` to `end` (not included)."""
+    """[b] most bytes alive at one time of each buffer's lifetime, from `begin` to `end` (not included)."""
     moments = int(end.max(initial=0))
     change = np.zeros(moments + 1, np.int64)
     np.add.at(change, begin, size)
     np.add.at(change, end, -size)
-    # Maxima over 1, 2, 4 ... moments from each one on: two of them, which may overlap, make up any span.
+    # Maxima over 1, 2, 4 ... times from each one on: any span is the union of two of them, which may overlap.
     most, maxima = np.zeros(len(size), np.int64), np.cumsum(change)[:moments]
     doublings = np.frexp((end - begin).astype(np.float64))[1] - 1
     for doubling in range(int(doublings.max(initial=-1)) + 1):
@@ -128,7 +129,7 @@ def most_alive(size: Ints, begin: Ints, end: Ints) -> Ints:
 
 @jit
 def _touching(begin: Any, end: Any):
-    """[b, words] as bits: the buffers alive together with each."""
+    """[b, words] as bits: the buffers alive at the same time as each."""
     n = len(begin)
     bits = np.zeros((n, (n + 63) // 64), np.uint64)
     for a in range(n):
@@ -145,12 +146,12 @@ def _search(
     """
     (FOUND, IMPOSSIBLE or UNKNOWN, work left). Buffers are in order of `begin`; those with a smaller `rank` first.
 
-    A level places one buffer of a group: what is left to place between two moments that nothing left to place crosses.
+    A level places one buffer of a group: the remaining buffers between two times that no remaining buffer crosses.
     """
     n, words = len(size), touching.shape[1]
-    support = np.zeros(n, np.int64)  # the top of what lies under a buffer
+    support = np.zeros(n, np.int64)  # the top of the buffers below a buffer
     placed = np.zeros(n, np.bool_)
-    # Of each level: its group, the offset and rank placed before it, its choice, and where to go back to.
+    # For each level: its group, the offset and rank placed before it, its choice, and the level to backtrack to.
     low_index, high_index = np.zeros(n + 2, np.int64), np.zeros(n + 2, np.int64)
     floor, after = np.zeros(n + 2, np.int64), np.zeros(n + 2, np.int64)
     choice, limit, parent = np.full(n + 2, -1, np.int64), np.zeros(n + 2, np.int64), np.full(n + 2, -1, np.int64)
@@ -158,7 +159,7 @@ def _search(
     why = np.zeros((n + 2, words), np.uint64)
     undo_buffer, undo_support, undone = np.empty(n * n + 1, np.int32), np.empty(n * n + 1, np.int64), 0
     groups, waiting = np.zeros((n + 2, 5), np.int64), 0
-    changed_from, changed_to = np.zeros(n + 2, np.int64), np.zeros(n + 2, np.int64)  # moments that a choice changed
+    changed_from, changed_to = np.zeros(n + 2, np.int64), np.zeros(n + 2, np.int64)  # times that a choice changed
     moments = end.max()
     rest, least = np.zeros(moments, np.int64), np.zeros(moments, np.int64)  # bytes to place, and the lowest support
     for b in range(n):
@@ -181,7 +182,7 @@ def _search(
             undo_from[level], groups_from[level] = undone, waiting
             if work <= 0:
                 return UNKNOWN, work
-            # Does what is left to place fit, moment by moment? Where nothing has changed, all are at least as high.
+            # Do the remaining buffers fit, time by time? Where nothing has changed, all are at least as high.
             low, top, under = floor[level], 1 << 62, -1
             changed, until = 0, moments
             if parent[level] >= 0:
@@ -239,7 +240,7 @@ def _search(
                 top = support[best] + size[best]
                 rest[begin[best] : end[best]] -= size[best]
                 changed, until = begin[best], end[best]
-                # What is left to place, in groups that no moment joins; the buffers over this one rise.
+                # The remaining buffers, in groups without a common time; the buffers above this one rise.
                 start, reach, count = -1, -1, waiting
                 for b in range(low_index[level], high_index[level]):
                     if placed[b]:
@@ -265,7 +266,8 @@ def _search(
                 waiting = count
                 entering = True
                 continue
-        # This level has failed: back to the choice that led here, and further where that had no part in it.
+        # This level has failed: backtrack to the choice before it, and further where that did not contribute to the
+        # failure.
         while jump:
             back = parent[level]
             if back < 0:

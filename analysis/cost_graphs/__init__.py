@@ -1,1 +1,1 @@
-"""Graphs of operations with durations and of tensors with sizes: what planning of orders and of memory works on."""
+"""Graphs of operations with durations and of tensors with sizes: the input of the planning of orders and of memory."""

@@ -1,12 +1,12 @@
 """
-The cost graph of a `dataflow` function on a chip, by a simple model: every operation is spread evenly over all cores
-and takes what its unit needs for the arithmetic (or, for pure movement, for the bytes).
+The cost graph of a `dataflow` function on a chip, by a simple model: every operation is divided evenly over all cores
+and takes the time of its unit for the arithmetic (or, for pure movement, for the bytes).
 
     MPU: multiply-accumulates / (cores x array x rate of the type)
     VPU: element operations / (cores x lanes x rate of the type), at least
     DAU: bytes read and written / 2 / (cores x bytes a cycle of the local memory)
 
-Latencies, distances and the shapes of tiles do not count: for those there is compilation.
+Latencies, distances and the shapes of tiles are not modelled; compilation takes them into account.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def cost_graph_of(function: FuncOp, chip: Chip, name: str = "main") -> CostGraph
 
 
 def operation_ns(op: TilingInterface, chip: Chip) -> tuple[Unit, int]:
-    """(unit, ns, rounded up) of a whole operation spread over the chip's cores."""
+    """(unit, ns, rounded up) of a whole operation divided over the chip's cores."""
     cost = _whole(op)
     return cost.unit, math.ceil(_cycles(cost, chip, _bytes_each(op)) / chip.clock_ghz)
 
@@ -87,7 +87,7 @@ def _whole(op: TilingInterface) -> OpCost:
 
 
 def _bytes_each(op: TilingInterface) -> int:
-    """Bytes of an element of the first operand, which decides the rate of a unit."""
+    """Bytes of an element of the first operand, which determines the rate of a unit."""
     return element_bytes(element_of(op.operands[0] if op.operands else op.results[0]))
 
 

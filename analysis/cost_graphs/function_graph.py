@@ -1,4 +1,4 @@
-"""From the operations of a block to the graph that splitting and ordering work on."""
+"""Conversion of the operations of a block to the graph for splitting and ordering."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class BlockGraph:
 
 def is_source(op: Operation) -> bool:
     """
-    Whether an operation only brings a constant or a weight: it has no place in an order, and stands in each part that
-    reads it. Reshapes of such count too, for they move no data.
+    Whether an operation is a constant or a weight: it has no position in an order, and is copied to each part that
+    reads it. Reshapes of these count too, because they move no data.
     """
     while isinstance(op, ReshapeOp):
         owner = op.operand.owner
@@ -41,7 +41,7 @@ def is_source(op: Operation) -> bool:
 
 
 def source_of_value(value: SSAValue) -> Operation | None:
-    """The constant or weight that a value is, whatever its shape, or None."""
+    """The constant or weight that a value is, in any shape, or None."""
     owner = value.owner
     while isinstance(owner, ReshapeOp):
         owner = owner.operand.owner
@@ -52,10 +52,10 @@ def block_graph(block: Block) -> BlockGraph:
     """
     The graph of all operations of a block but sources and the terminator.
 
-    Names are the results' names where they have any (made unique), else the operation's. Costs come from the tiling
+    Names are the results' names if they have any (made unique), otherwise the operation's. Costs come from the tiling
     interface; a reshape costs nothing. Constants count as weights of any size; a table that is read by index counts
-    with all its bytes. What hangs on other operators when key nodes are looked for (`is_update`) are loose ones, and in
-    a training step those of single weights; there, weights are no inputs.
+    with all its bytes. Operators that are assigned to others in the search for key nodes (`is_update`) are deferrable
+    ones, and in a training step those of single weights; there, weights are not inputs.
     """
     ops = tuple(op for op in block.ops if not is_source(op) and not op.has_trait(IsTerminator))
     number_of: dict[SSAValue, int] = {result: number for number, op in enumerate(ops) for result in op.results}

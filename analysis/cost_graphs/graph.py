@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Flat = NDArray[Any]
-"""Arrays of the same kind in compiled functions, whose entries stand for numbers."""
+"""The same in compiled functions: a list of numbers for each entry."""
 LOAD_PHASE = "load"
 """Phase of operations that load a weight."""
 FROM_THE_START = ("input", "weight")
-"""Kinds of tensors that no operation needs to compute; they do not count as memory."""
+"""Kinds of tensors without a producer; they do not count as memory."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,10 @@ class Lists:
         return Lists(starts_of(self.values, count), self.rows[by_value])
 
     def within(self, rows: Ints) -> Lists:
-        """Some of the rows, whose values are rows too: of the values those among `rows`, as numbers in `rows`."""
+        """
+        The given rows, of a list whose values are row numbers too: only values among `rows` are kept, as positions in
+        `rows`.
+        """
         number = np.full(len(self), -1, np.int64)
         number[rows] = np.arange(len(rows))
         found = [number[self[row]] for row in rows.tolist()]
@@ -55,7 +58,7 @@ class Lists:
 
 
 def starts_of(rows: Ints, count: int) -> Ints:
-    """Where the rows begin when entries are sorted by row; `rows` names the row of each entry."""
+    """The starts of rows when entries are sorted by row; `rows` is the row of each entry."""
     return np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))]).astype(np.int64)
 
 
@@ -69,7 +72,7 @@ def lists_of(rows: list[list[int]]) -> Lists:
 @dataclass(frozen=True)
 class CostGraph:
     """
-    Operations in program order (each after what it reads) and the tensors between them.
+    Operations in program order (each after the producers of its operands) and the tensors between them.
 
     n operations, m tensors. Durations in ns, sizes in bytes.
     """
@@ -77,7 +80,7 @@ class CostGraph:
     name: str
     op_names: tuple[str, ...]
     op_ids: tuple[int, ...]
-    """As the file names them."""
+    """The names in the file."""
     unit_names: tuple[str, ...]
     unit: Ints
     """[n] index into `unit_names`."""
@@ -86,7 +89,7 @@ class CostGraph:
     flops: Ints
     """[n]"""
     phases: tuple[str, ...]
-    """[n] "fwd", "bwd" or whatever the file says."""
+    """[n] "fwd", "bwd" or another name in the file."""
     inputs: Lists
     """[n] tensors that an operation reads, each once."""
     outputs: Lists
@@ -110,7 +113,7 @@ class CostGraph:
 
     @cached_property
     def producer(self) -> Ints:
-        """[m] the operation that computes a tensor, -1 where it is there from the start."""
+        """[m] the operation that computes a tensor, -1 if it is available from the start."""
         producer = np.full(self.tensors, -1, np.int64)
         producer[self.outputs.values] = self.outputs.rows
         return producer
@@ -122,7 +125,7 @@ class CostGraph:
 
     @cached_property
     def counted(self) -> NDArray[np.bool_]:
-        """[m] whether a tensor counts as memory: weights and inputs do not, but for weights while they are loaded."""
+        """[m] whether a tensor counts as memory: weights and inputs do not, except weights that are loaded."""
         free = np.array([kind in FROM_THE_START for kind in self.tensor_kinds], np.bool_)
         loaded = np.array([phase == LOAD_PHASE for phase in self.phases] + [False])
         return (self.producer >= 0) & (~free | loaded[self.producer])

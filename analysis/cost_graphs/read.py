@@ -2,7 +2,7 @@
 Read a cost graph from JSON.
 
 `tensors`: id, shape, size (bytes), kind (one of `KINDS`); `ops` in program order: id, name, unit, ins, outs (ids of
-tensors), flops, dur_ns, phase. `shape`, `flops`, `name` and `phase` may be absent: they change no plan.
+tensors), flops, dur_ns, phase. `shape`, `flops`, `name` and `phase` are optional: they do not affect plans.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .graph import FROM_THE_START, CostGraph, lists_of
 KINDS = ("input", "weight", "act", "grad", "wgrad")
 """Of tensors."""
 LARGEST = 1 << 62
-"""Sums of sizes and durations stay below this, so that 64 bits hold them."""
+"""Sums of sizes and durations stay below this, so that they fit in 64 bits."""
 
 
 def read_cost_graph(path: str | Path) -> CostGraph:
-    """The graph in a file. Raises InputError that names the file and what is wrong in it."""
+    """The graph in a file. Raises InputError that names the file and the error in it."""
     path = Path(path)
     try:
         data = json.loads(read_regular(path))
@@ -131,7 +131,7 @@ def _read_ops(table: dict[str, Any], tensors: _Tensors, location: str) -> _Ops:
 
 
 def _check_producers(ops: _Ops, tensors: _Tensors, names: list[str], location: str) -> None:
-    """Every tensor that an operation reads is there from the start, or computed by an operation."""
+    """Check that every tensor that an operation reads is available from the start, or computed by an operation."""
     there = {number for number, kind in enumerate(tensors.kinds) if kind in FROM_THE_START}.union(*ops.outs)
     for op, operands in enumerate(ops.ins):
         if missing := [tensor for tensor in operands if tensor not in there]:
@@ -142,7 +142,7 @@ def _check_producers(ops: _Ops, tensors: _Tensors, names: list[str], location: s
 
 
 def _check_order(ins: list[list[int]], outs: list[list[int]], names: list[str], ids: list[int], location: str) -> None:
-    """Every tensor has at most one producer, and every operation follows the producers of what it reads."""
+    """Check that every tensor has at most one producer, and every operation follows the producers of its operands."""
     producer: dict[int, int] = {}
     for op, results in enumerate(outs):
         for tensor in results:

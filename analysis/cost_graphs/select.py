@@ -1,4 +1,4 @@
-"""Parts and variants of cost graphs: the forward phase alone, and loads of weights as operations of their own."""
+"""Parts and variants of cost graphs: the forward phase alone, and loads of weights as separate operations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def forward_graph(graph: CostGraph) -> CostGraph:
 
 def subgraph(graph: CostGraph, ops: Ints) -> CostGraph:
     """
-    The operations `ops` (ascending), with the tensors that they touch; what others compute is there from the start.
+    The operations `ops` (ascending), with the tensors that they use; results of other operations are available from the
+    start.
     """
     kept = [int(op) for op in ops]
     ins = [graph.inputs.row(op) for op in kept]
@@ -51,7 +52,7 @@ def with_weight_loads(graph: CostGraph, bandwidth: float) -> CostGraph:
     """
     Each weight is loaded by an operation on unit "DMA", just before its first reader in program order.
 
-    `bandwidth` in bytes a second; a load takes size / bandwidth, rounded up to a whole ns. Raises InputError if it is
+    `bandwidth` in bytes per second; a load takes size / bandwidth, rounded up to a whole ns. Raises InputError if it is
     not a positive number.
     """
     if not 0 < bandwidth < float("inf"):

@@ -19,7 +19,7 @@ INTEGER_RANGES = ((0, 8), (0, 1))
 
 
 def difference(before: Array, after: Array, semantic_effect: SemanticEffect) -> str | None:
-    """What a pass of this effect must not have changed, in words, or None."""
+    """A message about a difference that a pass with this effect must not cause, or None."""
     if before.shape != after.shape or before.dtype != after.dtype:
         return f"was {before.dtype}{list(before.shape)}, is {after.dtype}{list(after.shape)}"
     same = before == after
@@ -46,22 +46,22 @@ class SemanticsChecker:
     """
     Follows one module through a pipeline: call `visit` before the first pass and after each.
 
-    Where the module cannot be run, the last results that are known are kept for the next comparison. It is run on
-    several sets of inputs (`input_sets`), of which those count on which it runs in the beginning.
+    Where the module cannot be run, the last known results are kept for the next comparison. It is run on several sets
+    of inputs (`input_sets`); only those on which it runs initially are used.
     """
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
         self.inputs: list[dict[str, Array]] = []
         self.results: list[dict[str, Array]] | None = None
-        """Of each set of inputs."""
+        """The results for each set of inputs."""
         self.pending: list[tuple[str, SemanticEffect]] = []
         """Passes since `results` were computed."""
         self.checked: list[str] = []
         self.skipped: list[str] = []
 
     def visit(self, previous: ModulePass | None, module: ModuleOp) -> None:
-        """Compare with the results before. Raises MeshloomError naming the pass that changed one."""
+        """Compare with the previous results. Raises MeshloomError naming the pass that changed one."""
         if previous is None:
             self.results, self.pending = None, []
             self._start(module, "the input")
@@ -84,7 +84,7 @@ class SemanticsChecker:
             raise MeshloomError(
                 f"{self._suspects()} made the module fail on inputs it ran on before: {error}"
             ) from error
-        # What a lossy pass changes is bounded for usual inputs: the first set.
+        # The bound of a lossy pass holds for usual inputs: the first set.
         lossy = any(semantic_effect.kind == "lossy" for _, semantic_effect in self.pending)
         for before, after in list(zip(self.results, results, strict=True))[: 1 if lossy else None]:
             self._compare(before, after)
@@ -92,7 +92,7 @@ class SemanticsChecker:
         self.results, self.pending = results, []
 
     def report(self) -> str:
-        """One line: what was checked and what was not."""
+        """One line with the passes that were checked and those that were not."""
         parts: list[str] = []
         if self.checked:
             parts.append(f"{', '.join(self.checked)} kept all results (seed {self.seed})")
@@ -101,7 +101,7 @@ class SemanticsChecker:
         return f"check-semantics: {'; '.join(parts) or 'no passes to check'}"
 
     def _start(self, module: ModuleOp, what: str) -> None:
-        """Choose inputs that the module runs on, and keep its results."""
+        """Choose inputs on which the module runs, and keep its results."""
         reason = ""
         for integers in INTEGER_RANGES:
             try:

@@ -1,7 +1,7 @@
 """
-What the tasks of an executable computed against the interpreter of the IR that it was made of: task by task and in
-loops step by step, each on the operands that the executable itself had, so that a difference belongs to the task and
-step that shows it.
+Comparison of an executable's tasks with the interpreter of the IR that it was compiled from: task by task, and in loops
+step by step, each on the operands in the executable's memory, so that a difference is caused by the task and step that
+shows it.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from .interpret import run_in_memory
 Array: TypeAlias = NDArray[Any]
 
 RELATIVE, ABSOLUTE = 1e-4, 1e-6
-"""Allowed of floats: of the largest absolute value of the result, and beside it."""
+"""Allowed errors of floats: relative to the largest absolute value of the result, and absolute."""
 ROUNDING: dict[Attribute, float] = {f16: 2.0**-10, bf16: 2.0**-7}
-"""What rounding to a type once more may make, of the value."""
+"""Relative error of one more rounding to a type."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The first place in which a task's result is wrong."""
+    """The first wrong element of a task's result."""
 
     launch: int
     task: str
     core: int | None
-    """Whose tile it is in; None: the result is in DRAM."""
+    """The core with the wrong tile; None: the result is in DRAM."""
     byte: int
-    """Of the tile, or of the result in DRAM: the first one of an element that is wrong."""
+    """The first byte of the first wrong element, in the tile or in the result in DRAM."""
     address: int
     """Of this byte."""
     element: tuple[int, ...]
@@ -50,9 +50,9 @@ class Difference:
     got: str
     expected: str
     writer: str
-    """Words for the instruction that wrote the byte last."""
+    """Description of the instruction that wrote the byte last."""
     wrong: int
-    """Elements of the result that are wrong, in this step."""
+    """Number of wrong elements of the result, in this step."""
     step: int | None = None
     """Of the loop that the task is in."""
     chip: int | None = None
@@ -220,7 +220,7 @@ def _largest(values: Array) -> float:
 
 
 def _allowed(task: ExecuteOp, element: Attribute, largest: float) -> float:
-    """How far an element of a result may be off, whose largest absolute value is given."""
+    """The allowed error of an element of a result with this largest absolute value."""
     if is_float(element):
         return max(RELATIVE, ROUNDING.get(element, 0.0)) * largest + ABSOLUTE
     rounds = any(

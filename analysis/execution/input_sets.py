@@ -1,7 +1,6 @@
 """
-Sets of inputs that make a change of a module's results visible: numbers that its operations treat in different ways.
-
-Standard normal values alone never get to a clamp at -3, meet no tie of a rounding, and no zero of either sign.
+Sets of inputs that reveal changes of a module's results: numbers for which its operations behave differently. Standard
+normal values alone hardly reach a clamp at -3, and contain no ties of roundings and no zeros of either sign.
 """
 
 from __future__ import annotations
@@ -20,18 +19,19 @@ from ...dialects.dataflow.constants import Dense, array_of
 from .interpret import Array, InputDraw, draw_inputs
 
 MOST_NUMBERS = 64
-"""Numbers that are taken from a module, at most; a constant of many elements gives its extremes."""
+"""Largest number of values that are taken from a module; of a constant with many elements, the extremes are taken."""
 WIDE = 8.0
-"""Standard deviation of the numbers that reach further than standard normal ones."""
+"""Standard deviation of the numbers of a wider range."""
 _PLAIN = (0.0, -0.0, 0.5, -0.5, 1.5, -1.5, 2.5, 1.0, -1.0, 2.0, -2.0)
-"""Zeros of both signs, ties of roundings, and where functions change."""
+"""Zeros of both signs, ties of roundings, and arguments at which functions change their behaviour."""
 
 
 def input_sets(module: ModuleOp, seed: int, integers: tuple[int, int]) -> Iterator[dict[str, Array]]:
     """
-    Inputs of `@main` by name, one set after another: standard normal numbers; a mixture of them, wider ones, and the
-    constants of the module with their neighbours; one positive and one negative number for all elements of an argument,
-    which a maximum of many elements is not above or below. Integers come from the half-open range `integers`.
+    Inputs of `@main` by name, one set after another: standard normal numbers; a mixture of these, numbers of a wider
+    range, and the constants of the module with their neighbours; and one positive and one negative number for all
+    elements of an argument, so that a maximum over many elements also takes these values. Integers come from the
+    half-open range `integers`.
 
     Raises InputError as `make_inputs` does.
     """
@@ -52,7 +52,7 @@ def _uniform(sign: int, shape: tuple[int, ...], generator: np.random.Generator) 
 
 
 def numbers_of(module: ModuleOp) -> list[float]:
-    """Finite numbers that the operations of a module name, in constants and attributes, in ascending order."""
+    """Finite numbers in the constants and attributes of a module's operations, in ascending order."""
     found: set[float] = set()
     for op in module.walk():
         for attribute in (*op.properties.values(), *op.attributes.values()):
@@ -76,7 +76,7 @@ def _numbers_in(attribute: Attribute, constant: bool) -> Sequence[float]:
 
 
 def _around(numbers: Sequence[float]) -> Iterator[float]:
-    """Each number, its neighbours of f32, and some further away."""
+    """Each number, its neighbours in f32, and some more distant numbers."""
     for number in numbers:
         near = np.float32(number)
         with np.errstate(over="ignore"):

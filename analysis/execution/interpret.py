@@ -43,7 +43,7 @@ def _normal(shape: tuple[int, ...], generator: np.random.Generator) -> NDArray[n
 
 @dataclass(frozen=True)
 class InputDraw:
-    """How random values are drawn."""
+    """The distribution of random values."""
 
     floats: Callable[[tuple[int, ...], np.random.Generator], NDArray[np.float64]] = _normal
     """Numbers of a shape."""
@@ -62,7 +62,7 @@ def make_inputs(module: ModuleOp, seed: int = 0, fill: Fill = "random") -> dict[
 
 
 def draw_inputs(module: ModuleOp, seed: int, draw: InputDraw | None) -> dict[str, Array]:
-    """As `make_inputs`, drawn as `draw` says; None: counted. Raises InputError as this does."""
+    """As `make_inputs`, drawn by `draw`; None: counted. Raises InputError as `make_inputs` does."""
     generator = np.random.default_rng(seed)
     inputs: dict[str, Array] = {}
     for name, type in _argument_types(module).items():
@@ -74,13 +74,18 @@ def draw_inputs(module: ModuleOp, seed: int, draw: InputDraw | None) -> dict[str
 
 
 def _argument_types(module: ModuleOp) -> dict[str, Attribute]:
-    """Types of what `run_main` takes: encoded tensors that are bytes in the module stand for themselves."""
+    """
+    Types of the inputs of `run_main`: those that are bytes of encoded tensors in the module have the encoded type.
+    """
     types = _types_in_memory(module)
     return types | _dense_types(interface_of(module).inputs)
 
 
 def interface_of(module: ModuleOp) -> EncodedInterface:
-    """The encoded inputs and results that are bytes in a module, as it notes them. Raises InputError as this does."""
+    """
+    The encoded inputs and results that are bytes in a module, from the module's notes. Raises InputError if these are
+    invalid.
+    """
     if is_executable(module):
         notes = {text_of(op.key): text_of(op.value) for op in module.ops if isinstance(op, NoteOp)}
         return read_interface(notes.get(ENCODED))
@@ -119,9 +124,9 @@ def run_main(
     module: ModuleOp, inputs: Mapping[str, Array], watch: Watch | None = None, on_result: OnResult | None = None
 ) -> dict[str, Array]:
     """
-    The results of `@main` by name, in storage form (encoded ones decoded); the inputs are left alone. `watch` is shown
-    each operation and its operands, `on_result` the result of each task of a launch. A module at the level of
-    instructions runs in the emulator.
+    The results of `@main` by name, in storage form (encoded ones decoded); the inputs are not modified. `watch` is
+    called with each operation and its operands, `on_result` with the result of each task of a launch. A module at the
+    level of instructions runs in the emulator.
 
     Raises MeshloomError for what the operations raise, xDSL's InterpretationError where one has no implementation.
     """
@@ -137,7 +142,7 @@ def run_main(
 def run_in_memory(
     module: ModuleOp, inputs: Mapping[str, Any], watch: Watch | None = None, on_result: OnResult | None = None
 ) -> dict[str, Array]:
-    """As `run_main`, of values as they lie in memory: encoded ones are bytes."""
+    """As `run_main`, for values in their representation in memory: encoded ones are bytes."""
     if is_executable(module):
         return run_module(module, list(inputs.values()))
     functions = [
@@ -151,7 +156,7 @@ def run_in_memory(
 
 
 def _take(name: str, value: Any, type: Attribute) -> Any:
-    """A value for the interpreter to keep, encoded where the argument is. Raises InputError for one that is unfit."""
+    """A value for the interpreter, encoded where the argument is. Raises InputError for a value that does not match."""
     index = index_of(type)
     if not isinstance(value, Encoded):
         array = check_input(name, value, type)
@@ -177,7 +182,7 @@ def result_types(module: ModuleOp) -> dict[str, Attribute]:
 
 
 def numbers(array: Array, type: Attribute) -> Array:
-    """The values that an array in storage form stands for (bf16 as f32)."""
+    """The values that an array in storage form represents (bf16 as f32)."""
     if isinstance(type, TensorType | BufferType) and cast(Attribute, type.element_type) == bf16:
         return widen_bf16(array)
     return array

@@ -1,4 +1,4 @@
-"""Activations of contractions that are not zero, measured by running the network on inputs."""
+"""Nonzero activations of contractions, measured by running the network on inputs."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ from ...formats.sparse.encode import Mask
 
 def nonzero_activations(module: ModuleOp, inputs: Mapping[str, NDArray[Any]]) -> dict[Operation, Mask]:
     """
-    Contraction -> which elements of its first operand are not zero, when `@main` is run on these inputs.
-
-    Raises what running a module raises (`interpret.run_main`).
+    Contraction -> the nonzero elements of its first operand when `@main` is run on these inputs. Raises as
+    `interpret.run_main` does.
     """
     from .interpret import run_main  # compilations without such inputs need no interpreter
 
@@ -38,7 +37,7 @@ def nonzero_activations(module: ModuleOp, inputs: Mapping[str, NDArray[Any]]) ->
 
 
 def by_input(op: MatmulOp | ConvOp, counts: Mask) -> Mask:
-    """[inputs, lines, places]: what each place of a convolution sees, zeros around the image included, or K by rows."""
+    """[inputs, lines, places]: the window of each place of a convolution, padding included, or K by rows."""
     if isinstance(op, MatmulOp):
         axis = counts.ndim - (2 if op.transpose_a is not None else 1)
         rows = np.moveaxis(counts, axis, 0)

@@ -41,7 +41,7 @@ def anneal_recomputation(
                 a = chosen[np.random.randint(len(chosen))]
             lot = np.random.random()
             if lot < 0.2:
-                # One kind for some that are alike, next to each other in time.
+                # One kind for some gaps of the same class, next to each other in time.
                 pick = np.random.randint(len(kinds) + 1)
                 kind = KEEP if pick == len(kinds) else kinds[pick]
                 _spread(plan, kind, members, alike_start[alike[a]], alike_start[alike[a] + 1])
@@ -61,7 +61,7 @@ def anneal_recomputation(
             room = profile(live, net.before, due, saved_bytes(size, packed, plan))
             worst = room.max()
             for gap in range(m):
-                # Before the operation that a tensor is due for, when what it is computed from is there, too.
+                # Before the operation that a tensor is due for, if its operands are then in memory, too.
                 if again_room[gap]:
                     worst = max(worst, room[due[gap]] - allocated[due[gap]] + again_room[gap])
             energy = again_ns.sum() + dearer * price * max(0, worst - budget)

@@ -67,7 +67,7 @@ def _bound(
     done[1:] = np.cumsum(duration)
     total = done[-1]
     best = float(total)
-    candidates = np.empty(len(size), np.int64)  # what may be computed again while an operation runs, the cheapest first
+    candidates = np.empty(len(size), np.int64)  # tensors that may be recomputed meanwhile, the cheapest first
     for i in ops:
         x, relief, bytes_over = excess[i], 0, 0
         first, last = total, 0
@@ -87,7 +87,7 @@ def _bound(
                 count += 1
         least, taken, again_taken, some = np.inf, 0, 0.0, 0.0
         for share in range(SHARES if len(cheap) else 1):
-            # Between these shares of the rest is computed again; without a link all of it.
+            # These shares of the rest are recomputed; without a link all of it.
             low = left * share / SHARES if link > 0.0 else float(left)
             high = min(float(left), left * (share + 1.0) / SHARES) if len(cheap) else 0.0
             while taken < count and some + size[candidates[taken]] < low:

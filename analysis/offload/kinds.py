@@ -21,8 +21,8 @@ class Kind(IntEnum):
     """Dropped, and recomputed for its next use; earlier recomputations that need it compute their own copy."""
     RECOMPUTE_AHEAD = 6
     """
-    As `RECOMPUTE`, but one operation before its use, if the intermediate results would not fit beside that operation's
-    results.
+    As `RECOMPUTE`, but one operation before its use, if the intermediate results would not fit together with that
+    operation's results.
     """
 
 

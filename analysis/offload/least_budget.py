@@ -19,7 +19,7 @@ CHANGES = 10_000_000
 
 def least_budget_plan(evaluator: Evaluator, kinds: tuple[Kind, ...]) -> Found:
     """
-    A plan for the least budget (bytes), however slow; with swap, that is the largest working set.
+    A plan for the least budget (bytes), without regard to time; with swap, that is the largest working set.
 
     Without swap, `any_plan` finds nothing for a budget one byte smaller. The evaluator caches the result.
     """
@@ -65,7 +65,7 @@ def _alone(evaluator: Evaluator, kinds: tuple[Kind, ...]) -> list[Found]:
 
 
 def any_plan(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...]) -> Found | None:
-    """A plan within the budget, however slow; it does not depend on the effort."""
+    """A plan within the budget, without regard to time; it does not depend on the effort."""
     for preset in Preset:
         found = first_plans(evaluator, budget, kinds, effort_of(evaluator.problem, preset))
         if found:

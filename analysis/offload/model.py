@@ -12,9 +12,9 @@ class Model:
     """The host link, and the vector unit as a compressor."""
 
     link: float
-    """Bytes a second, each way at once."""
+    """Bytes per second, in both directions at once."""
     compress_rate: float = 200e9
-    """Bytes (before compression) a second."""
+    """Bytes (before compression) per second."""
     ratio: int = 2
     """Bytes before compression over those after: 2 for f16, 4 for f8."""
 

@@ -81,7 +81,7 @@ def plans_for(
         try:
             best = quicker(best, _best(evaluator, plans, budget))
         except InputError:
-            # With less memory there may be a plan that this search does not see.
+            # For less memory there may be a plan that this search does not find.
             pass
         found[budget] = None if best is None else executed(evaluator, best)
     return [found[budget] for budget in budgets]
@@ -102,7 +102,7 @@ def too_small(problem: OffloadProblem, budget: int, least: int) -> InputError:
     if budget < problem.smallest_budget:
         why = f"operation {name} alone works on {problem.smallest_budget} bytes"
     else:
-        why = f"no plan of the allowed kinds is found; most bytes, {problem.peak}, are there with operation {name}"
+        why = f"no plan of the allowed kinds is found; the peak, {problem.peak} bytes, is at operation {name}"
     other = f" (with swap: {problem.smallest_budget})" if least > problem.smallest_budget else ""
     return InputError(
         f"a budget of {budget} bytes is too small: {why}; the smallest budget that works is {least}{other}"

@@ -133,7 +133,7 @@ def offload_problem(graph: CostGraph) -> OffloadProblem:
     first, second = uses[:-1][gaps], uses[1:][gaps]
     wide = second[:, 1] > first[:, 1] + 1
     first, second = first[wide], second[wide]
-    # Kernels are compiled for one layout: a column as it stands has another than what is chosen from it.
+    # Kernels are compiled for one layout: a view of a column has a different layout than a selection from it.
     tensor, before, after = map(np.ascontiguousarray, (first[:, 0], first[:, 1], second[:, 1]))
     return OffloadProblem(
         graph=graph,

@@ -91,7 +91,7 @@ def chain_of(net: Any, plan: Any, due: Any, gap: int, ops: Any, stack: Any) -> i
 def recomputations(net: Any, plan: Any):
     """
     (due, ns, room): [c] when each gap's tensor must be back, how long its recomputation takes (-1: too many
-    operations), and the bytes of intermediate results beside the tensor itself.
+    operations), and the bytes of intermediate results without the tensor itself.
     """
     m = len(net.after)
     due = net.after.copy()
@@ -107,7 +107,7 @@ def recomputations(net: Any, plan: Any):
         return due, ns, room
     ones = ones[:count]
     ones = ones[np.argsort(due[ones], kind="mergesort")]
-    # In the order in which they are due; those that become due earlier follow at once, so that each is looked at once.
+    # In the order in which they are due; those that become due earlier follow directly, so that each is visited once.
     ops, stack = np.empty(LONGEST, np.int64), np.empty(4 * LONGEST, np.int64)
     done = np.zeros(m, np.bool_)
     sooner, more = np.empty(m, np.int64), 0
@@ -139,7 +139,7 @@ def recomputations(net: Any, plan: Any):
 
 @jit
 def _chain_costs(net: Any, ops: Any, count: int, tensor: int) -> tuple[int, int]:
-    """(ns, largest number of bytes of intermediate results while the chain runs, beside the tensor itself)."""
+    """(ns, largest number of bytes of intermediate results while the chain runs, without the tensor itself)."""
     ns = net.duration[ops[0]]
     if count == 1:
         held = 0
@@ -147,7 +147,7 @@ def _chain_costs(net: Any, ops: Any, count: int, tensor: int) -> tuple[int, int]
             if net.outputs[q] != tensor:
                 held += net.bytes[net.outputs[q]]
         return ns, held
-    # What no later operation of the chain reads is let go.
+    # Results that no later operation of the chain reads are freed.
     freed = np.zeros(count, np.int64)
     for k in range(count):
         for q in range(net.output_start[ops[k]], net.output_start[ops[k] + 1]):
@@ -161,7 +161,7 @@ def _chain_costs(net: Any, ops: Any, count: int, tensor: int) -> tuple[int, int]
         for q in range(net.output_start[op], net.output_start[op + 1]):
             if net.outputs[q] != tensor:
                 held += net.bytes[net.outputs[q]]
-        # The tensor itself takes its room with the last operation: until then others may use it.
+        # The tensor itself is allocated with the last operation: until then others may use its memory.
         most = max(most, held if k == count - 1 else held - net.bytes[tensor])
         held -= freed[k]
     return ns, most
@@ -169,7 +169,7 @@ def _chain_costs(net: Any, ops: Any, count: int, tensor: int) -> tuple[int, int]
 
 @jit
 def _last_reader(net: Any, ops: Any, count: int, value: int, maker: int) -> int:
-    """Position in the chain of the last operation that reads a value (its producer's if none does)."""
+    """Position in the chain of the last operation that reads a value (that of its producer if there is none)."""
     for k in range(count - 1, maker, -1):
         for q in range(net.input_start[ops[k]], net.input_start[ops[k] + 1]):
             if net.inputs[q] == value:

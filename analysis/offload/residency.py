@@ -90,7 +90,7 @@ def residency(evaluator: Evaluator, plan: OffloadPlan) -> Residency:
             if room[gap]:
                 buffers.append((-1, int(room[gap]), *again))
             back = again[0]
-        else:  # it stayed after all
+        else:  # it was kept after all
             continue
         buffers.append((tensor, size, int(since[tensor]), gone))
         since[tensor] = back

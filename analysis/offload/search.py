@@ -97,10 +97,10 @@ def _groups(
 ) -> list[tuple[tuple[Kind, ...], int]]:
     """The names of kinds that are searched separately, and the least time of each (ns), in ascending order of time."""
     groups: list[tuple[Kind, ...]] = [group for group in GROUPS if set(group) <= set(kinds)]
-    # No bound is known for what is compressed and copied always: it takes no less than where that is free.
+    # No bound is known if tensors are always both compressed and copied: the bound with free choice is used.
     least = [lower_bound_ns(evaluator, PAIRS[0] if group == COMPRESSED_SWAP else group, budget) for group in groups]
     pairs = list(zip(groups, least, strict=True))
-    # Computing again comes last: the others are then found as if it were not allowed.
+    # Recomputation comes last: plans of the other kinds are then the same as without it.
     return sorted(pairs, key=lambda pair: (pair[0] == RECOMPUTATION, pair[1])) if effort.thorough else pairs
 
 
@@ -115,7 +115,7 @@ def _alone(
     """
     compute = evaluator.problem.compute_ns
     first = _first(evaluator, group, budget, effort)
-    # Swap and compress allow BOTH, too: what is found for that alone is a start only.
+    # Swap and compress together allow BOTH: plans of BOTH alone are only used as starts.
     if rival <= bound or group == COMPRESSED_SWAP:
         return first
     starts = _starts(evaluator, first, group, budget)
@@ -193,7 +193,7 @@ def _starts(evaluator: Evaluator, first: Found | None, group: tuple[Kind, ...], 
 
 
 def _thinned(evaluator: Evaluator, group: tuple[Kind, ...], budget: int, effort: Effort) -> list[Found]:
-    """A plan with much recomputation. It differs from plans with little of it, and is therefore a start of its own."""
+    """A plan with much recomputation. It differs from plans with little of it, and is therefore a separate start."""
     thin = evaluator.thinned(RECOMPUTATION, budget, effort.thins) if group == RECOMPUTATION and effort.thins else None
     return [Found(*thin, budget)] if thin is not None else []
 
@@ -203,7 +203,7 @@ def _time(found: Found) -> int:
 
 
 def quicker(one: Found | None, other: Found | None) -> Found | None:
-    """The faster of two plans, the first if both are equally fast; None stands for no plan."""
+    """The faster of two plans, the first if both are equally fast; None means no plan."""
     if one is None or other is None:
         return one or other
     return min(one, other, key=_time)
@@ -229,7 +229,7 @@ def _first(evaluator: Evaluator, kinds: tuple[Kind, ...], budget: int, effort: E
         room = max(int(share * budget), evaluator.problem.smallest_budget)
         plan = evaluator.covered(kinds, room, effort.tries, effort.together)
         if plan is None:
-            # What does not do for this much does not do for less.
+            # Kinds that have no plan for this budget have none for a smaller one.
             return None
         if (time := evaluator.makespan(plan, budget)[0]) < NEVER:
             return Found(time, plan, budget)

@@ -1,10 +1,10 @@
 """
 The execution of a plan under a limit on memory, in time.
 
-Operations run one after the other. Three engines run beside them, each a queue: copies to the host, copies from the
-host, and (de)compression on the vector unit. An operation starts when its inputs are back and its results fit; copies
-to the host start as soon as the tensor is computed; a tensor is restored as early as it fits without taking memory that
-an operation before its use needs.
+Operations run one after the other. Three engines run concurrently with them, each with a queue: copies to the host,
+copies from the host, and (de)compression on the vector unit. An operation starts when its inputs are back and its
+results fit; copies to the host start as soon as the tensor is computed; a tensor is restored as early as it fits
+without taking memory that an operation before its use needs.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def run(
     coming = chosen[np.argsort(due[chosen], kind="mergesort")]
     swaps = chosen[kind[chosen] == SWAP]
     swaps = swaps[np.argsort(before[swaps], kind="mergesort")]
-    # A tensor is copied when it is surely here: after all its earlier gaps of other kinds (`over` so far).
+    # A tensor is copied when it is certainly in memory: after all its earlier gaps of other kinds (`over` so far).
     others, over = np.zeros(m, np.int64), np.zeros(tensors, np.int64)
     copied_next = np.zeros(m, np.bool_)  # whether the tensor's next gap that is not kept is a swap
     latest = np.full(tensors, -1, np.int64)
@@ -111,7 +111,7 @@ def run(
     unit, unit_end, packing = -1, NEVER, False
     in_head, swap_head, unpack_head = 0, 0, 0
     scanned_for, scanned = -1, 0
-    stayed = -1  # a tensor that is on its way to the host, and does not leave after all
+    stayed = -1  # a tensor whose copy to the host is running, but which is not offloaded after all
 
     while True:
         moved = True
@@ -124,7 +124,7 @@ def run(
                 ready, redo = True, -1
                 for q in range(first_due[op], first_due[op + 1]):
                     c = coming[q]
-                    if where[c] == _LEAVING:  # it is still here: it stays
+                    if where[c] == _LEAVING:  # it is still in memory: it is kept
                         where[c] = _BACK
                         over[tensor[c]] += kind[c] != SWAP
                         if kind[c] == SWAP:

@@ -15,7 +15,7 @@ from ...support.jit import jit
 from ..cost_graphs.graph import CostGraph, Flat, Ints, Lists
 
 UNKNOWN = -1
-"""Time of a node that is never reached: it is on a cycle, or behind one."""
+"""Time of a node that is never reached: it is on a cycle, or depends on one."""
 
 
 @dataclass(frozen=True)

@@ -22,14 +22,14 @@ class NoRoom(Exception):
 
 @dataclass(frozen=True)
 class InOrder:
-    """An execution, and when the controller comes to each step: its memory is taken from then on."""
+    """An execution, and the time at which the controller reaches each step: its memory is allocated from then on."""
 
     execution: Execution
     issued: Ints
     """[n]"""
 
     def lifetimes(self) -> tuple[Ints, Ints]:
-        """([b], [b]) when each buffer is taken and when it is free again."""
+        """([b], [b]) when each buffer is allocated and when it is free again."""
         buffers = self.execution.program.buffers
         first = np.array([self.issued[buffer.maker] for buffer in buffers], np.int64)
         last = np.array([max(self.execution.end[user] for user in buffer.users) for buffer in buffers], np.int64)
@@ -38,11 +38,10 @@ class InOrder:
 
 def execute_in_order(program: Program, sizes: Ints, limit: int, joined: Collection[str]) -> InOrder:
     """
-    Every step as early as it can in the order of the program: none is begun before the one before it has been, what it
-    needs and waits for is complete, and its results have room beside all that is in memory by then.
-
-    `sizes`: [b] bytes that the buffers take. For the queues in `joined`, the controller also waits until the step
-    before in the queue is complete. Raises NoRoom.
+    Every step starts as early as possible in the order of the program: after the start of the step before it, when the
+    steps that it needs or waits for are complete, and its results fit in the free memory. `sizes`: [b] bytes of the
+    buffers. For the queues in `joined`, the controller also waits until the step before in the queue is complete.
+    Raises NoRoom.
     """
     count = len(program.steps)
     start, end, issued, taken = np.zeros((4, count), np.int64)

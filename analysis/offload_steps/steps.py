@@ -1,9 +1,7 @@
 """
-Steps in queues: when each runs, and how much memory is taken when.
-
-A step starts when it is at the head of its queues, the steps that it needs or waits for are complete, and then takes
-memory for its results. A buffer's memory is free when its last user is complete. Nothing limits the memory here: what
-keeps it low are the control edges.
+Steps in queues: their times, and memory over time. A step starts when it is at the head of its queues and the steps
+that it needs or waits for are complete; then memory for its results is allocated. A buffer's memory is free when its
+last user is complete. Memory has no limit here: control edges keep it low.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from ..cost_graphs.graph import Ints
 
 @dataclass(frozen=True)
 class Step:
-    """Something that runs. Others are named by their number; they come before it."""
+    """A step. It refers to earlier steps by their numbers."""
 
     name: str
     queues: tuple[str, ...]
@@ -30,12 +28,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Buffer:
-    """Memory from the start of its maker to the end of its last user."""
+    """Memory in use from the start of its producer to the end of its last user."""
 
     nbytes: int
     maker: int
     users: tuple[int, ...]
-    """Numbers of steps, the maker among them."""
+    """Numbers of steps, including the producer."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ class Execution:
 
     @property
     def time_ns(self) -> int:
-        """When all is done."""
+        """The time at which all steps are complete."""
         return int(self.end.max(initial=0))
 
     def profile(self) -> tuple[Ints, Ints]:

@@ -14,7 +14,7 @@ from .search import PLAIN, Effort, Found, OrderCost, UnitCost, cheaper
 from .simple import program_order
 
 HEAT = 0.0005
-"""Temperature at the start, over the cost: orders worse by this are accepted one time in e."""
+"""Temperature at the start, over the cost: an order that is worse by this is accepted with probability 1/e."""
 
 
 def anneal(cost: OrderCost, effort: Effort) -> Found | None:
@@ -56,7 +56,7 @@ def _anneal_plainly(cost: OrderCost, begin: Found, count: int, goal: float, seed
 
 
 def moved(problem: OrderProblem, order: Ints, random: np.random.Generator) -> Ints:
-    """The order with one operation elsewhere between its last predecessor and its first successor."""
+    """The order with one operation moved to another position between its last predecessor and its first successor."""
     position = np.empty(problem.ops, np.int64)
     position[order] = np.arange(problem.ops)
     for op in random.permutation(problem.ops)[:8].tolist():

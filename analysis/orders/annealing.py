@@ -1,8 +1,7 @@
 """
-Simulated annealing over orders: one operation at a time moves to another place between its predecessors and successors.
-
-Operations on the critical way of the current order (each with what it waited for) are moved most often. An order is
-given up as soon as it cannot be accepted any more, hence many orders cost less than one run.
+Simulated annealing over orders: one operation at a time moves to another position between its predecessors and
+successors. Operations on the critical path of the current order are moved most often. The evaluation of an order stops
+as soon as it can no longer be accepted, hence many orders cost less than one run.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def anneal_order(
     Improve a feasible `order` in place; gives the makespan.
 
     `heat`: the temperature at the start, over the makespan. Ends after `evaluations` orders, or at a makespan of
-    `good`. The result is never worse than what it began with.
+    `good`. The result is never worse than the initial order.
     """
     np.random.seed(seed)
     count = len(order)
@@ -86,7 +85,7 @@ def _critical_way(p: Arrays, start: Flat, cause: Flat, way: Flat) -> Any:
 
 @jit
 def _choose(p: Arrays, now: Flat, position: Flat, cause: Flat, way: Flat, length: Any) -> tuple[Any, Any]:
-    """An operation and another place for it (its own where it cannot move)."""
+    """An operation and a new position for it (the present one if it cannot move)."""
     kind = np.random.randint(4)
     if kind == 0:
         op = np.random.randint(len(now))
@@ -109,7 +108,7 @@ def _choose(p: Arrays, now: Flat, position: Flat, cause: Flat, way: Flat, length
         room = high - here
     if room == 0:
         return op, here
-    # Distances are even on a logarithmic scale: near places are tried most, far ones as well.
+    # Distances are uniform on a logarithmic scale: near positions are tried most, far ones as well.
     step = min(room, int(np.exp(np.random.random() * np.log(room + 1.0))))
     return op, here - step if earlier else here + step
 

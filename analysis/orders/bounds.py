@@ -1,9 +1,8 @@
 """
-A lower bound on the makespan that looks at one unit at a time.
-
-Each operation can start after the longest way to it (head) and must be followed by the longest way from it (tail). For
-one unit the best order of such operations, were they allowed to be interrupted, is by longest tail (Jackson's
-preemptive schedule; Carlier, "The one-machine sequencing problem", 1982). Memory can only make a run longer.
+A lower bound on the makespan from one unit at a time. Each operation can start after the longest path to it (head) and
+must be followed by the longest path from it (tail). For one unit the best order of such operations, with preemption
+allowed, is by longest tail (Jackson's preemptive schedule; Carlier, "The one-machine sequencing problem", 1982). A
+limit on memory can only increase the makespan.
 """
 
 from __future__ import annotations

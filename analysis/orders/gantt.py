@@ -16,7 +16,7 @@ def gantt_svg(graph: CostGraph, runs: Sequence[tuple[str, Timeline]]) -> str:
     """
     One panel for each run (title, timeline), all on one scale of time; a row for each unit, a bar for each operation.
 
-    Bars are coloured by phase and tell their operation's name, start and duration when pointed at.
+    Bars are coloured by phase; hovering over one shows its operation's name, start and duration.
     """
     longest = max((run.makespan for _, run in runs), default=0) or 1
     scale = (WIDTH - LABEL - MARGIN) / longest
@@ -56,7 +56,7 @@ def gantt_svg(graph: CostGraph, runs: Sequence[tuple[str, Timeline]]) -> str:
 
 
 def time_text(ns: float) -> str:
-    """A time in a unit that suits it."""
+    """A time in a suitable unit."""
     for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
         if ns >= size:
             return f"{ns / size:.3g} {unit}"

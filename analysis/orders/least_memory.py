@@ -1,7 +1,6 @@
 """
-Orders whose values take little memory when one operation runs at a time: the references of capped list scheduling.
-
-Operations that do not grow memory run as soon as they can; among those that do, a rule decides.
+Orders with little memory when one operation runs at a time: the reference orders of list scheduling with a limit on
+memory. Operations that do not increase memory run as soon as they can; among those that do, a rule decides.
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ def _before(p: Arrays, rule: Any, growth: Flat, a: Any, b: Any) -> Any:
     if growth[a] <= 0 or growth[b] <= 0:
         if growth[a] > 0 or growth[b] > 0:
             return growth[a] <= 0
-        # Of those that do not grow memory, the one that takes least at once.
+        # Of those that do not increase memory, the one that allocates least.
         return (p.alloc[a], a) < (p.alloc[b], b)
     if rule == 0:
         return a < b

@@ -1,8 +1,8 @@
 """
 List scheduling: whenever a unit is free, it starts the ready operation of highest priority.
 
-Priorities are the longest way to the end (critical path; Graham, "Bounds on multiprocessing timing anomalies", 1969),
-then what schedules of the reversed graph suggest (forward-backward improvement; Li and Willis, "An iterative scheduling
+Priorities are the longest path to the end (critical path; Graham, "Bounds on multiprocessing timing anomalies", 1969),
+then positions in schedules of the reversed graph (forward-backward improvement; Li and Willis, "An iterative scheduling
 technique for resource-constrained project scheduling", 1992).
 """
 
@@ -20,7 +20,7 @@ from .problem import Arrays
 
 @jit
 def list_order(p: Arrays, units: Any, priority: Flat, order: Flat, start: Flat) -> Any:
-    """Fill `order` (by start) and `start`; give the makespan. Memory is no object."""
+    """Fill `order` (by start) and `start`; give the makespan. Memory is not limited."""
     count = len(order)
     missing = np.empty(count, np.int64)
     key = np.empty((units, count), np.int64)

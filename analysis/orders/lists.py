@@ -17,22 +17,25 @@ from .simulate import INFEASIBLE
 ROUNDS = 8
 """Turns backwards and forwards, at most."""
 WINDOWS = (32, 8, 2, 128)
-"""How far ahead of the reference order operations may start, in the order tried; all the way comes first."""
+"""
+Numbers of positions by which operations may start ahead of the reference order, in the order tried; the largest comes
+first.
+"""
 
 
 ENOUGH = 5
-"""Orders within the limit that are made even if they take longer than the effort allows."""
+"""Number of orders within the limit that are made even if they exceed the effort."""
 
 
 def list_schedule(cost: OrderCost, effort: Effort) -> Found | None:
-    """List scheduling by the longest way to the end; with a limit on memory the kind that respects it."""
+    """List scheduling by the longest path to the end; with a limit on memory the variant that respects it."""
     problem, goal = cost.problem, effort.goal(cost)
     orders = memory_orders(problem, effort.steps) if problem.capped else unlimited_orders(problem, goal)
     return best_of(cost, orders, "list", goal)
 
 
 def unlimited_orders(problem: OrderProblem, goal: float) -> Iterator[Ints]:
-    """The list schedule that takes no notice of memory; then, if it is not good enough, the improved one."""
+    """The list schedule without regard to memory; then, if it is not good enough, the improved one."""
     order, start = np.empty((2, problem.ops), np.int64)
     units = len(problem.unit_names)
     first = list_order(problem.arrays, units, problem.arrays.tail, order, start)
@@ -45,15 +48,15 @@ def unlimited_orders(problem: OrderProblem, goal: float) -> Iterator[Ints]:
 
 def memory_orders(problem: OrderProblem, steps: int) -> Iterator[Ints]:
     """
-    List schedules within the limit, by reference order and how far ahead of it they may go: a few in any case, then as
-    many as half of the steps allow.
+    List schedules within the limit, by reference order and distance ahead of it: a few in any case, then as many as
+    half of the steps allow.
     """
     order, start = np.empty((2, problem.ops), np.int64)
     tail, units = problem.arrays.tail, len(problem.unit_names)
     left, found = steps // 2, 0
     for reference in reference_orders(problem):
         for window in (problem.ops, *(window for window in WINDOWS if window < problem.ops)):
-            # Each start that is tried is checked against the stretch that it jumps over, block by block.
+            # Each start that is tried is checked against the positions that it passes, block by block.
             left -= problem.ops * (30 + 3 * TRIES * window // BLOCK)
             if left < 0 and (found >= ENOUGH or (found and window == problem.ops)):
                 continue

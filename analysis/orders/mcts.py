@@ -1,9 +1,9 @@
 """
 Monte-Carlo tree search for one player (Schadd et al., "Single-player Monte-Carlo tree search", 2008).
 
-A node of the tree is the beginning of an order. From a leaf the order is completed by the longest way to the end, with
-some randomness; its cost is noted on the way back to the root. Each visit follows the child with the best balance of
-what it gave at best and how rarely it was visited (UCB1; Auer et al., 2002).
+A node of the tree is a prefix of an order. From a leaf the order is completed by the longest path to the end, with some
+randomness; its cost is backed up to the root. Each visit follows the child with the best balance of best result and
+rarity of visits (UCB1; Auer et al., 2002).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .topological import complete_order
 EXPLORE = 0.3
 """Weight of rare visits against good results, which go from 0 to 1."""
 NOISE = 0.3
-"""Randomness of completions, over the longest way of all."""
+"""Randomness of completions, over the critical path."""
 
 
 @dataclass
@@ -36,7 +36,9 @@ class _Node:
 
 
 def tree_search(cost: OrderCost, effort: Effort) -> Found | None:
-    """The best completion seen; never worse than the program's order and the list schedule, which it knows as well."""
+    """
+    The best completion seen; never worse than the program's order and the list schedule, which are evaluated as well.
+    """
     problem, goal = cost.problem, effort.goal(cost)
     best = cheaper(program_order(cost, effort), list_schedule(cost, effort))
     random = np.random.default_rng(effort.seed)
@@ -82,7 +84,7 @@ def tree_search(cost: OrderCost, effort: Effort) -> Found | None:
 
 
 def _after(ready: list[int], op: int, missing: Ints, after: list[int]) -> list[int]:
-    """The operations that are ready once `op` has run."""
+    """The operations that are ready after `op` has run."""
     missing[after] -= 1
     return [other for other in ready if other != op] + [other for other in after if missing[other] == 0]
 

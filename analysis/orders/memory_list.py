@@ -1,10 +1,10 @@
 """
 List scheduling within a limit on memory.
 
-A schedule that takes memory whenever it is there can run into a state from which nothing goes on. So each start is
-checked as a banker checks a loan (Dijkstra, EWD 623): the operations that are left, run one at a time in a reference
-order, must still fit. `need` holds the bytes alive at each operation of that serial run; starting an operation early
-raises it by what is computed, on the stretch over which it is early.
+A schedule that allocates memory whenever it is free can deadlock. So each start is checked by the banker's algorithm
+(Dijkstra, EWD 623): the remaining operations, run one at a time in a reference order, must still fit. `need` holds the
+bytes alive at each operation of that serial run; starting an operation early increases it by the operation's results,
+over the interval by which it is early.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .simulate import INFEASIBLE
 BLOCK = 32
 """Entries of the serial run that are raised and compared as one."""
 GONE = 1 << 62
-"""Below zero: the need of what has started."""
+"""Negative: the need of an operation that has started."""
 TRIES = 6
 """Ready operations of a unit that are considered at one time."""
 
@@ -33,7 +33,7 @@ def memory_list_order(
     """
     Fill `order` (by start) and `start`; give the makespan, INFEASIBLE if the reference order itself does not fit.
 
-    Operations start at most `window` places ahead of the first one of the reference order that has not started.
+    Operations start at most `window` positions ahead of the first one of the reference order that has not started.
     """
     count = len(order)
     need = np.zeros(count, np.int64)
@@ -50,7 +50,7 @@ def memory_list_order(
     begun = np.zeros(count + 1, np.bool_)
     left = p.reader_starts[1:] - p.reader_starts[:-1]  # readers that have not completed
     missing = p.pred_starts[1:] - p.pred_starts[:-1]
-    ready = np.empty((units, count), np.int64)  # by falling priority
+    ready = np.empty((units, count), np.int64)  # by descending priority
     size = np.zeros(units, np.int64)
     for op in range(count):
         if missing[op] == 0:
@@ -117,7 +117,7 @@ def memory_list_order(
 
 @jit
 def serial_need(p: Arrays, order: Flat, need: Flat) -> Any:
-    """Bytes alive while each operation of a serial run is at work (by place in `order`), and the largest."""
+    """Bytes alive while each operation of a serial run is executed (by position in `order`), and the largest."""
     left = p.reader_starts[1:] - p.reader_starts[:-1]
     live = np.int64(0)
     peak = np.int64(0)
@@ -149,13 +149,13 @@ def _insert(row: Flat, size: Flat, unit: Any, op: Any, priority: Flat) -> None:
 def _lend(
     p: Arrays, cap: Any, op: Any, front: Any, position: Flat, begun: Flat, need: Flat, top: Flat, add: Flat
 ) -> Any:
-    """Whether the rest still fits if `op` starts before all that is left; if so, `need` says that it does."""
+    """Whether the rest still fits if `op` starts before all remaining operations; if so, `need` is updated."""
     here = position[op]
     for trial in range(2):
         sign = 1 - 2 * trial
         _raise(need, top, add, front, here, sign * p.alloc[op])
         for edge in range(p.read_starts[op], p.read_starts[op + 1]):
-            # A value that `op` was to free is free earlier now: after the reader that becomes the last one.
+            # A value that `op` would have freed is now freed earlier: after the reader that becomes the last one.
             value = p.reads[edge]
             since = front
             for index in range(p.reader_starts[value], p.reader_starts[value + 1]):
@@ -172,7 +172,10 @@ def _lend(
 
 @jit
 def _raise(need: Flat, top: Flat, add: Flat, first: Any, last: Any, change: Any) -> None:
-    """need[first : last] += change, whole blocks at once: `top` is a block's largest entry, `add` what all gain."""
+    """
+    need[first : last] += change, whole blocks at once: `top` is a block's largest entry, `add` the change of all its
+    entries.
+    """
     index = first
     while index < last:
         block = index // BLOCK

@@ -33,12 +33,12 @@ STEPS: dict[tuple[Preset, bool], int] = {
     ("normal", False): 1_400_000,
     ("normal", True): 6_500_000,
 }
-"""Work by preset and whether memory is limited: about 5 ms without and 50 ms with a limit, a tenth for "fast"."""
+"""Steps by preset and whether memory is limited: about 5 ms without and 50 ms with a limit, a tenth for "fast"."""
 
 
 @dataclass(frozen=True)
 class OrderPlan:
-    """An order of a graph's operations, and how it runs."""
+    """An order of a graph's operations, and its execution."""
 
     graph: CostGraph
     timeline: Timeline
@@ -47,7 +47,7 @@ class OrderPlan:
     bound: int
     """ns: the busiest unit's load, or the critical path."""
     proven_bound: int
-    """ns: a bound that looks at each unit with what comes before and after."""
+    """ns: a bound from each unit with the heads and tails of its operations."""
 
 
 def plan_order(
@@ -107,7 +107,7 @@ def _does_not_fit(cost: UnitCost, method: str) -> str:
 
 
 def warm_up(method: Method = "default") -> None:
-    """Load or compile what a method needs, so that the first plan takes no longer than others."""
+    """Load or compile the kernels of a method, so that the first plan takes no longer than others."""
     tensors = [{"id": i, "size": 4, "kind": "act", "shape": [1]} for i in range(4)]
     operations: list[tuple[str, list[int], int]] = [("A", [], 1), ("B", [0], 5), ("A", [0], 3), ("A", [0], 4)]
     ops = [
@@ -122,7 +122,7 @@ def warm_up(method: Method = "default") -> None:
 
 
 class _Unbounded(UnitCost):
-    """Never known to be optimal, so that a search uses all that it has."""
+    """Without a lower bound, so that a search uses all of its effort."""
 
     @property
     def bound(self) -> float:

@@ -1,4 +1,4 @@
-"""The default search: the cheapest methods first, and only what they leave open to annealing."""
+"""The default search: the fastest methods first, then annealing if no order is proven optimal."""
 
 from __future__ import annotations
 

@@ -3,9 +3,9 @@ The ordering problem as flat arrays, and the cost of an order.
 
 The model: each unit has one in-order queue, filled in the order of the operations. An operation starts when its queue
 reaches it and its operands are complete; it takes its duration. A value takes memory from the start of its producer
-until its last reader is complete; one that nobody reads stays. With a limit on memory, operations also start in the
-order, over all units: one waits until those before it have started and its results fit. Nothing is lost by that: of any
-run within the limit, the order of the starts gives a run that is as short.
+until its last reader is complete; a value without readers stays. With a limit on memory, operations also start in the
+order, over all units: each waits until those before it have started and its results fit. This loses no makespan: for
+any run within the limit, the order of its starts gives a run that is no longer.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ...support.jit import jit
 from ..cost_graphs.graph import CostGraph, Flat, Ints, Lists
 
 NO_CAP = 1 << 62
-"""A limit on memory that nothing reaches."""
+"""A limit on memory that is never reached."""
 
 
 class Arrays(NamedTuple):
-    """The problem as the compiled functions take it. Lists are given by where rows start, and values."""
+    """The problem for compiled functions. Lists are given as starts of rows, and values."""
 
     duration: Flat
     """[n]"""
@@ -36,7 +36,7 @@ class Arrays(NamedTuple):
     succ_starts: Flat
     succs: Flat
     size: Flat
-    """[v] bytes of each value that counts"""
+    """[v] bytes of each value that counts as memory"""
     read_starts: Flat
     reads: Flat
     """Values that each operation reads."""
@@ -49,7 +49,7 @@ class Arrays(NamedTuple):
     alloc: Flat
     """[n] bytes of all values that it computes"""
     tail: Flat
-    """[n] the longest way from its start to the end, its own duration included"""
+    """[n] the longest path from its start to the end, its own duration included"""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class OrderProblem:
     reads: Lists
     """[n] values that each operation reads"""
     cap: int = NO_CAP
-    """Values never take more than this together."""
+    """Largest number of bytes of all values at one time."""
 
     @property
     def ops(self) -> int:
@@ -82,7 +82,7 @@ class OrderProblem:
 
     @cached_property
     def successors(self) -> Lists:
-        """[n] operations that wait for each."""
+        """[n] operations that depend on each."""
         return self.predecessors.transposed(self.ops)
 
     @cached_property
@@ -99,12 +99,12 @@ class OrderProblem:
 
     @cached_property
     def tails(self) -> Ints:
-        """[n] the longest way from an operation's start to the end."""
+        """[n] the longest path from an operation's start to the end."""
         return longest_tails(self.duration, self.successors.starts, self.successors.values)
 
     @property
     def critical_path(self) -> int:
-        """The longest way from start to end."""
+        """The longest path from start to end."""
         return int(self.tails.max(initial=0))
 
     @property
@@ -125,7 +125,7 @@ class OrderProblem:
         )  # fmt: skip
 
     def part(self, ops: Ints) -> OrderProblem:
-        """Some of the operations (ascending); what others compute is there from the start. Without values."""
+        """Some of the operations (ascending); results of others are available from the start. Without values."""
         none = np.zeros(0, np.int64)
         return OrderProblem(
             tuple(self.names[int(op)] for op in ops), self.unit_names, self.duration[ops], self.unit[ops],
@@ -163,7 +163,7 @@ def problem_of(graph: CostGraph, cap: int = NO_CAP) -> OrderProblem:
 
 @jit
 def longest_tails(duration: Flat, succ_starts: Flat, succs: Flat) -> Flat:
-    """The longest way from the start of each operation to the end, its own duration included."""
+    """The longest path from the start of each operation to the end, its own duration included."""
     tails = duration.copy()
     for op in range(len(duration) - 1, -1, -1):
         longest = np.int64(0)

@@ -18,11 +18,11 @@ PLAIN = 3000
 
 
 class OrderCost(Protocol):
-    """What an order costs. Searches ask nothing else of a model."""
+    """The cost of orders: all that searches use of a model."""
 
     @property
     def problem(self) -> OrderProblem:
-        """The operations, and which must come before which."""
+        """The operations, and their dependences."""
         ...
 
     @property
@@ -31,11 +31,11 @@ class OrderCost(Protocol):
         ...
 
     def cost(self, order: Ints) -> float:
-        """The cost of a topological order; `math.inf` for one that cannot be carried out."""
+        """The cost of a topological order; `math.inf` for one that cannot be executed."""
         ...
 
     def part(self, ops: Ints) -> OrderCost:
-        """That of some of the operations (ascending) alone: what others compute is there from the start."""
+        """The cost of some of the operations (ascending) alone: results of others are available from the start."""
         ...
 
 
@@ -63,7 +63,7 @@ class UnitCost:
 
 @dataclass(frozen=True)
 class Effort:
-    """How long to search: counted in work, not in seconds, so that a search repeats exactly."""
+    """The length of a search: counted in steps, not in seconds, so that a search is deterministic."""
 
     steps: int
     """Operations and dependencies that may be visited, all orders together."""
@@ -72,11 +72,11 @@ class Effort:
     """Stop at the first order that costs no more."""
 
     def evaluations(self, problem: OrderProblem, overhead: int = 1) -> int:
-        """As many orders can be tried, each with an overhead that is worth so many steps."""
+        """The number of orders that can be tried, each with an overhead of so many steps."""
         return max(1, self.steps // (problem.ops + len(problem.predecessors.values) + overhead))
 
     def goal(self, cost: OrderCost) -> float:
-        """No need to go on at this cost."""
+        """Whether the search may end at this cost."""
         return max(self.good, cost.bound)
 
 
@@ -90,11 +90,11 @@ class Found:
 
 
 Search = Callable[[OrderCost, Effort], Found | None]
-"""None: no order was found that can be carried out."""
+"""None: no order was found that can be executed."""
 
 
 def best_of(cost: OrderCost, orders: Iterable[Ints], method: str, goal: float) -> Found | None:
-    """The cheapest of some orders, the first of equal ones; stops at `goal`."""
+    """The order of least cost, the first of equal ones; stops at `goal`."""
     best: Found | None = None
     for order in orders:
         price = cost.cost(order)
@@ -106,7 +106,7 @@ def best_of(cost: OrderCost, orders: Iterable[Ints], method: str, goal: float) -
 
 
 def cheaper(one: Found | None, other: Found | None) -> Found | None:
-    """The cheaper of two, the first of equal ones."""
+    """The one of two with less cost, the first if equal."""
     if one is None or (other is not None and other.cost < one.cost):
         return other
     return one

@@ -1,8 +1,7 @@
 """
-Orders by segments: each stretch between key nodes for itself, then one after the other (spec 3, steps 2 and 4).
-
-Segments are linked without a barrier: the queues of the units run on from one to the next. Where an order of the whole
-graph is better all the same, it is taken.
+Orders by segments: each segment between key nodes separately, then concatenated (spec 3, steps 2 and 4). Segments are
+joined without a barrier: the queues of the units continue from one to the next. If an order of the whole graph is
+better, it is taken.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ def segments_of(graph: CostGraph) -> list[Ints]:
 
 
 def by_segments(parts: Sequence[Ints], cost: OrderCost, effort: Effort) -> Found | None:
-    """The linked order of the segments or the list schedule of the whole, whichever is better."""
+    """The joined order of the segments or the list schedule of the whole graph, whichever is better."""
     whole = list_schedule(cost, effort)
     if (order := linked_order(cost.problem, parts)) is None:
         return whole
@@ -50,8 +49,8 @@ def by_segments(parts: Sequence[Ints], cost: OrderCost, effort: Effort) -> Found
 
 def in_segments(parts: Sequence[Ints], cost: OrderCost, effort: Effort) -> Found | None:
     """
-    Segment after segment, each in the best of its orders, or where these are many in one that annealing finds. Each has
-    a share of the effort by its size. Queues run on from one to the next.
+    Segment after segment, each in its best order, or, if its orders are many, in one that annealing finds. Each gets a
+    share of the effort by its size. Queues continue from one to the next.
     """
 
     def best(part: Ints) -> Ints:
@@ -64,7 +63,7 @@ def in_segments(parts: Sequence[Ints], cost: OrderCost, effort: Effort) -> Found
 
 
 def segments_first(parts: Sequence[Ints], cost: OrderCost, effort: Effort) -> Found | None:
-    """Segments by themselves; then annealing of the whole, from there or from where `anneal` begins."""
+    """Segments separately; then annealing of the whole, from this order or from the initial order of `anneal`."""
     begin = cheaper(program_order(cost, effort), list_schedule(cost, effort))
     if len(parts) > 1:
         begin = cheaper(in_segments(parts, cost, effort), begin)

@@ -1,4 +1,4 @@
-"""Searches without a plan: the order as it is, all orders, orders drawn at random (spec 3, step 3)."""
+"""Simple searches: the program's order, all orders, random orders (spec 3, step 3)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .search import PLAIN, Effort, Found, OrderCost, best_of
 from .topological import random_order, topological_orders
 
 MOST_ORDERS = 20_000
-"""An exhaustive search goes through no more."""
+"""Largest number of orders of an exhaustive search."""
 
 
 def program_order(cost: OrderCost, effort: Effort) -> Found | None:
@@ -25,7 +25,7 @@ def exhaustive(cost: OrderCost, effort: Effort) -> Found | None:
     """
     The best of all topological orders.
 
-    Raises InputError if there are more than MOST_ORDERS: half an answer would look like a proof.
+    Raises InputError if there are more than MOST_ORDERS: an incomplete search would look like a proof.
     """
     return best_of(cost, _all_orders(cost), "exhaustive", effort.goal(cost))
 

@@ -13,7 +13,7 @@ from ..cost_graphs.graph import Flat, Ints
 from .problem import NO_CAP, Arrays, OrderProblem
 
 INFEASIBLE = 1 << 61
-"""Makespan of an order in which values take more than the limit, even one operation at a time."""
+"""Makespan of an order that exceeds the limit on memory, even one operation at a time."""
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,13 @@ def lifetimes(problem: OrderProblem, start: Ints) -> tuple[Ints, Ints]:
 
 def profile(problem: OrderProblem, start: Ints) -> tuple[Ints, Ints]:
     """
-    (times in ns, bytes of values from each of them on), ascending, of a run with these starts; see `peak_bytes`.
-
-    A time may come several times: the last entry holds, those before it are on the way there. NO_CAP: never.
+    (times in ns, bytes of values from each of them on), ascending, of a run with these starts; see `peak_bytes`. A time
+    may occur several times: the last entry is the value, those before it are partial sums. NO_CAP: never.
     """
     birth, death = lifetimes(problem, start)
     times = np.concatenate([death, birth])
     changes = np.concatenate([-problem.size, problem.size])
-    # Deaths come first at equal times; those of values that last no time at all are no use, but harm nothing.
+    # Deaths come first at equal times; those of values with lifetime 0 are superfluous, but harmless.
     order = np.argsort(times, kind="stable")
     return times[order], np.cumsum(changes[order])
 
@@ -95,7 +94,7 @@ def run_order(p: Arrays, units: Any, cap: Any, order: Flat, start: Flat, cause: 
     Fill `start` and give the makespan; INFEASIBLE if memory does not suffice.
 
     `cause` becomes the operation for which each one waited last, -1 where it waited for none. Stops as soon as the
-    makespan is sure to be above `limit`, and gives a number above `limit`.
+    makespan is known to be above `limit`, and returns a number above `limit`.
     """
     count = len(order)
     free = np.zeros(units, np.int64)

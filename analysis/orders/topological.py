@@ -1,4 +1,4 @@
-"""Topological orders: enumerating, drawing, completing."""
+"""Topological orders: enumeration, random sampling, completion."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def topological_orders(problem: OrderProblem) -> Iterator[Ints]:
     missing = np.diff(problem.predecessors.starts).tolist()
     after = [problem.successors[op].tolist() for op in range(problem.ops)]
     order: list[int] = []
-    # Depth-first without recursion: `choices` holds, for each place, the operations that are still to be tried there.
+    # Depth-first without recursion: `choices` holds, for each position, the operations that are still to be tried
+    # there.
     choices = [[op for op in range(problem.ops - 1, -1, -1) if missing[op] == 0]]
     ready: list[set[int]] = [set(choices[0])]
     if problem.ops == 0:
@@ -49,7 +50,7 @@ def topological_orders(problem: OrderProblem) -> Iterator[Ints]:
 
 @jit
 def random_order(p: Arrays, seed: Any, order: Flat) -> None:
-    """Fill `order` by drawing evenly among the operations that are ready, again and again."""
+    """Fill `order` by repeatedly choosing one of the ready operations with equal probability."""
     np.random.seed(seed)
     count = len(order)
     missing = p.pred_starts[1:] - p.pred_starts[:-1]

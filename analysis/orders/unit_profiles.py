@@ -1,11 +1,9 @@
 """
-The order of tasks that all cores share: a task is a piece with a profile of when it keeps each unit busy.
-
-Pieces follow one another as blocks do in a falling-block game: the next one starts as soon as, on each unit, its block
-is free of the one before, and what it reads is complete. Constants are loaded ahead of time, by a few tasks at most.
-The profile comes from an estimate, or from a compiled instruction stream; either way an order costs microseconds.
-
-Values that stay in the cores count: bytes over what may stay there go through DRAM and back.
+The order of tasks that run on all cores: each task has a profile of the intervals in which it keeps each unit busy. A
+task starts as soon as its intervals do not overlap those of the task before it on any unit, and its operands are
+complete. Constants are loaded ahead of time, by a few tasks at most. The profile is from an estimate, or from a
+compiled instruction stream; either way the evaluation of an order takes microseconds. Values that stay in SRAM are
+counted: bytes beyond its capacity are stored to DRAM and loaded again.
 """
 
 from __future__ import annotations
@@ -34,20 +32,20 @@ class UnitProfiles:
     busy: Ints
     """[n, u] how long it works there, on the busiest core."""
     load: Ints
-    """[n] cycles of DRAM for its constants, which may come ahead."""
+    """[n] cycles of DRAM for its constants, which may be loaded ahead."""
     latency: Ints
-    """[n] from the completion of what it reads to its start."""
+    """[n] cycles from the completion of its operands to its start."""
     predecessors: Lists
     """[n] tasks whose results it reads."""
     held: Ints
-    """[n] bytes of its result on a core, where it may stay there; else 0."""
+    """[n] bytes of its result on a core if it may stay there; otherwise 0."""
     room: int
-    """Bytes a core that results may take together."""
+    """Bytes of SRAM per core for results."""
     spill: float
-    """Cycles for a byte a core that has to leave and come back."""
+    """Cycles per byte per core that is stored to DRAM and loaded again."""
 
     def part(self, ops: Ints) -> UnitProfiles:
-        """Some of the tasks (ascending); what others compute is there from the start."""
+        """Some of the tasks (ascending); results of others are available from the start."""
         arrays = (self.offset, self.busy, self.load, self.latency)
         offset, busy, load, latency = (array[ops] for array in arrays)
         names, before = tuple(self.names[int(op)] for op in ops), self.predecessors.within(ops)
@@ -71,7 +69,7 @@ class UnitProfiles:
 
 
 class ProfileCost:
-    """Cycles of an order of pieces (an `OrderCost`)."""
+    """Cycles of an order of tasks (an `OrderCost`)."""
 
     def __init__(self, profiles: UnitProfiles) -> None:
         self.profiles = profiles
@@ -103,7 +101,7 @@ class ProfileCost:
 def stack_profiles(
     p: Arrays, offset: Flat, busy: Flat, load: Flat, latency: Flat, room: Any, spill: Any, order: Flat
 ) -> Any:
-    """Cycles until the last piece is complete, and those of what has to leave the cores."""
+    """Cycles until the last task is complete, plus those of values that do not fit in SRAM."""
     count, units = busy.shape
     free = np.zeros(units, np.int64)
     begun = np.zeros(count + 1, np.int64)

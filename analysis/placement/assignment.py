@@ -1,4 +1,6 @@
-"""Cheapest assignment: each row of a table of costs gets a column of its own, such that the sum is least."""
+"""
+Assignment of least cost: each row of a table of costs is assigned a different column, such that the sum is minimal.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +14,18 @@ def assign(costs: Array) -> Array:
     """
     [rows] the column of each row of `costs` ([rows, columns] float64, no more rows than columns).
 
-    Shortest augmenting paths (Hungarian method), rows x rows x columns steps at most. Exact for whole numbers; of
-    equally cheap assignments it finds the same one each time.
+    Shortest augmenting paths (Hungarian method), rows x rows x columns steps at most. Exact for whole numbers; among
+    assignments of equal cost the choice is deterministic.
     """
     rows, columns = costs.shape
-    # Column `columns` stands for none: rows begin there.
+    # Column `columns` means none: rows begin there.
     row_price = np.zeros(rows)
     column_price = np.zeros(columns + 1)
     row_of = np.full(columns + 1, -1, np.int64)
     came_from = np.zeros(columns + 1, np.int64)
     least = np.empty(columns)
     done = np.empty(columns + 1, np.bool_)
-    # Most rows get their cheapest column; what is left is found from there.
+    # Most rows get their column of least cost; the remaining rows are assigned from there.
     left = np.ones(rows, np.bool_)
     for row in range(rows):
         column = np.argmin(costs[row])

@@ -1,4 +1,4 @@
-"""Tasks that must move together, and the places among which their tiles may move."""
+"""Tasks whose tiles must move together, and the cores among which they may move."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .tile_graph import TileGraph
 
 @dataclass(frozen=True)
 class Cluster:
-    """Tasks whose tiles read in place what others of them computed: a permutation of cores applies to all of them."""
+    """Tasks whose tiles read values of each other in place: a permutation of cores applies to all of them."""
 
     tasks: tuple[int, ...]
     affected: NDArray[np.int64]
-    """Tasks whose traffic depends on where the tiles of the cluster are: its own, and those that read from them"""
+    """Tasks whose traffic depends on the cores of the cluster's tiles: its own, and those that read from them"""
     vertices: NDArray[np.int32]
     """All tiles of the cluster's tasks"""
     blocks: tuple[tuple[int, ...], ...]

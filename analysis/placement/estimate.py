@@ -16,16 +16,16 @@ from ...support.jit import Array, jit
 from .tile_graph import TileGraph
 
 MESSAGE_CYCLES = 8
-"""A sender's or a receiver's time for a message beside its bytes."""
+"""Fixed cycles of a sender or receiver for a message."""
 SPREAD = 0.05
-"""Weight of the mean link's cycles beside those of the busiest: decides between placements that are equal otherwise."""
+"""Weight of the mean link's cycles relative to those of the busiest link: a tie-breaker between placements."""
 
 
 class PlaceObjective(StrEnum):
     """The objective of a placement."""
 
     MULTICAST = "multicast"
-    """Cycles of the busiest link, core and DRAM port, values travelling along multicast trees."""
+    """Cycles of the busiest link, core and DRAM port, with values sent along multicast trees."""
     TRAFFIC = "traffic"
     """Bytes x links of all trees, in cycles of the mean link."""
 
@@ -36,7 +36,9 @@ class Estimator:
 
     graph: TileGraph
     numbers: NDArray[np.float64]
-    """link bytes a cycle, DRAM port bytes a cycle, hop cycles; weights of the busiest parts, and of the mean link"""
+    """
+    link bytes per cycle, DRAM port bytes per cycle, hop cycles; weights of the busiest parts, and of the mean link
+    """
     ports: NDArray[np.int64]
     homes: NDArray[np.int64]
     width: int
@@ -67,11 +69,10 @@ class Estimator:
         draws: NDArray[np.float64],
     ) -> tuple[float, bool, int]:
         """
-        Exchange groups of vertices on two cores each, pair by pair [pairs, 2], where that leaves `tasks` with fewer
-        cycles than `best`; group g is vertices[first[g] : first[g + 1]], all on one core. With `heat` also at times
-        where it does not: `draws` [pairs] decides.
-
-        `core_of` changes. The cycles then, whether there was an exchange, and how many of `draws` were looked at.
+        Exchange groups of vertices between two cores, pair by pair [pairs, 2], if the cycles of `tasks` are then below
+        `best`; group g is vertices[first[g] : first[g + 1]], all on one core. With `heat`, worse exchanges are accepted
+        at random, by `draws` [pairs]. `core_of` is modified. Returns the resulting cycles, whether there was an
+        exchange, and how many of `draws` were used.
         """
         return _exchange(tasks, core_of, first, vertices, pairs, best, heat, draws, self._traffic)
 
@@ -86,7 +87,7 @@ class Estimator:
 
 
 class _Traffic(NamedTuple):
-    """What an `Estimator` knows, for the kernels."""
+    """The data of an `Estimator`, for the kernels."""
 
     sent_first: Array
     sent_bytes: Array
@@ -111,7 +112,10 @@ class _Traffic(NamedTuple):
 def _walk(
     loads: Array, stamp: Array, mark: int, row_of: Array, col_of: Array, width: int, source: int, to: int, nbytes: float
 ) -> int:
-    """Add bytes to the links of the XY way from `source`, back from its end to where the tree is already; its hops."""
+    """
+    Add bytes to the links of the XY route from `source`, from its end back to the first link that is already in the
+    tree. Returns its hops.
+    """
     cores, at = stamp.size // 4, to
     x, y = col_of[to], row_of[to]
     home_x, home_y = col_of[source], row_of[source]
@@ -182,7 +186,7 @@ def _cycles(tasks: Array, core_of: Array, traffic: _Traffic) -> float:
     link_rate, port_rate, hop_cycles = numbers[0], numbers[1], numbers[2]
     busiest, spread = numbers[3], numbers[4] / (4 * cores * link_rate)
     # Cores are 64-bit integers everywhere, and bytes floats, so that `_walk` is compiled once.
-    row_of, col_of = np.empty(cores, np.int64), np.empty(cores, np.int64)  # divisions take longer than look-ups
+    row_of, col_of = np.empty(cores, np.int64), np.empty(cores, np.int64)  # look-ups are faster than divisions
     for core in range(cores):
         row_of[core], col_of[core] = core // width, core % width
     stamp = np.full(4 * cores, -1, np.int64)
@@ -213,7 +217,7 @@ def _cycles(tasks: Array, core_of: Array, traffic: _Traffic) -> float:
         gather += spread * loads[: 4 * cores].sum()
         loads[:] = 0
         messages[:] = 0
-        # From DRAM: cores of a group share the loading, a few of them through as many ports as there are.
+        # From DRAM: cores of a group share the loading, a few of them through as many ports as exist.
         for entry in range(shared_first[task], shared_first[task + 1]):
             low, high = shared_start[entry], shared_start[entry + 1]
             count = _choose_loaders(core_of, shared_vertices, low, high, ports, loaders, by_port)
@@ -244,7 +248,9 @@ def _cycles(tasks: Array, core_of: Array, traffic: _Traffic) -> float:
 def _choose_loaders(
     core_of: Array, vertices: Array, low: int, high: int, ports: Array, loaders: Array, by_port: Array
 ) -> int:
-    """Cores of a group that read DRAM for all of it, one by port in turn, into `loaders`; how many."""
+    """
+    Write the cores that read DRAM for the whole group, one for each port in turn, to `loaders`. Returns their number.
+    """
     count = min(by_port.size, high - low)
     found = 0
     turn = 0

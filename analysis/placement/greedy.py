@@ -1,4 +1,4 @@
-"""Baseline: task after task, each tile to the free core of its task that is nearest to what it reads."""
+"""Baseline: task after task, each tile on the free core of its task that is nearest to its operands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def place_greedily(
     """
     [vertices] cores by bytes x hops to the tiles that have been placed.
 
-    Tasks keep the sets of their cores; those that read each other's tiles in place move together. See `PlaceMethod`.
+    Tasks keep their sets of cores; those that read each other's tiles in place move together. See `PlaceMethod`.
     """
     del objective, seed
     mesh = Mesh.of_chip(chip)
@@ -34,7 +34,7 @@ def place_greedily(
                 there = placed[sources[reading]]
                 hops = mesh.hops(np.array(free)[:, None], there[None, :])
                 cost = (hops * nbytes[reading]).sum(axis=1)
-                # Of equal ones, where it was planned.
+                # Among equal ones, the planned core.
                 best = min(range(len(free)), key=lambda at: (int(cost[at]), free[at] != core, free[at]))
                 placed[tiles] = free.pop(best)
     return placed

@@ -1,9 +1,9 @@
 """
 Tiles placed by the methods that map networks onto cores (`mapping`).
 
-These know of what a core can hold, but not that the tiles of a task must be on different cores: without that, they
-would put a task onto few cores, near to what it reads. So they say where each tile should be; then the tiles of each
-task take the nearest cores of those that it is planned on, and exchange places as long as that saves bytes x hops.
+These respect the capacity of cores, but may assign several tiles of a task to one core: they tend to put a task onto
+few cores, near its operands. So their result is a target for each tile; then the tiles of each task are assigned to the
+nearest of its planned cores, and exchanged as long as that saves bytes x hops.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .tile_graph import TileGraph
 def place_mapped(
     graph: TileGraph, chip: Chip, planned: NDArray[np.int32], method: str, objective: Objective, seed: int
 ) -> NDArray[np.int32]:
-    """[vertices] cores by a method of mapping, with little effort: compilation is to stay quick. See `PlaceMethod`."""
+    """[vertices] cores by a method of mapping, with little effort, to keep compilation fast. See `PlaceMethod`."""
     stacks = stacks_of(graph, planned)
     if not len(stacks.source):
         return planned.copy()
@@ -44,6 +44,6 @@ def place_matched(graph: TileGraph, chip: Chip, planned: NDArray[np.int32]) -> N
 
 
 def topology_of(stacks: Stacks) -> Topology:
-    """The stacks as a network that can be mapped, each of size 1; what it sends are bytes."""
+    """The stacks as a network for mapping: each has size 1, edges are bytes."""
     indptr = np.concatenate([[0], np.cumsum(np.bincount(stacks.source, minlength=stacks.stacks))])
     return from_directed(indptr, stacks.target, stacks.nbytes)

@@ -1,4 +1,7 @@
-"""Stacks onto the cores of their cluster: those of one cluster all at once, such that bytes x hops are least."""
+"""
+Assignment of stacks to the cores of their cluster: all stacks of one cluster at once, such that bytes x hops are
+minimal.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,13 @@ from .assignment import assign
 from .stacks import Stacks
 
 SWEEPS = 4
-"""Passes over all clusters; there are fewer where nothing moves any more."""
+"""Passes over all clusters; they end early if no stack moves."""
 
 
 def nearest_to(wanted: NDArray[np.int32], stacks: Stacks, mesh: Mesh) -> NDArray[np.int32]:
     """
-    [stacks] cores near to those `wanted`, each stack on one of those that its cluster is planned on.
-
-    Within a cluster, the sum of a stack's bytes x hops from where it is wanted is least.
+    [stacks] cores near the targets `wanted`, each stack on one of the planned cores of its cluster. Within a cluster,
+    the sum of bytes x hops from a stack's target is minimal.
     """
     sent = np.bincount(stacks.source, stacks.nbytes, minlength=stacks.stacks)
     weight = sent + np.bincount(stacks.target, stacks.nbytes, minlength=stacks.stacks)
@@ -32,9 +34,8 @@ def nearest_to(wanted: NDArray[np.int32], stacks: Stacks, mesh: Mesh) -> NDArray
 
 def match(placed: NDArray[np.int32], stacks: Stacks, mesh: Mesh) -> NDArray[np.int32]:
     """
-    [stacks] cores with no more bytes x hops than `placed`: the stacks of one cluster after the other exchange places.
-
-    Each exchange is the best for where all other clusters are. A cluster keeps the set of its cores.
+    [stacks] cores with no more bytes x hops than `placed`: the stacks of one cluster after the other are permuted. Each
+    permutation is optimal for the present cores of all other clusters. A cluster keeps its set of cores.
     """
     placed = placed.copy()
     # Hops along rows and along columns add up: two small tables instead of one of all pairs of cores.
@@ -48,7 +49,7 @@ def match(placed: NDArray[np.int32], stacks: Stacks, mesh: Mesh) -> NDArray[np.i
     own_end, other_end, nbytes = own_end[order], other_end[order], nbytes[order]
     start = np.searchsorted(own_end, stacks.first)
     cluster_of = np.repeat(np.arange(stacks.clusters), np.diff(stacks.first))
-    # A cluster is looked at again only if one that it is tied to has moved since.
+    # A cluster is processed again only if one that it has edges with has moved since.
     waiting = np.diff(start) > 0
     for _ in range(SWEEPS):
         if not waiting.any():
@@ -64,9 +65,9 @@ def match(placed: NDArray[np.int32], stacks: Stacks, mesh: Mesh) -> NDArray[np.i
             costs = (drawn.sum(axis=1) @ across)[:, cores % mesh.width]
             costs = costs + (drawn.sum(axis=2) @ down)[:, cores // mesh.width]
             if (costs == costs[0]).all():
-                continue  # all read the same: wherever they are, it costs the same
+                continue  # all read the same: every assignment has the same cost
             found = assign(np.ascontiguousarray(costs))
-            # Where nothing is saved, nothing moves: sweeps come to an end.
+            # Without a gain, no stack moves: so the sweeps end.
             if np.take_along_axis(costs, found[:, None], 1).sum() < np.trace(costs):
                 placed[low:high] = cores[found]
                 waiting[cluster_of[other_end[edges]]] = True

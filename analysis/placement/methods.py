@@ -1,4 +1,4 @@
-"""All ways of placing the tiles of a planned network, by name: the compiler's own, and simple ones to compare with."""
+"""All methods of placing the tiles of a planned network, by name: the compiler's, and simple ones for comparison."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ from .tile_graph import TileGraph
 LEAST_GAIN = 0.001
 """Fraction of the estimated cycles by which a placement must be better than row-major to be chosen."""
 RELAXED_GAIN = 0.02
-"""The same for exchanges of single tiles, whose estimate is less certain: they break the even order of messages."""
+"""
+The same for exchanges of single tiles, whose estimate is less accurate: they make the order of messages irregular.
+"""
 QUICK_TRIALS = 40
-"""Exchanges tried per block of cores: compilation is to stay quick."""
+"""Exchanges tried per block of cores, few to keep compilation fast."""
 HEAT = 0.02
-"""Of annealing, see `relax`."""
+"""Initial temperature of annealing, see `relax`."""
 
 PlaceMethod = Callable[[TileGraph, Chip, NDArray[np.int32], PlaceObjective, int], NDArray[np.int32]]
 """(graph, chip, [vertices] cores as planned, objective, seed) -> [vertices] cores, different ones within each task."""
@@ -34,7 +36,7 @@ PlaceMethod = Callable[[TileGraph, Chip, NDArray[np.int32], PlaceObjective, int]
 def place_best(
     graph: TileGraph, chip: Chip, planned: NDArray[np.int32], objective: PlaceObjective, seed: int
 ) -> NDArray[np.int32]:
-    """Row-major, as planned, or as planned with exchanges: what is estimated best by a margin."""
+    """Row-major, as planned, or as planned with exchanges: the one that is estimated best by a margin."""
     estimator = Estimator.of(graph, chip, objective)
     everything = np.arange(graph.tasks)
     best = row_major(graph, chip, planned, objective, seed)
@@ -52,7 +54,7 @@ def place_best(
 def as_planned(
     graph: TileGraph, chip: Chip, planned: NDArray[np.int32], objective: PlaceObjective, seed: int
 ) -> NDArray[np.int32]:
-    """Where the tilings have them: down the columns, if they come from `manycore-tile`."""
+    """The cores of the tilings: in column-major order, if they are from `manycore-tile`."""
     del graph, chip, objective, seed
     return planned
 
@@ -76,7 +78,7 @@ def hilbert(
 def at_random(
     graph: TileGraph, chip: Chip, planned: NDArray[np.int32], objective: PlaceObjective, seed: int
 ) -> NDArray[np.int32]:
-    """Tile t of every task on the t-th core of one random order, so that values that stay in place do."""
+    """Tile t of every task on the t-th core of one random order, so that values in place stay in place."""
     del planned, objective
     return _in_order(graph, np.random.default_rng(seed).permutation(np.array(chip.usable_cores, np.int32)))
 
@@ -84,7 +86,7 @@ def at_random(
 def relaxed(
     graph: TileGraph, chip: Chip, planned: NDArray[np.int32], objective: PlaceObjective, seed: int
 ) -> NDArray[np.int32]:
-    """As planned, with exchanges of tiles that are estimated to gain."""
+    """As planned, with exchanges of tiles whose estimate is better."""
     return relax(graph, chip, planned, objective=objective, seed=seed)
 
 
@@ -98,7 +100,7 @@ def anneal(
 def matched(
     graph: TileGraph, chip: Chip, planned: NDArray[np.int32], objective: PlaceObjective, seed: int
 ) -> NDArray[np.int32]:
-    """As planned, all tiles of a task exchanged at once for few bytes x hops, task after task."""
+    """As planned, then the tiles of one task after the other permuted for few bytes x hops."""
     del objective, seed
     return place_matched(graph, chip, planned)
 
@@ -122,7 +124,7 @@ def hops(
 def multicast(
     graph: TileGraph, chip: Chip, planned: NDArray[np.int32], objective: PlaceObjective, seed: int
 ) -> NDArray[np.int32]:
-    """By the default method of mapping, for few bytes x hops where each value goes once to each core."""
+    """By the default method of mapping, for few bytes x hops with each value sent once to each core."""
     del objective
     return place_mapped(graph, chip, planned, "default", Objective.MULTICAST, seed)
 
@@ -143,9 +145,9 @@ PLACE_METHODS: dict[str, PlaceMethod] = {
 }
 
 MAPPED = ("literal", "hops", "multicast")
-"""Those that map the graph of all tiles, which takes the longer the more tiles and cores there are."""
+"""Methods that map the graph of all tiles; their time grows with the numbers of tiles and cores."""
 HOPS = ("matched", *MAPPED)
-"""Those that make bytes x hops few, whatever the busiest links and ports are."""
+"""Methods that minimise bytes x hops, without regard to the busiest links and ports."""
 
 
 def find_place_method(name: str) -> PlaceMethod:

@@ -15,7 +15,7 @@ SWEEPS = 3
 HOT_SWEEPS = 12
 """The same for annealing."""
 TRIALS = 120
-"""Exchanges tried per block of cores and pass; all of them where there are no more."""
+"""Exchanges tried per block of cores and pass; all of them if there are fewer."""
 
 
 def relax(
@@ -32,12 +32,13 @@ def relax(
     """
     [vertices] a placement that is estimated no worse than `core_of`, by exchanges within clusters (Gauss-Seidel).
 
-    Each task keeps the set of its cores, and with it its share of the DRAM ports. With `heat`, exchanges that cost up
-    to as large a fraction of a cluster's cycles are taken at times, ever less (simulated annealing); the best is kept.
+    Each task keeps its set of cores, and so its share of the DRAM ports. With `heat`, exchanges that cost up to this
+    fraction of a cluster's cycles are accepted with a falling probability (simulated annealing); the best placement is
+    kept.
     """
     estimator = Estimator.of(graph, chip, objective)
     passed_on = np.diff(graph.sent.first) + np.diff(graph.shared.first)
-    # Where nothing is passed on between cores, there is nothing to gain.
+    # Without transfers between cores, no exchange has a gain.
     clusters = [cluster for cluster in clusters_of(graph, core_of) if passed_on[cluster.affected].any()]
     generator = np.random.default_rng(seed)
     everything = np.arange(graph.tasks)

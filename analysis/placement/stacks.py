@@ -1,7 +1,6 @@
 """
-What moves as one when tiles are placed: a *stack*, the tiles that read in place what others left on their core.
-
-The stacks of a cluster of tasks have to be on different cores, as each task has one tile a core.
+Tiles that move together in placement: a *stack* is a set of tiles that read values of each other in place on one core.
+The stacks of a cluster of tasks have to be on different cores, as each task has one tile per core.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ class Stacks:
     """The stacks of a graph, numbered cluster by cluster, and the bytes that one sends to another."""
 
     of_vertex: NDArray[np.int64]
-    """[vertices] the stack that each tile belongs to"""
+    """[vertices] the stack of each tile"""
     first: NDArray[np.int64]
     """[clusters + 1] the first stack of each cluster"""
     planned: NDArray[np.int32]
-    """[stacks] the core that each is planned on"""
+    """[stacks] the planned core of each"""
     source: NDArray[np.int64]
     """[edges] stack that sends, ascending; no stack sends to itself, and no pair occurs twice"""
     target: NDArray[np.int64]
-    """[edges] stack that is sent, ascending for each source"""
+    """[edges] stack that receives, ascending for each source"""
     nbytes: NDArray[np.int64]
     """[edges]"""
 
@@ -74,7 +73,7 @@ def _pairs(rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np
 def _summed(
     source: NDArray[np.int64], target: NDArray[np.int64], nbytes: NDArray[np.int64], count: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The same edges, equal ones added up, without those of a stack to itself."""
+    """The same edges, with the bytes of equal ones added up, without those of a stack to itself."""
     between = source != target
     key = source[between] * count + target[between]
     order = np.argsort(key, kind="stable")

@@ -1,8 +1,7 @@
 """
-The graph of a planned network's tiles: which tile sends what to which, and what reaches them from DRAM.
-
-A vertex is a tile (task, position in its grid). Everything is in flat arrays, by task, for the kernels that estimate
-what a placement costs.
+The graph of a planned network's tiles: the bytes that tiles send to each other, and their DRAM traffic. A vertex is a
+tile (task, position in its grid). All data are in flat arrays, by task, for the kernels that estimate the cost of a
+placement.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class Rows:
     nbytes: NDArray[np.int64]
     """[entries]"""
     start: NDArray[np.int64]
-    """[entries + 1] where each entry's vertices begin"""
+    """[entries + 1] the start of each entry's vertices"""
     vertices: NDArray[np.int32]
 
 
@@ -41,14 +40,16 @@ class TileGraph:
     first: NDArray[np.int64]
     """[tasks + 1] the first vertex of each task"""
     sent: Rows
-    """Parts of values that lie in the cores: the vertex that holds it, then those that read it, the same bytes for all;
-    by the task that reads"""
+    """
+    Parts of values in SRAM: the vertex that holds the part, then those that read it, the same bytes for all; by the
+    reading task
+    """
     shared: Rows
-    """Slices that are read from DRAM once and passed on between all these vertices"""
+    """Slices that are read from DRAM once and forwarded between all these vertices"""
     alone: Rows
-    """DRAM traffic of single vertices, to and fro"""
+    """DRAM traffic of single vertices, loads and stores"""
     together: tuple[tuple[int, int], ...]
-    """(earlier task, later task): tiles of the later one read in place what the earlier one computed on their core"""
+    """(earlier task, later task): tiles of the later one read the result of the earlier one on their core in place"""
 
     @property
     def tasks(self) -> int:
@@ -79,7 +80,7 @@ class _Entries:
 
     nbytes: NDArray[np.int64]
     counts: NDArray[np.int64]
-    """[entries] how many vertices each has"""
+    """[entries] the number of vertices of each"""
     vertices: NDArray[np.int64]
 
     @staticmethod
@@ -103,7 +104,7 @@ class _Builder:
         self.together: list[tuple[int, int]] = []
 
     def add(self, number: int) -> None:
-        """Everything that task `number` reads and writes."""
+        """All reads and writes of task `number`."""
         info, plan = self.network.tasks[number], self.network.plans[number]
         for entries in (self.sent, self.shared, self.alone):
             entries.append([])
@@ -130,7 +131,7 @@ class _Builder:
         holder = {core: self.first[source] + position for position, core in enumerate(cores)}
         if read.held_needed is None or not len((pairs := overlaps(*read.held_needed)).holders):
             return
-        # Equal parts of one holder, one after another: they travel as one multicast.
+        # Equal parts of one holder, one after another: they are sent as one multicast.
         parts = np.concatenate([pairs.holders[:, None], pairs.low, pairs.high], axis=1)
         order = np.lexsort(parts.T[::-1])
         parts = parts[order]
@@ -169,5 +170,5 @@ def _rows(tasks: Sequence[Sequence[_Entries]]) -> Rows:
 
 
 def cores_of(network: NetworkPlan) -> NDArray[np.int32]:
-    """[vertices] the core of each tile as it is planned."""
+    """[vertices] the planned core of each tile."""
     return np.array([core for plan in network.plans for core in plan.tiling.cores], np.int32)

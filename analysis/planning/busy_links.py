@@ -1,7 +1,7 @@
 """
 Plans of networks whose links are busy: tilings are chosen again by prices that count the time of all messages.
 
-Constants that many cores need are passed on from core to core, mostly while other tasks compute; then they cost little.
+Constants that many cores need are forwarded from core to core, mostly while other tasks compute; then they cost little.
 Where they are so many that links are busy for longer than units, grids that send less are faster.
 """
 
@@ -24,8 +24,8 @@ BUSY_SHARE = 0.02
 
 ACCEPT_RATIO = 0.9
 """
-A plan by the other prices is taken below this share of the estimate: it leaves less to gain to the search that looks
-ahead, and estimates of different grids err by some percent.
+A plan by the other prices is accepted below this share of the estimate: it leaves less gain for the beam search, and
+estimates of different grids err by some percent.
 """
 
 

@@ -3,8 +3,8 @@ The compiled kernels of the estimates: tasks run step by step on clocks of a cor
 times are in cycles.
 
 - `clock` [5]: when the units that compute, the network and DRAM become free;
-- `rates` [4]: cycles before an exchange begins, after it has ended, of the network beside its bytes, and until data
-  read from DRAM are there;
+- `rates` [4]: cycles before an exchange begins, after it has ended, of the network besides its bytes, and until data
+  read from DRAM arrive;
 - `task`: a `WORK` record;
 - `crossing` [n, 2]: links that its exchanges share with reads from DRAM, as in `estimate.TaskWork`;
 - `spans` [MAX_SPANS, 3]: (unit, start, cycles) of the work of units for a task, up to the number of rows.
@@ -30,7 +30,7 @@ Number of buffers from which parts of a result are stored to DRAM: a part waits 
 stored.
 """
 SHARED = 2
-"""A store takes so many times its cycles while cores load: a DRAM port serves both as they come."""
+"""Factor by which a store takes longer while cores load: a DRAM port serves both in order of arrival."""
 EXAMINED_STEPS = 12
 """Number of steps that are run one by one; later steps take as long as the last of these."""
 MAX_SPANS = 2 + 3 * EXAMINED_STEPS
@@ -60,7 +60,7 @@ class Tasks(NamedTuple):
 
 
 class Times(NamedTuple):
-    """The starts of the loads of a network's tasks, and what they wait for."""
+    """The starts of the loads of a network's tasks, and their dependences."""
 
     during: Array
     """[tasks] the task during which the first constants of each are loaded: itself, or an earlier one."""
@@ -84,7 +84,7 @@ class Run(NamedTuple):
     constants: Array
     """[tasks] time at which the first constants are in the cores."""
     begins: Array
-    """[tasks] time at which all operands are there."""
+    """[tasks] time at which all operands are available."""
     ends: Array
     """[tasks]"""
     spans: Array
@@ -95,7 +95,9 @@ class Run(NamedTuple):
 
 @jit
 def _load(clock: Array, rates: Array, ready: float, cycles: float) -> float:
-    """Read DRAM for so many cycles, from `ready` on at the earliest. Returns the time at which all is there."""
+    """
+    Read DRAM for so many cycles, from `ready` on at the earliest. Returns the time at which all data have arrived.
+    """
     if cycles == 0:
         return ready
     clock[_DRAM] = max(clock[_DRAM], ready) + cycles
@@ -104,7 +106,7 @@ def _load(clock: Array, rates: Array, ready: float, cycles: float) -> float:
 
 @jit
 def _send(clock: Array, rates: Array, ready: float, cycles: float, crossing: Array) -> float:
-    """Exchange values for so many cycles (of an idle network). Returns the time at which all is there."""
+    """Exchange values for so many cycles (of an idle network). Returns the time at which all data have arrived."""
     if cycles == 0:
         return ready
     start = max(clock[_NETWORK], ready + rates[0]) + rates[2]
@@ -139,7 +141,7 @@ def run_task(
     """
     none, spanned = crossing[:0], 0
     steps, unit, early = task.steps, task.unit, task.early
-    # By step, when constants are there that come earlier.
+    # By step, the arrival of constants that are loaded earlier.
     arrivals = np.empty(early + min(steps, EXAMINED_STEPS))
     for step in range(early):
         arrivals[step] = constants - (early - 1 - step) * task.later_constants
@@ -150,8 +152,8 @@ def run_task(
         prepared, spanned = _work(clock, _VPU, inputs, task.prepare, spans, spanned)
     writable = prepared - task.prepare * (1 - 1 / task.parts) if task.parts else inputs
     gathered = _send(clock, rates, writable, task.gather, crossing)
-    # Cores that load for others begin a step before these have it from them: passing it on does not hold up the next
-    # load, for which there is room as soon as the loading core has begun the step.
+    # Cores that load for others begin a step before the others have received its data: forwarding does not delay the
+    # next load, whose buffer is free as soon as the loading core has begun the step.
     lead = max(loaded, prepared, gathered, float(clock[unit]))
     following = max(lead, _send(clock, rates, loaded, task.passed_values, none))
     each = steps // task.outputs
@@ -170,13 +172,13 @@ def run_task(
         before, start = start, max(float(clock[unit]), arrived, begun)
         lead = min(start, max(lead + task.root, loaded, before) if number else lead)
         if number + 1 < steps:
-            # Room for what the next step needs there is when the step before this one is over.
+            # Buffers for the data of the next step are free when the step before this one is complete.
             ready = lead if number else inputs
             if early == 1:
                 loaded = _load(clock, rates, ready, task.later)
             else:
                 loaded = _load(clock, rates, ready, task.later - task.later_constants)
-                # The buffers of the step before are free: for the step as many steps later as there are buffers.
+                # The buffers of the previous step are free: for the step that is later by the number of buffers.
                 if number and number + early <= steps:
                     arrivals[arrived_count] = _load(clock, rates, ready, task.later_constants)
                     arrived_count += 1
@@ -196,7 +198,7 @@ def run_task(
                     clock[unit] = max(clock[unit], done)
             if task.stored:
                 clock[_DRAM] += task.stored
-                # Ports take turns between stores and loads: what is stored does not wait for all that is asked for.
+                # Ports alternate between stores and loads: a store does not wait for all requested loads.
                 done = max(done + task.stored, min(float(clock[_DRAM]), done + SHARED * task.stored))
                 stored[stored_count] = done + rates[3]
                 stored_count += 1

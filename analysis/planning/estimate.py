@@ -32,7 +32,7 @@ PASS_THROUGH = 2
 HANDSHAKE = 30
 """Cycles from the end of the work that an exchange waits for to its first byte, and from its last byte to its use."""
 MESSAGE = 15
-"""Cycles of the network for an exchange beside its bytes."""
+"""Fixed cycles of the network for an exchange, in addition to those of its bytes."""
 NEIGHBOURS = 0.7
 """
 The price of a task includes this share of its DRAM and network time that overlaps its work, since neighbouring tasks
@@ -71,7 +71,7 @@ def op_cycles(cost: OpCost, chip: Chip, item_bytes: int) -> tuple[Unit, int]:
             widening = vector_cycles(chip, RATE_BY_WIDTH[1], elements, 1, nbytes)
             # Pieces are widened while the matrix unit multiplies others; the vector unit does one after the other.
             product, dot = max(product, widening), dot + widening
-        # The vector unit gives the same sums as the matrix unit for f32, and for integers of 8 bits.
+        # The sums of the vector unit equal those of the matrix unit for f32, and for integers of 8 bits.
         on_vector = item_bytes in (1, 4) and dot < product
         return ("VPU", dot) if on_vector else ("MPU", product)
     if cost.mapped is not None:
@@ -182,7 +182,7 @@ class TaskWork(NamedTuple):
     later_constants: float = 0.0
     """DRAM: the constants in `later`."""
     early: int = 1
-    """Number of first steps whose constants are loaded together, into buffers of their own."""
+    """Number of first steps whose constants are loaded together, into separate buffers."""
     crossing: tuple[tuple[float, float], ...] = ()
     """
     (share of DRAM's reads, share of the time of an exchange) of links that gathers share with reads from DRAM (see
@@ -246,8 +246,8 @@ def task_work(
 @lru_cache(64)
 def clock_rates(chip: Chip, before: float, after: float, message: float) -> NDArray[np.float64]:
     """
-    [4] cycles before an exchange begins, after it, of the network beside its bytes; and the latency of DRAM reads
-    over half the chip.
+    [4] cycles before an exchange begins, after it, fixed cycles of the network; and the latency of DRAM reads over half
+    the chip.
     """
     latency = chip.dram_latency + chip.hop_cycles * (chip.rows + chip.cols) / 2
     return np.array([before, after, message, latency])
@@ -270,7 +270,7 @@ def run_alone(tasks: Sequence[TaskWork], chip: Chip) -> list[float]:
 def least_price(work: TaskWork) -> float:
     """
     Lower bound of the prices (see `alone`) of a task's plans that have more steps than that with this work. Constants
-    that cores pass on to each other do not count: in other steps each core may load them all itself.
+    that cores forward to each other are not counted: in other steps each core may load them all itself.
     """
     times = work.computing, work.dram, work.gather + work.arriving
     return ROUNDING * (max(times) + NEIGHBOURS * (sum(times) - max(times)))
@@ -280,7 +280,7 @@ class Pricing(StrEnum):
     """How the time of links counts in the price of a task beyond the cycles that it takes in isolation."""
 
     HIDDEN = "hidden"
-    """Constants that cores pass on to each other come while other tasks compute."""
+    """Constants that cores forward to each other arrive while other tasks compute."""
     BUSY = "busy"
     """Links have no time left from other tasks: a task takes at least as long as its messages."""
 

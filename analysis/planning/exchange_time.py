@@ -1,8 +1,9 @@
 """
-When the parts of an exchange arrive if nothing else uses the network: its messages are followed packet by packet over
-the links, by the rules of time that the emulator has (see `emulator/timing/reference.py`), but for one: at a busy link
-packets pass as they come, not in turn by the way on which they came. Taking turns as well makes single exchanges exact,
-and plans worse: cores do not begin to send in the same cycle, as they do here, and turns then delay all parts alike.
+Arrival times of the parts of an exchange on an idle network: its messages are simulated packet by packet over the
+links, by the emulator's rules of time (see `emulator/timing/reference.py`), with one exception: at a busy link packets
+pass in the order of their arrival, not in round-robin order of the router's inputs. Round-robin would make the times of
+single exchanges exact, but plans worse: in a run, cores do not begin to send in the same cycle, as they do here, and
+round-robin then delays all parts equally.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ _WAY_BITS = 3
 
 def come_in_turn(parts: Sequence[Transfers], chip: Chip) -> bool:
     """
-    Whether the parts of an exchange should be sent one after the other, `PARTS_IN_FLIGHT` of them at a time, than all
-    at once.
+    Whether the parts of an exchange should be sent one after the other, `PARTS_IN_FLIGHT` of them at a time, rather
+    than all at once.
 
     This is the case if several cores hold the data: all would send at the same time, and no part would be complete
     before the last. It is not if parts are short, or if the senders of a part are too few to keep the links to

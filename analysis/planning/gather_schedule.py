@@ -32,7 +32,7 @@ def gather_schedule(read: ReadPlan, info: TaskInfo, tiling: Tiling) -> dict[int,
         return {}
     if axis is None or gather_parts(read, info, tiling) == 1:
         return {0: whole}
-    # The same wherever the value lies, and for all plans and layouts with this tiling.
+    # This does not depend on the address of the value, and is the same for all plans and layouts with this tiling.
     key = "arrivals", read.read.uses[0], tiling.grid, tiling.multiples, tiling.cores, tiling.steps, tiling.order
     begins, arrived = info.once(key, lambda: _arrivals(read, info, tiling, axis, whole))
     found: dict[int, BoxArrays] = {}

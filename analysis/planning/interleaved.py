@@ -12,7 +12,7 @@ def parts_interleave(info: TaskInfo, plan: TaskPlan) -> bool:
     """
     Whether the matrix unit would write a part of the result between the bytes of the previous part, on which the vector
     unit still works. As dependences are ranges of bytes, one would wait for the other, unless parts are computed in
-    buffers of their own.
+    separate buffers.
     """
     return plan.once("parts interleave", lambda: _parts_interleave(info, plan))
 

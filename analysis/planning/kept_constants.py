@@ -121,12 +121,12 @@ def with_loads(tasks: Sequence[TaskInfo], plans: Sequence[TaskPlan]) -> tuple[Ta
     for read, (task, index) in first_of_kept(tasks, plans).items():
         if read == (task, index):
             loads.setdefault(task, []).append(index)
-    # The others are planned as if they found them: plans that tasks share stay shared.
+    # The other tasks are planned as if the constants were already loaded, so that shared plans stay shared.
     return tuple(plan.loading(loads[number]) if number in loads else plan for number, plan in enumerate(plans))
 
 
 PlanNext = Callable[..., "TaskPlan | Shortage"]
-"""Plans the next task, given the sources of its operands; `grid`: the only one allowed."""
+"""Plans the next task, given the sources of its operands; `grid`: the only grid allowed."""
 
 
 @dataclass

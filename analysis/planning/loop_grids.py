@@ -1,10 +1,9 @@
 """
-Grids of the tasks of loops. A carried value must be where the next step expects it, so the tasks that write it have the
-same tiling, whatever is best for each of them: a few numbers of cores are tried for all.
-
-Sizes need no divisors: a state of 97 elements lies on 14 cores, 7 elements or 6 on each. What a task computes of the
-same elements, as the 4 x 97 columns of the gates of an LSTM, is cut at the same elements (`multiples`), so that each
-core finds its part of what the task before has computed.
+Grids of the tasks of loops. A carried value must be in the cores that read it in the next step, so all tasks that write
+it have the same tiling, even if another one is better for a single task: a few numbers of cores are tried for all. The
+number of cores need not divide the size: a state of 97 elements is distributed over 14 cores, 7 or 6 elements on each.
+Values with several entries for each element, such as the 4 x 97 columns of the gates of an LSTM, are cut at the same
+elements (`multiples`), so that each core holds its part of the result of the task before.
 """
 
 from __future__ import annotations
@@ -33,29 +32,31 @@ class LoopGrids:
     grids: dict[int, Grid]
     """Grids of tasks in loops, and of tasks that compute scanned values."""
     cores: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
-    """The cores for the tasks of a chain that has cores of its own, and for those that compute what it reads."""
+    """The cores for the tasks of a chain with separate cores, and for those that compute its operands."""
 
 
 def first_of(cores: tuple[int, ...], otherwise: PlaceTiles) -> PlaceTiles:
-    """Place tiles on the first of these cores; more tiles than there are as `otherwise` does."""
+    """Place tiles on the first of these cores; more tiles than these cores are placed by `otherwise`."""
     return lambda info, grid: cores[: prod(grid)] if prod(grid) <= len(cores) else otherwise(info, grid)
 
 
 @dataclass(frozen=True)
 class _Chain:
-    """Tasks of a loop that need nothing of its other tasks."""
+    """Tasks of a loop that do not depend on its other tasks."""
 
     tasks: frozenset[int]
     """In the loop."""
     before: frozenset[int]
-    """Those before the loop that compute the initial values of what the chain carries, and what it alone scans."""
+    """
+    Tasks before the loop that compute the initial values of the chain's carried values, and values that it alone scans.
+    """
 
 
 def loop_grids(tasks: Sequence[TaskInfo], spans: Sequence[LoopSpan], chip: Chip, place: PlaceTiles) -> list[LoopGrids]:
     """
     The constraints to try, for each number of cores: the same tiling for tasks that write carried values, and for all
-    tasks of loops if possible. Where the steps of loops consist of chains of tasks that need nothing of each other, as
-    the two directions of a layer do, also each chain of a loop on cores of its own.
+    tasks of loops if possible. If the steps of loops consist of independent chains of tasks, such as the two directions
+    of a layer, also each chain of a loop on separate cores.
     """
     numbers = {info.result: number for number, info in enumerate(tasks)}
     pairs = list(_carried(spans, numbers))
@@ -87,7 +88,7 @@ def loop_grids(tasks: Sequence[TaskInfo], spans: Sequence[LoopSpan], chip: Chip,
 
 
 def _apart(found: LoopGrids, loops: Sequence[Sequence[_Chain]], count: int, usable: tuple[int, ...]) -> LoopGrids:
-    """The same grids, of so many cores, with each chain of a loop on cores of its own."""
+    """The same grids, of so many cores, with each chain of a loop on separate cores."""
     cores: dict[int, tuple[int, ...]] = {}
     for chains in loops:
         for number, chain in enumerate(chains):
@@ -124,7 +125,7 @@ def _chains(tasks: Sequence[TaskInfo], span: LoopSpan, numbers: dict[SSAValue, i
 def _computed_before(
     chain: set[int], reads: Mapping[int, set[SSAValue]], numbers: Mapping[SSAValue, int], span: LoopSpan
 ) -> set[int]:
-    """The tasks before a loop of which a chain reads the results, or rows of them."""
+    """The tasks before a loop whose results, or rows of them, a chain reads."""
     roots = {root for number in chain for root in reads[number]}
     roots |= {part.whole for root in roots if (part := part_of(root)) is not None}
     return {numbers[root] for root in roots if numbers.get(root, span.first) < span.first}
@@ -157,7 +158,7 @@ def _with_innermost(info: TaskInfo, chip: Chip) -> list[tuple[int, ...]]:
 
 
 def _fewest_alike(size: int, parts: int) -> int:
-    """The fewest parts of which none is larger than the largest of so many parts of a size."""
+    """The fewest parts of a size of which none is larger than the largest of so many even parts."""
     return -(-size // -(-size // parts))
 
 
@@ -185,11 +186,10 @@ def _alike(
     tasks: Sequence[TaskInfo], spans: Sequence[LoopSpan], count: int, states: set[tuple[int, int]], chip: Chip
 ) -> dict[int, Grid]:
     """
-    Grids of so many cores for the tasks of loops, and for those that compute what loops scan: at the elements at which
-    `states` are cut, (size, number of cores); else along the innermost dimension of which all cores have equally much,
-    or along the innermost that can be cut so, or several.
-
-    What is scanned is cut along its innermost dimension alone, so that each core has its part of every step.
+    Grids of so many cores for the tasks of loops, and for those that compute scanned values: with cuts at the elements
+    at which `states` are cut, (size, number of cores); otherwise along the innermost dimension that divides evenly
+    among the cores, or along the innermost that can be cut into so many parts, or along several. Scanned values are cut
+    along their innermost dimension only, so that each core has its part of every step.
     """
     numbers = {info.result: number for number, info in enumerate(tasks)}
     roots = {memory_root(value) for span in spans for value in span.op.scanned}

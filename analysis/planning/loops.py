@@ -38,7 +38,10 @@ class LoopSpan:
 
     @property
     def numbers(self) -> tuple[SSAValue, ...]:
-        """What every core needs to know when it ends: the count, and of each step whether there is another one."""
+        """
+        The values by which every core determines the end of the loop: the count, and for each step whether another one
+        follows.
+        """
         values = (self.op.count, self.op.going)
         return tuple(memory_root(value) for value in values if value is not None)
 
@@ -49,8 +52,8 @@ class LoopSpan:
 @dataclass(frozen=True)
 class Part:
     """
-    What a step sees of a value, or adds to it: some bytes of it, which lie further on in every step. Where the value is
-    spread over the cores, each of them sees as many of the bytes that it holds: a row of its own tile.
+    The part of a value that a step reads or writes: a range of bytes, which advances in every step. If the value is
+    distributed over the cores, the part of each core is a row of its tile.
     """
 
     whole: SSAValue
@@ -62,7 +65,7 @@ class Part:
 
     @property
     def rows(self) -> int:
-        """How many such parts the value has."""
+        """Number of such parts of the value."""
         return self.loop.step_count
 
     @property
@@ -165,7 +168,7 @@ def written_part(result: SSAValue) -> Part | None:
 
 
 def held_as(result: SSAValue) -> SSAValue:
-    """The value in whose memory the result of a task lies: a stacked value of which it is a part, or itself."""
+    """The value whose memory holds the result of a task: a stacked value of which it is a part, or itself."""
     part = written_part(result)
     return result if part is None else part.whole
 

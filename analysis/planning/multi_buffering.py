@@ -1,12 +1,12 @@
 """
-Multi-buffering: weights of several steps are loaded before their task where it would otherwise wait.
+Multi-buffering: weights of several steps are loaded before their task if it would otherwise wait.
 
-A task whose weights do not fit the cores beside everything else loads them step by step, into two buffers in turn, and
-takes as long as DRAM does, while earlier tasks leave DRAM idle. With a buffer for each of several steps, or for all,
-these weights are loaded meanwhile.
+A task whose weights do not fit in SRAM together with everything else loads them step by step, into two alternating
+buffers, and takes as long as these loads, while earlier tasks leave DRAM idle. With a buffer for each of several steps,
+or for all, these weights are loaded meanwhile.
 
 Cores load in the order of their instructions. A load of a later step that waits for memory in use delays all prefetches
-behind it, however few bytes it has. So tasks with few weights get a buffer for each step.
+after it, even if it has few bytes. So tasks with few weights get a buffer for each step.
 """
 
 from __future__ import annotations
@@ -106,7 +106,8 @@ def _waits(plan: TaskPlan) -> float:
         read.constant and size.versions > 1 and not always
         for read, size, always in zip(plan.reads, plan.sizes, changing, strict=True)
     )
-    # What cores pass on keeps the network busy, and what changes at another pace has a buffer too few.
+    # Data that cores forward keeps the network busy, and constants that do not change in every step would need more
+    # buffers.
     if plan.slots == 1 or not any(changing) or passed_on or in_turn:
         return 0.0
     work = plan.work
@@ -114,7 +115,7 @@ def _waits(plan: TaskPlan) -> float:
 
 
 def _depths(plan: TaskPlan, chip: Chip) -> Iterator[int]:
-    """Numbers of buffers to try, from the number of steps down; those that do not fit are left out."""
+    """Numbers of buffers to try, from the number of steps down; those that do not fit are omitted."""
     buffers = plan.tiling.step_count
     while buffers > 1:
         if _fits(plan, buffers, chip):

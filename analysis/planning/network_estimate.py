@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Code:
-    """Facts about a network's layout and code beside its plan."""
+    """Facts about a network's layout and code that are not in its plan."""
 
     prefetch_from: Mapping[int, int]
     """Task -> the earlier task during which its first constants are loaded (see `prefetch_starts`)."""
@@ -90,7 +90,7 @@ def network_estimate(code: Code, chip: Chip, tasks: Tasks) -> list[int]:
     run = NetworkRun(code, chip, tasks)
     run.finish()
     ends = np.maximum.accumulate(run.ends)
-    ends[-1:] += chip.dram_latency  # what is stored last has to arrive
+    ends[-1:] += chip.dram_latency  # the last store has to arrive
     return np.diff(np.rint(ends), prepend=0.0).astype(np.int64).tolist()
 
 
@@ -105,8 +105,8 @@ class NetworkRun:
         constants, begins, ends = np.zeros((3, count))
         self._run = Run(np.zeros(CLOCKS), constants, begins, ends, spans, np.zeros(count, np.int64))
         self._known = 0
-        # For `advance`, shared by forks: a run reads nothing there of tasks before the one at hand, whose work is
-        # written just before.
+        # For `advance`, shared by forks: a run reads nothing there of tasks before the current one, whose work is
+        # written directly before.
         self._advanced = tasks._replace(works=tasks.works.copy(), crossing_start=np.zeros_like(tasks.crossing_start))
         self.reached = 0.0
         """The end of all tasks so far."""

@@ -86,7 +86,7 @@ class NetworkPlan:
     policy: PrefetchPolicy = PREFETCH_POLICIES[0]
     """A prefetch policy: how early constants are loaded."""
     pricing: Pricing = Pricing.HIDDEN
-    """By which prices the tilings were chosen."""
+    """The pricing by which the tilings were chosen."""
 
     @cached_property
     def roots(self) -> tuple[tuple[SSAValue, ...], ...]:
@@ -208,8 +208,8 @@ def _plan_all(
 
 class _NetworkPlanner:
     """
-    Plans the tasks of a function in order. If a task does not fit beside what is resident, earlier results go to DRAM,
-    and planning goes back to the first of the tasks that compute them.
+    Plans the tasks of a function in order. If a task does not fit with the resident values, earlier results are evicted
+    to DRAM, and planning goes back to the first of the tasks that compute them.
     """
 
     def __init__(
@@ -237,7 +237,7 @@ class _NetworkPlanner:
         return NetworkPlan(self._tasks, with_loads(self._tasks, begun.plans), self._last_use, pricing=self._pricing)
 
     def _available(self, held: int) -> int:
-        """Bytes of SRAM that a task which the compiler tiles may take beside `held` bytes."""
+        """Bytes of SRAM that a task that the compiler tiles may use in addition to `held` bytes."""
         return int(self._chip.sram_bytes * WORKING_SHARE) - held
 
     def _evict(self, values: set[SSAValue]) -> None:
@@ -247,8 +247,8 @@ class _NetworkPlanner:
 
     def _plan_next(self, held: int) -> TaskPlan | Shortage | None:
         """
-        Plan the next task beside `held` resident bytes on each core. None: values were evicted, so that an earlier task
-        is the next one now.
+        Plan the next task with `held` resident bytes on each core. None: values were evicted, so that an earlier task
+        is now the next one.
         """
         begun, number = self._begun, len(self._begun.plans)
         info = self._tasks[number]
@@ -261,7 +261,7 @@ class _NetworkPlanner:
             return plan_tiled(info, self._chip, sources, self._fixed[number], budget, free, resident=True)
         planned = partial(self._plan_unspecified, number, available=available)
         plan = self._keeping.plan(begun.plans, sources, planned) or planned(sources)
-        # So many steps may be a sign that too much stays: is it faster with the largest values in DRAM?
+        # Many steps may mean that too many values are resident: is it faster with the largest values in DRAM?
         if isinstance(plan, TaskPlan) and plan.fitting_steps >= CROWDED_STEPS and begun.movable:
             if victims := self._victims(number, plan, available):
                 self._evict(victims)
@@ -323,7 +323,7 @@ class _NetworkPlanner:
 
     def _accept(self, plan: TaskPlan | Shortage, kept: Mapping[Sharing, TaskPlan], held: int) -> None:
         """
-        Go on with the next task; or, if the plan is none or cannot be used, let values go to DRAM and go back. Raises
+        Continue with the next task; or, if the plan is None or cannot be used, evict values to DRAM and go back. Raises
         ResourceError if nothing is left to go to DRAM.
         """
         begun, info = self._begun, self._tasks[len(self._begun.plans)]
@@ -538,7 +538,7 @@ def _no_loop(span: LoopSpan, why: str) -> ResourceError:
 
 
 def _must_be_in_dram(function: FuncOp, tasks: tuple[TaskInfo, ...]) -> set[SSAValue]:
-    """Results of the function, values read by index, and what loops stack without that a task reads it."""
+    """Results of the function, values read by index, and stacked values that no task reads."""
     found: set[SSAValue] = set()
     last = function.body.block.last_op
     if last is not None:
@@ -600,7 +600,7 @@ def readable_as(info: TaskInfo, shapes: set[tuple[int, ...]]) -> Readable:
 
 
 def _held(result: SSAValue, distribution: Distribution) -> Distribution:
-    """The distribution of the value in whose memory a task's result lies, in the shape that `_held_shape` gives."""
+    """The distribution of the value whose memory holds a task's result, in the shape that `_held_shape` returns."""
     part = written_part(result)
     return distribution if part is None else distribution.stacked(part.rows)
 

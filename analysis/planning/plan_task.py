@@ -40,7 +40,9 @@ ALIGNMENT = 64
 CONSTANT_SHARE = 5
 """A buffer for constants takes at most this fraction (1 / 5) of SRAM, so that the next one can be prefetched."""
 MATRIX_WORK = 0.2
-"""Weight of the cycles of matrix units with encoded weights in the price of plans, beside the cycles of the task."""
+"""
+Weight of the cycles of matrix units with encoded weights in the price of plans, relative to the cycles of the task.
+"""
 PRUNE_RATIO = 1.5
 """Tilings with a price above so many times the best are pruned."""
 MAX_REFINEMENTS = 64
@@ -83,9 +85,9 @@ class TaskPlan:
     step_elements: int
     """Elements of the result of the largest step."""
     scratch_bytes: int
-    """Bytes of scratch memory that the instructions of a step need beside all values."""
+    """Bytes of scratch memory that the instructions of a step need in addition to all values."""
     working_bytes: int
-    """SRAM of the busiest core that the task needs beside resident values, including its result."""
+    """SRAM of the busiest core that the task needs in addition to resident values, including its result."""
     count_work: Callable[[Sequence[ReadSize]], TaskWork] = field(repr=False, compare=False)
     """Computes `work` on demand, since plans that do not fit never need it."""
     info: TaskInfo = field(repr=False, compare=False)
@@ -115,7 +117,7 @@ class TaskPlan:
         matrix unit's.
 
         Weights of low density are multiplied quickly, so that a layer mostly waits for memory, and cycles hardly
-        distinguish plans; but cores that share the weights and have rows of their own all load these weights.
+        distinguish plans; but cores that share the weights and have separate rows all load these weights.
         """
         step = self.work.step
         if not self.matrix_work or step.unit != "MPU":
@@ -228,7 +230,7 @@ def estimate_together(plans: Sequence[TaskPlan]) -> None:
 
 
 PlaceTiles = Callable[[TaskInfo, tuple[int, ...]], tuple[int, ...]]
-"""Choose the cores of a grid's tiles: (task, grid) -> a core per tile, in row-major order of the tiles."""
+"""Chooses the cores of a grid's tiles: (task, grid) -> a core for each tile, in row-major order of the tiles."""
 
 
 Readable = Callable[[Callable[[], Distribution]], bool]
@@ -361,7 +363,7 @@ def _cut(
 
 
 class _Steps(NamedTuple):
-    """What was chosen for a grid: with the grid's reads it gives the plan, and takes little memory."""
+    """The choice for a grid: together with the grid's reads it determines the plan, and it takes little memory."""
 
     tiling: Tiling
     slots: int
@@ -370,7 +372,7 @@ class _Steps(NamedTuple):
 
 
 def _refined(cut: Cut, tiling: Tiling, budget: SramBudget) -> TaskPlan | Shortage:
-    """`_refine`; its choice is looked up for a grid whose reads cost the same, though they may come from elsewhere."""
+    """`_refine`; its choice is cached for grids whose reads have the same costs, even if their sources differ."""
     made: list[TaskPlan] = []
 
     def make(budget: SramBudget) -> _Steps | Shortage:
@@ -390,7 +392,7 @@ def _refined(cut: Cut, tiling: Tiling, budget: SramBudget) -> TaskPlan | Shortag
 
 
 def _costs_of(read: ReadPlan) -> tuple[object, ...]:
-    """All that the steps of a task depend on of a read for a given grid."""
+    """The properties of a read that the steps of a task depend on, for a given grid."""
     return read.kind, read.constant, read.keep, read.gathered, read.exchange_cycles, read.prepare_cycles
 
 
@@ -410,7 +412,7 @@ def _refine(cut: Cut, tiling: Tiling, budget: SramBudget) -> TaskPlan | Shortage
             if budget.fits(single.working_bytes):
                 return replace(single, fitting_steps=single.tiling.step_count)
             return Shortage.of(single)
-        # Go where most bytes are saved, and among equals where it costs least.
+        # Choose the step that saves the most bytes, and among equals the one that costs least.
         smallest = _least_excess(finer, chip, budget)
         if len(smallest) > 1:
             estimate_together(smallest)
@@ -431,8 +433,8 @@ def _refine(cut: Cut, tiling: Tiling, budget: SramBudget) -> TaskPlan | Shortage
 
     starts = [current]
     if current.work.values:
-        # Steps overlap loading with work, but in two dimensions they hinder each other: the best in one dimension is
-        # often not on the way from here.
+        # Steps overlap loading with work, but cuts in two dimensions interact: the best cut in one dimension is often
+        # not reachable by improving moves from here.
         far = map(measured, much_finer_steps(info, tile.sizes, current.tiling.steps))
         starts += [option for option in far if fits(option, chip, budget)]
         estimate_together(starts)
@@ -491,7 +493,7 @@ def _best_order(cut: Cut, plan: TaskPlan) -> TaskPlan:
     best = plan
     for order in permutations(sorted(moving)):
         if order == tuple(moving):
-            continue  # as it is: where dimensions stand that are not cut makes no difference
+            continue  # unchanged: the positions of dimensions that are not cut make no difference
         option = replace(tiling, order=(*still, *order, *reductions))
         candidate = cut.plan(option, plan.slots, plan.keeps_constants)
         if candidate.working_bytes <= plan.working_bytes and candidate.cycles < best.cycles:

@@ -45,12 +45,12 @@ def prefetch_starts(
     multi_buffered: Mapping[int, int] = MappingProxyType({}),
 ) -> dict[int, int]:
     """
-    Task -> the earlier task during which the loads of its first constants begin; tasks without constants are left out.
+    Task -> the earlier task during which the loads of its first constants begin; tasks without constants are omitted.
     The first are those of the first step, or of as many as `multi_buffered` says.
 
     Every task leaves DRAM idle for a part of its estimated time. From the last task to the first, a task's loads use
-    what is left of the idle time of the tasks before it, the nearest first, until they are covered; they keep the order
-    of the tasks. Long loads of a later task thus move the loads of earlier ones forward.
+    the remaining idle time of the tasks before it, the nearest first, until they are covered; they keep the order of
+    the tasks. Long loads of a later task thus move the loads of earlier ones forward.
     """
     first = [_first_constant_bytes(plan, multi_buffered.get(number, 1)) for number, plan in enumerate(plans)]
     own = [_own_bytes(plan) - early for plan, early in zip(plans, first, strict=True)]
@@ -78,7 +78,7 @@ def prefetch_starts(
             continue
         start = min(start, latest)
         if passed := plans[number].work.passed_constants:
-            # What is passed on in one task's time holds up the exchange of the next where it takes longer.
+            # Forwarding during one task delays the exchange of the next if it takes longer.
             passed += 2 * HANDSHAKE
             choice = range(start, min(max(number - policy.max_distance, 0), start) - 1, -1)
             found = next((task for task in choice if quiet[task] >= passed), None)

@@ -139,7 +139,7 @@ def plan_read(
     constant is to stay in the cores.
     """
     if tiles.sampled:
-        # The same for all sources: searches with other values in the cores ask for it again.
+        # This does not depend on sources, and is cached for searches with other values in the cores.
         cut = tiles.tiling
         key = "samples", read.uses[0], cut.grid, cut.multiples, cut.cores
         whole = info.once(key, lambda: info.read_slices(read, tiles))
@@ -212,7 +212,7 @@ def _measure_stream(
     if keep and versions > 1 and plan.whole.is_plain:
         kept = info.largest_slice(number, index, tile)
         whole = math.prod(kept) * plan.item_bytes
-        # What cores pass on to each other keeps the network busy: better while they compute.
+        # Data that cores forward to each other keeps the network busy: better while they compute.
         if not any(is_shared(cores, whole) for cores in groups):
             loads = sum(groups.elements())
             loaded = round(loads * filled * burst_bytes(shape, kept, plan.item_bytes, chip))

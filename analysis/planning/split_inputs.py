@@ -24,7 +24,7 @@ ACCEPT_RATIO = 0.9
 MORE_WORK = 1.25
 """Largest factor by which the work of matrix units may grow: parts of joined lanes are not all filled."""
 SECOND_TASK = 100
-"""Cycles that a task for the sum costs beside the messages of the parts."""
+"""Cycles of a task for the sum, in addition to those of the messages of the parts."""
 
 
 @dataclass(frozen=True)

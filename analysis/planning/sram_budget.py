@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 @dataclass
 class SramBudget:
-    """Bytes of SRAM per core that a task may take. It records the sizes that were queried."""
+    """Bytes of SRAM per core that a task may use. It records the sizes that were queried."""
 
     available: int
     largest_fitting: int = 0
@@ -32,7 +32,7 @@ class SramBudget:
         return self.largest_fitting <= available < self.least_exceeding
 
     def include(self, other: SramBudget) -> None:
-        """Record what was asked for of another budget as well, which gave the answers that this one would give."""
+        """Record the queries of another budget as well; its answers equal those of this budget."""
         self.largest_fitting = max(self.largest_fitting, other.largest_fitting)
         self.least_exceeding = min(self.least_exceeding, other.least_exceeding)
 
@@ -46,11 +46,11 @@ class BudgetMemo(Generic[T]):
     )
 
     def get(self, key: Hashable, available: int, make: Callable[[SramBudget], T]) -> T:
-        """The result of `make` for this budget in bytes; `key` stands for everything else that it depends on."""
+        """The result of `make` for this budget in bytes; `key` identifies everything else that it depends on."""
         return self.within(key, SramBudget(available), make)
 
     def within(self, key: Hashable, whole: SramBudget, make: Callable[[SramBudget], T]) -> T:
-        """As `get`, for a part of what is done within a budget, which then knows the sizes that `make` asks for."""
+        """As `get`, for a part of a computation within a budget; the queries of `make` are recorded in the budget."""
         known = self._found.setdefault(key, [])
         for budget, result in known:
             if budget.same_answers(whole.available):

@@ -235,7 +235,7 @@ def _delay_prefetches(
             if not prefetch_from:
                 raise ResourceError(
                     f"the buffers of the cores of chip '{chip.name}' take {result.peak} bytes of SRAM, "
-                    f"{chip.sram_bytes} are there",
+                    f"{chip.sram_bytes} are available",
                     "SRAM of a core", int(result.peak), chip.sram_bytes,
                 )  # fmt: skip
             crowded = crowded or list(prefetch_from)
@@ -292,7 +292,8 @@ def _collect(
     buffers = _Buffers()
     for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True)):
         span = network.loop_of.get(number)
-        # What tasks in a loop use is theirs from the first of them to the last, so that steps are alike.
+        # Buffers of tasks in a loop are allocated from the first of these tasks to the last, so that all steps are
+        # equal.
         begin, end = (number, number) if span is None else (span.first, span.last)
         if plan.resident and not is_carry(info):
             until = max(end, network.last_use.get(held_as(info.result), end))

@@ -36,14 +36,14 @@ class Distribution:
         return arrays.low.shape, arrays.cores.tobytes(), arrays.low.tobytes(), arrays.high.tobytes(), self.tile_bytes
 
     def stacked(self, rows: int) -> Distribution:
-        """The distribution of so many values that are distributed so, one after the other in each core."""
+        """The distribution of so many values with this distribution, one after the other in each core."""
         boxes = {core: Box((0, *box.offsets), (rows, *box.sizes)) for core, box in self.boxes.items()}
         return Distribution(boxes, self.tile_bytes * rows)
 
     def row(self, shape: tuple[int, ...], rows: int, row: tuple[int, ...]) -> Distribution | None:
         """
-        Where one of so many `rows` of a value of a shape lies, each of shape `row`; None where a core does not hold its
-        part of all rows one after the other.
+        The distribution of one of so many `rows` of a value of a shape, each of shape `row`; None if a core does not
+        hold its part of all rows, one after the other.
         """
         seen = self.reshaped(shape, (rows, *row))
         if seen is None:
@@ -90,7 +90,7 @@ def _contiguous_range(box: Box, shape: tuple[int, ...], dims: tuple[int, ...]) -
     """(start, length) of a box in a group of dimensions, as row-major positions; length 0 if it has gaps."""
     start, length = 0, 1
     pitch = 1
-    whole = True  # all dimensions further inside are taken whole
+    whole = True  # all inner dimensions are complete
     for dim in reversed(dims):
         if not whole and box.sizes[dim] != 1:
             return 0, 0

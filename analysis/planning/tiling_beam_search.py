@@ -83,7 +83,7 @@ def _best_prefetch(network: NetworkPlan, chip: Chip, works: TaskWorks) -> tuple[
 
 
 def _beside_cycles(network: NetworkPlan) -> float:
-    """The terms of the prices of plans beside cycles."""
+    """The terms of the prices of plans in addition to cycles."""
     return sum(plan.price - plan.cycles for plan in network.plans)
 
 
@@ -96,7 +96,7 @@ class _Partial:
     """Results in the cores that later tasks read -> their plans."""
     run: NetworkRun
     missed: float
-    """Price beside the cycles of the run so far."""
+    """Price in addition to the cycles of the run so far."""
 
     @property
     def cost(self) -> float:
@@ -161,7 +161,7 @@ class _Search:
         sources = keep_operands([source_of(value, partial.held) for value in info.operands], kept)
 
         def accept(grid: tuple[int, ...]) -> bool:
-            return not kept or grid == before.tiling.grid  # tasks that keep the same constants are tiled alike
+            return not kept or grid == before.tiling.grid  # tasks that keep the same constants have the same tiling
 
         readable = readable_as(info, read_as) if stays else None
 

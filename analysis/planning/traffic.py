@@ -1,4 +1,4 @@
-"""Cycles that the network-on-chip needs to bring the tiles of a distributed value to the cores that read them."""
+"""Cycles of the network-on-chip to send the tiles of a distributed value to the cores that read them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from ...support.records import lazy, quick_init
 from .traffic_kernel import busiest, missing
 
 LINK_EFFICIENCY = 0.85
-"""The share of its bandwidth that the busiest link reaches, since messages wait for each other on their way to it."""
+"""
+The share of its bandwidth that the busiest link reaches, since messages wait for each other on the links before it.
+"""
 MESSAGE_CYCLES = 8
-"""Cycles of a sender for a message beside its bytes."""
+"""Fixed cycles of a sender for a message."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class BoxArrays:
 
     @lazy
     def row_of(self) -> NDArray[np.int64]:
-        """By core, its row; -1: it has no box. Cores after the last one with a box are left out."""
+        """By core, its row; -1: it has no box. Cores after the last one with a box are omitted."""
         rows = np.full(self.cores.max(initial=-1) + 1, -1)
         rows[self.cores] = np.arange(len(self.cores))
         return rows

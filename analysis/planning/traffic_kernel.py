@@ -28,7 +28,7 @@ def busiest(
     size = 64
     while size < 2 * readers:
         size *= 2
-    # Of the sender at hand: a table of its messages; a message's part, volume, columns reached; a branch's rows.
+    # For the current sender: a table of its messages; a message's part, volume, columns reached; a branch's rows.
     table, table_of = np.empty(size, np.int64), np.full(size, -1, np.int64)
     part = np.empty((readers, 2 * rank), np.int64)
     volumes, west, east = np.empty(readers, np.int64), np.empty(readers, np.int64), np.empty(readers, np.int64)
@@ -74,7 +74,7 @@ def busiest(
                 sent += volume
             to_y, to_x = cores[reader] // columns, cores[reader] % columns
             west[message], east[message] = min(west[message], to_x), max(east[message], to_x)
-            # Branches are numbered per sender: the mark tells whose number stands there.
+            # Branches are numbered per sender: the mark tells which sender an entry belongs to.
             if branch_of[message, to_x] != holder:
                 branch_of[message, to_x], branch[message, to_x] = holder, branches
                 owner[branches], column[branches], north[branches], south[branches] = message, to_x, y, y
@@ -109,7 +109,7 @@ def missing(
 ) -> tuple[int, bool]:
     """
     (Largest number of positions of a box, low[i] to high[i] (exclusive), that core cores[i] does not hold itself,
-    scalars left out; whether some core holds nothing)
+    except scalars; whether some core holds nothing)
 
     Core c holds the box from held_low[row_of[c]] to held_high[row_of[c]] (exclusive); see `BoxArrays.row_of`.
     """

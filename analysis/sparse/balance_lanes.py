@@ -1,9 +1,8 @@
 """
-Equal work for lanes that run in step: output channels are put in an order in which neighbours are alike.
-
-Lanes work through a table of channels, `lanes` at a time; each step takes as long as its fullest lane. Sorting puts
-channels of like work in one step. Pairing (folding) gives each lane one full and one empty channel of two steps, for
-lanes that go on to their next channel without waiting.
+Load balance of lanes in lockstep: output channels are permuted so that neighbours have similar work. Lanes process a
+table of channels, `lanes` at a time; each step takes as long as its fullest lane. Sorting puts channels of similar work
+in one step. Pairing (folding) gives each lane one full and one empty channel of two steps, for lanes that continue with
+their next channel without waiting.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ Method = Literal["sort", "pair"]
 
 def balance(work: Array, lanes: int, method: Method = "sort") -> Ints:
     """
-    A permutation of channels: place p holds channel permutation[p], and is worked on by lane p % lanes.
+    A permutation of channels: place p holds channel permutation[p], and is computed by lane p % lanes.
 
     `work` [channels] is the number of entries of each. `sort` is for lanes that wait for each other after each channel,
-    `pair` for lanes that wait at the end only: channels go, fullest first, to the lane with the least work that has a
-    place left. The next layer's inputs are to be permuted alike.
+    `pair` for lanes that wait at the end only: channels are assigned, fullest first, to the lane with the least work
+    that has a free place. The inputs of the next layer must be permuted in the same way.
     """
     order = np.argsort(-work, kind="stable")
     if method == "sort":
@@ -33,7 +32,7 @@ def balance(work: Array, lanes: int, method: Method = "sort") -> Ints:
 
 
 def _fullest_first(work: Array, order: Ints, lanes: int) -> Ints:
-    """Longest processing time first, with as many channels a lane as places."""
+    """Longest processing time first, with as many channels per lane as places."""
     channels = len(work)
     positions = [len(range(lane, channels, lanes)) for lane in range(lanes)]
     loads, held = np.zeros(lanes, np.int64), [list[int]() for _ in range(lanes)]
@@ -47,11 +46,10 @@ def _fullest_first(work: Array, order: Ints, lanes: int) -> Ints:
 
 def balance_panels(work: Array, width: int, lanes: int) -> Ints:
     """
-    A permutation of channels for panels of `width` neighbours: in a panel, the channel at place p is worked on by lane
-    p % lanes, and lanes meet at the end of the panel.
-
-    All lanes of all panels get about the same work, and so do panels. Channels go, those of most work first, to the
-    lane with the least that has a place left; among lanes of equal work, to one of few places.
+    A permutation of channels for panels of `width` neighbours: in a panel, the channel at place p is computed by lane p
+    % lanes, and lanes wait for each other at the end of the panel. All lanes of all panels get about the same work, and
+    so do panels. Channels are assigned, those of most work first, to the lane with the least work that has a free
+    place; among lanes of equal work, to one with few places.
     """
     channels = len(work)
     starts = range(0, channels, width)
@@ -77,8 +75,9 @@ def balance_panels(work: Array, width: int, lanes: int) -> Ints:
 
 def even_panels(work: Array, width: int, lanes: int) -> Ints:
     """
-    As `balance_panels`, but panels get about the same number of entries first, then lanes in each. Full channels lie
-    apart, so that lanes wait more; in return panels are of like size, of which each has the room of the largest.
+    As `balance_panels`, but panels get about the same number of entries first, then lanes in each. Full channels are in
+    different panels, so that lanes wait more; in return the sizes of panels are similar, which saves padding, as each
+    is padded to the largest.
     """
     starts = range(0, len(work), width)
     members = [list[int]() for _ in starts]
@@ -94,7 +93,9 @@ def even_panels(work: Array, width: int, lanes: int) -> Ints:
 
 
 def panel_work(work: Array, width: int, lanes: int) -> float:
-    """The work of the fullest lane of all panels of `width` neighbours, added up: what the panels take."""
+    """
+    The sum over all panels of `width` neighbours of the work of the fullest lane, which is the time of the panels.
+    """
     total = 0.0
     for start in range(0, len(work), width):
         part = work[start : start + width]

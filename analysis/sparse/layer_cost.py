@@ -1,8 +1,8 @@
 """
 Cycles and bytes of a layer with dense or encoded weights on a chip: the model that chooses between them.
 
-A layer is `rows` vectors of neurons against `outputs` fibers of `inputs` weights each. Its work is cut over the cores
-along rows and output neurons, in the way that takes least:
+A layer is `rows` vectors of neurons against `outputs` fibers of `inputs` weights each. Its work is divided over the
+cores along rows and output neurons, in the fastest way:
 
     compute  cycles of the busiest core's matrix (or, dense, vector) unit; see `product_cycles`
     memory   cycles in which the weights come from DRAM
@@ -34,13 +34,21 @@ from .product_cycles import LOADING_WORK, dense_weights_cycles, product_cycles
 from .smallest_encoding import Choice, all_choices
 
 Objective = Literal["cycles", "loads"]
-"""How panels are chosen: few cycles of a layer, or few loads of weights in all cores, of which layers seldom wait."""
+"""
+The objective of the choice of panels: few cycles of a layer, or few loads of weights in all cores, for layers that
+rarely wait for matrix units.
+"""
 WIDTHS = (1, 2, 3, 4, 8)
-"""Output neurons of a panel that are tried, in columns of the matrix unit; of joined lanes, loads of a panel, too."""
+"""
+Numbers of output neurons of a panel that are tried, in columns of the matrix unit; for joined lanes, also the loads of
+a panel.
+"""
 MATRIX_WORK = 0.5
-"""Between panels of about the same cycles, work of matrix units counts by this share."""
+"""Weight of the work of matrix units, for the choice between panels of about the same cycles."""
 PANEL_SHARE = 16
-"""A panel takes at most this fraction (1 / 16) of SRAM: several are there at once, and the next ones on their way."""
+"""
+A panel takes at most this fraction (1 / 16) of SRAM: several are resident at once, while the next ones are loaded.
+"""
 ACTIVATIONS_SHARE = 8
 """The neurons of one row of a panel take at most this fraction (1 / 8) of SRAM."""
 
@@ -54,13 +62,13 @@ class Layer:
     outputs: int
     item_bytes: int
     taps: int = 1
-    """Inputs that stay together when the inputs are cut in parts: places of a kernel."""
+    """Number of inputs that are kept together when the inputs are cut in parts: places of a kernel."""
     neurons: Activations = ALL_NONZERO
-    """Which of them are expected not to be zero; the others may be left out."""
+    """The neurons that are expected to be nonzero; the others may be skipped."""
     groups: int = 1
-    """Equal groups of outputs that have inputs of their own."""
+    """Number of equal groups of outputs with separate inputs."""
     objective: Objective = "cycles"
-    """How panels are chosen; `loads` only where most work is loading weights."""
+    """The objective of the choice of panels; `loads` only where most work is loading weights."""
 
     @property
     def group_outputs(self) -> int:
@@ -69,25 +77,25 @@ class Layer:
 
     @property
     def rate(self) -> int:
-        """Multiply-accumulates of the element type where f32 does one."""
+        """Multiply-accumulates of the element type in the time of one in f32."""
         return RATE_BY_WIDTH.get(self.item_bytes, 1)
 
 
 @dataclass(frozen=True)
 class LayerCost:
-    """What a layer takes with its weights in one way."""
+    """The cost of a layer with one representation of its weights."""
 
     choice: Choice
     panels: Panels | None
-    """How the weights are cut; None where they are dense."""
+    """The cut of the weights; None if they are dense."""
     nbytes: int
-    """Of the weights as they lie in DRAM."""
+    """Bytes of the weights in DRAM."""
     compute: float
     memory: float
     mean_compute: float = 0.0
-    """Of encoded weights, the cycles of all cores' matrix units in the mean."""
+    """For encoded weights, the mean cycles over all cores' matrix units."""
     matrix_work: float = MATRIX_WORK
-    """The share by which these count in `price`."""
+    """The weight of these in `price`."""
 
     @property
     def cycles(self) -> float:
@@ -97,8 +105,8 @@ class LayerCost:
     @property
     def price(self) -> float:
         """
-        What panels are compared by: the cycles, and a share of a matrix unit's mean cycles. Wide panels even out lanes,
-        narrow ones more cores; where both take about as long, less work is better.
+        The criterion for panels: the cycles, and a share of a matrix unit's mean cycles. Wide panels balance lanes,
+        narrow ones use more cores; where both take about as long, less work is better.
         """
         return self.cycles + self.matrix_work * self.mean_compute
 
@@ -129,14 +137,16 @@ def dense_cost(chip: Chip, layer: Layer, choice: Choice) -> LayerCost:
 
 
 def fastest(costs: Sequence[LayerCost]) -> LayerCost:
-    """The way of fewest cycles, then of fewest bytes; the first of equal ones, so dense where nothing is gained."""
+    """
+    The cost of fewest cycles, then of fewest bytes; the first of equal ones, so dense weights if encoding has no gain.
+    """
     return min(costs, key=lambda cost: (cost.cycles, cost.nbytes))
 
 
 def grids(cores: int, rows: int, units: int, fewer_rows: bool = False) -> Iterator[tuple[int, int]]:
     """
-    (rows, units) of the largest tile for each way to cut so many rows and units over the cores; with `fewer_rows` also
-    where rows are cut over a half, a quarter... of the cores that are there for them.
+    (rows, units) of the largest tile for each division of the rows and units over the cores; with `fewer_rows` also
+    with rows divided over a half, a quarter... of the cores available for them.
     """
     for cuts in range(1, min(cores, units) + 1):
         parts = min(rows, cores // cuts)
@@ -147,8 +157,8 @@ def grids(cores: int, rows: int, units: int, fewer_rows: bool = False) -> Iterat
 
 def dense_cycles(chip: Chip, layer: Layer) -> float:
     """
-    Cycles of the busiest core for dense weights: either operand held in the matrix unit, or neurons passing without
-    their zeros, or the vector unit.
+    Cycles of the busiest core for dense weights: either operand held in the matrix unit, or zeros of neurons skipped,
+    or the vector unit.
     """
     fill, depth = load_cycles(chip), chip.mpu_rows * layer.rate
     folds = -(-layer.inputs // depth)
@@ -175,13 +185,12 @@ def encoded_cycles(
     chip: Chip, layer: Layer, panels: Panels, work: Sequence[EncodedWork], nbytes: int
 ) -> tuple[float, float, float]:
     """
-    Cycles of the busiest core for weights in panels, those in which the weights, of so many bytes, come from DRAM, and
-    those of all cores in the mean; `work` is that of each panel, part by part, for all rows.
-
-    Each panel is loaded by one core, at no more than its link carries. Joined lanes are filled by panels of any width,
-    whose number is then chosen to suit the ports of DRAM; of lanes of their own, whole columns decide, and the mean
-    over ports does better. Cores with rows of their own all load the same weights: where few loads matter, rows are cut
-    over fewer cores if that costs less.
+    Cycles of the busiest core for weights in panels, cycles to load the weights, of [nbytes] bytes, from DRAM, and mean
+    cycles over all cores; `work` is that of each panel, part by part, for all rows. Each panel is loaded by one core,
+    at most at the rate of its link. Joined lanes are filled by panels of any width, whose number is then chosen to
+    match the DRAM ports; for separate lanes, whole columns determine the width, and the mean over ports is the better
+    estimate. Cores with separate rows all load the same weights: if few loads are the objective, rows are divided over
+    fewer cores if that costs less.
     """
     count, parts = panels.counts
     cores, few_loads = len(chip.usable_cores), _few_loads(chip, layer)
@@ -189,7 +198,7 @@ def encoded_cycles(
     ports = chip.dram_ports
     panel_cycles = nbytes / count / port_rate(chip)
     best = (math.inf, math.inf, math.inf)
-    of_rows: dict[int, NDArray[np.float64]] = {}  # cycles of each panel, however many of them a core has
+    of_rows: dict[int, NDArray[np.float64]] = {}  # cycles of each panel, independent of the number of panels on a core
     for m, own in grids(cores, layer.rows, count, few_loads):
         if m not in of_rows:
             share = m / layer.rows
@@ -209,12 +218,12 @@ def encoded_cycles(
 
 
 def _few_loads(chip: Chip, layer: Layer) -> bool:
-    """Whether few loads matter more than few cycles."""
+    """Whether few loads are preferred to few cycles."""
     return layer.objective == "loads" and bound_by_weights(chip, layer.rows)
 
 
 def best_panels(chip: Chip, layer: Layer, mask: Mask, choice: Choice) -> LayerCost:
-    """The panels with which a layer takes fewest cycles; `mask` [outputs, inputs] says which weights count."""
+    """The panels with which a layer takes the fewest cycles; `mask` [outputs, inputs] marks the weights to store."""
     found = [
         _cost_in(chip, layer, mask, choice, panels_of_width(chip, layer, choice, width))
         for width in panel_widths(chip, layer, choice)
@@ -224,9 +233,9 @@ def best_panels(chip: Chip, layer: Layer, mask: Mask, choice: Choice) -> LayerCo
 
 def panel_widths(chip: Chip, layer: Layer, choice: Choice) -> list[int]:
     """
-    Output neurons of panels of equal width, none of which reaches over the end of a group: so many columns of the
-    matrix unit at most, and where lanes are joined, as many as fill it in so many loads, or a little fewer: panels are
-    not quite even.
+    Output neurons of panels of equal width, none of which crosses the end of a group: at most so many columns of the
+    matrix unit, and for joined lanes the number that fills it in so many loads, or slightly fewer, as panels are not
+    exactly equal.
     """
     outputs, cols = layer.group_outputs, chip.mpu_cols
     counts = [-(-outputs // (columns * cols)) for columns in WIDTHS if columns == 1 or (columns - 1) * cols < outputs]
@@ -244,7 +253,7 @@ def panel_widths(chip: Chip, layer: Layer, choice: Choice) -> list[int]:
 
 
 def panels_of_width(chip: Chip, layer: Layer, choice: Choice, width: int) -> Panels:
-    """Panels of so many output neurons, with as few parts as memory allows."""
+    """Panels of so many output neurons, with the fewest parts that fit in memory."""
     assert choice.format is not None
     panel_bytes = choice.nbytes * width / layer.outputs
     parts = max(
@@ -258,7 +267,7 @@ def panels_of_width(chip: Chip, layer: Layer, choice: Choice, width: int) -> Pan
 def _cost_in(chip: Chip, layer: Layer, mask: Mask, choice: Choice, panels: Panels) -> LayerCost:
     format, (count, parts) = panels.format, panels.counts
     stored = np.stack([_stored(mask[:, part * panels.depth :][:, : panels.depth], format) for part in range(parts)])
-    # Fillers are stored too, wherever they are.
+    # Fillers are stored too, at any position.
     stored = stored * (choice.entries * format.group / max(1, int(stored.sum())))
     index_bytes = _index_bytes(layer, choice, panels)
     neurons = max(layer.rows * panels.depth * layer.item_bytes // layer.taps, layer.rows * panels.width * 4)
@@ -285,7 +294,7 @@ def _cost_in(chip: Chip, layer: Layer, mask: Mask, choice: Choice, panels: Panel
 
 
 def _index_bytes(layer: Layer, choice: Choice, panels: Panels) -> float:
-    """Bytes of the index of a panel, in the mean."""
+    """Mean bytes of the index of a panel."""
     format = panels.format
     if format.definition.code:  # of all, by the share of the panel
         index = choice.nbytes - choice.entries * format.group * layer.item_bytes

@@ -1,4 +1,4 @@
-"""Observed activations: which are not zero, and the work of the lanes of a matrix unit on them."""
+"""Observed activations: the nonzero ones, and the resulting work of the lanes of a matrix unit."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from ...formats.sparse.nonzero import ALL_NONZERO, LaneShares, Nonzero
 from ...formats.sparse.panels import Lanes, Panels
 
 DIGITS = 3
-"""Of measured shares: more would only look exact."""
+"""Decimals of measured shares; more would not be significant."""
 MAX_CUTS = 1024
-"""Of rows: smaller tiles are as these."""
+"""Smallest tile of rows that is measured; smaller tiles are treated like it."""
 Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
 class ObservedActivations:
-    """Neurons of a contraction that count or do not, and the weights that they meet (as `nonzero.Neurons`)."""
+    """The nonzero neurons of a contraction, and the weights that they are multiplied by (as `nonzero.Neurons`)."""
 
     counts: Mask
     """[inputs, lines, places]"""
     stored: Mask
-    """[groups, outputs, inputs of a group] which weights are not zero."""
+    """[groups, outputs, inputs of a group] whether a weight is nonzero."""
     chip: Chip
     rate: int = 1
     """Multiply-accumulates of the element type where f32 does one."""
@@ -47,13 +47,13 @@ class ObservedActivations:
         return not bool(self.counts.all())
 
     def on_dense_weights(self) -> Nonzero:
-        """All outputs of a group are alike."""
+        """All outputs of a group are equal."""
         groups, _, inputs = self.stored.shape
         columns = Lanes(self.chip.mpu_cols, self.chip.mpu_rows * self.rate)
         return self._seen(np.ones((groups, 1, inputs), np.bool_), 1, inputs, columns)
 
     def in_panels(self, width: int, depth: int) -> Nonzero:
-        """What the lane that takes longest does, with only the weights stored that are not zero; panels in the mean."""
+        """The work of the slowest lane, with only nonzero weights stored; mean over panels."""
         key = (width, depth, DIRECT)
         if key not in self._known:
             self._known[key] = self._seen(self.stored, width, depth, Lanes.of(self.chip, self.rate))
@@ -89,7 +89,7 @@ class ObservedActivations:
             weights, loads = (float(sum(getattr(one, name) for one in tiles)) for name in ("fullest", "full_loads"))
             pairs, met, made = (np.sum([getattr(one, name) for one in tiles], axis=0) for name in _BY_TILE)
             panels = len(met)
-            # Larger tiles meet no less; where tiles differ in size by one, means may.
+            # Larger tiles have no less work; means may, if tiles differ in size by one.
             smaller = [found[-1].met] if len(found) % across else []
             smaller += [found[-across].met] if len(found) >= across else []
             shares = (
@@ -103,12 +103,14 @@ class ObservedActivations:
         return Nonzero.from_numbers([round(number, DIGITS) for number in numbers])
 
     def _most_cuts(self, axis: int) -> int:
-        """Of lines (2) or places (3)."""
+        """Axis of lines (2) or places (3)."""
         lines = min(self.counts.shape[1], math.isqrt(MAX_CUTS))
         return lines if axis == 2 else MAX_CUTS // lines
 
     def _by_size(self, counts: Mask, stored: Mask, width: int, lanes: Lanes) -> Iterator[_Tiles]:
-        """The work on [groups, inputs, lines, places] neurons in tiles of few lines, then more, and places alike."""
+        """
+        The work on [groups, inputs, lines, places] neurons in tiles of increasing numbers of lines, and of places.
+        """
         weights = stored.astype(np.float32)
         fullest = _by_lane(weights.sum(axis=2, keepdims=True), width, lanes.count).max(axis=1)
         high = wide = counts.astype(np.int32)
@@ -125,7 +127,7 @@ class ObservedActivations:
                 yield self._tiles(sides, fullest, met, pairs, lanes.depth)
 
     def _tiles(self, sides: tuple[float, float], fullest: Floats, met: Floats, pairs: Floats, depth: int) -> _Tiles:
-        """Of [panels, lanes, tiles] the lane of each panel and tile that takes longest; it has so many places."""
+        """The slowest lane of each panel and tile in [panels, lanes, tiles]; it has so many places."""
         rows = sides[0] * sides[1]
         passing = rows * (pairs if self.chip.map_caches == "before" else met)
         loads = np.ceil(met / depth)
@@ -137,7 +139,10 @@ class ObservedActivations:
 
 @dataclass(frozen=True)
 class _Tiles:
-    """Of one part of the inputs, for tiles of so many lines and places; arrays are by tile, sums over all panels."""
+    """
+    The work for one part of the inputs, for tiles of so many lines and places; arrays are by tile, sums over all
+    panels.
+    """
 
     lines: float
     positions: float
@@ -146,7 +151,7 @@ class _Tiles:
     """[panels, tiles], of each panel."""
     loads: Floats
     fullest: float
-    """What the fullest lanes store."""
+    """Stored weights of the fullest lanes."""
     full_loads: float
 
 
@@ -166,13 +171,13 @@ def _by_lane(work: Floats, width: int, lanes: int) -> Floats:
 
 
 def _cuts(size: int, most: int) -> list[int]:
-    """In how many tiles a side is cut: in ones, then in powers of 2; not in more than so many."""
+    """Numbers of tiles that a side is cut into: for tiles of 1, then of powers of 2; limited to so many."""
     powers = [1 << power for power in reversed(range((size - 1).bit_length()))]
     return [cuts for cuts in (size, *powers) if cuts <= most]
 
 
 def _starts(size: int, cuts: int) -> NDArray[np.int64]:
-    """Where tiles begin, as `split_evenly` cuts them."""
+    """Starts of tiles, as `split_evenly` cuts them."""
     return np.arange(cuts) * size // cuts
 
 
@@ -181,6 +186,6 @@ def _sizes(size: int, cuts: int) -> NDArray[np.int64]:
 
 
 def _joined(sums: NDArray[np.int32], axis: int, cuts: int, size: int) -> NDArray[np.int32]:
-    """Sums of tiles along an axis as those of fewer tiles; each is a union of those before."""
+    """Sums of tiles along an axis, merged to sums of fewer tiles; each is a union of the previous ones."""
     before = _starts(size, sums.shape[axis])
     return np.add.reduceat(sums, np.searchsorted(before, _starts(size, cuts)), axis=axis)

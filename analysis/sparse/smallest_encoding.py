@@ -1,4 +1,4 @@
-"""The smallest encoding of a tensor, from the gaps that it really has."""
+"""The smallest encoding of a tensor, from its actual gaps."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Choice:
     density: float
     """Elements above the threshold over all."""
     entries: int
-    """Positions that the index holds, fillers included; all positions where the tensor stays dense."""
+    """Number of positions in the index, fillers included; all positions if the tensor stays dense."""
 
     @property
     def ratio(self) -> float:
-        """How many times smaller than dense."""
+        """Bytes of dense storage over bytes of this choice."""
         return self.dense_bytes / max(1, self.nbytes)
 
 
@@ -39,8 +39,8 @@ def all_choices(
     """
     The costs of dense storage (first) and of each format, by default those that a mapping unit reads.
 
-    Formats whose groups are longer than a fiber are left out: they could only pad it; so are those that cannot write
-    fibers of that length.
+    Formats whose groups are longer than a fiber are omitted, since they would only pad it, and so are those that cannot
+    represent fibers of that length.
     """
     mask = fibers.matrix(counts(tensor, threshold))
     density = float(np.mean(mask)) if mask.size else 0.0
@@ -59,5 +59,5 @@ def _fits(format: Format, length: int) -> bool:
 
 
 def smallest(tensor: Array, fibers: Fibers, formats: Sequence[Format] | None = None, threshold: float = 0.0) -> Choice:
-    """The choice of fewest bytes; the first of equal ones, so never one that is not smaller than dense."""
+    """The choice of fewest bytes; the first of equal ones, so a format is chosen only if it is smaller than dense."""
     return min(all_choices(tensor, fibers, formats, threshold), key=lambda choice: choice.nbytes)

@@ -1,6 +1,6 @@
 """
-Cutting a serial list into stages for equal chips that work side by side, each on another input (spec 2, "each on its
-own chip, or mixed"): the slowest stage says how often an input may follow, so it is made as short as can be.
+Cutting a serial list into stages for equal chips that work in parallel on different inputs (spec 2, "each on its own
+chip, or mixed"): the slowest stage determines the interval between inputs, so its time is minimised.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Carried:
-    """A tensor that chips hand to each other over the host when a cut comes between its units."""
+    """A tensor that chips exchange over the host if there is a cut between its units."""
 
     producer: int
-    """The unit that computes it; -1: an input of the network."""
+    """Number of the unit that computes it; -1: an input of the network."""
     readers: tuple[int, ...]
     """Units, ascending."""
     is_output: bool
     cycles: float
-    """Of one copy between a chip and the host."""
+    """Cycles of one copy between a chip and the host."""
 
 
 @dataclass(frozen=True)
 class Held:
-    """A constant that every chip with a unit that reads it holds."""
+    """A constant, which is held by every chip with a unit that reads it."""
 
     readers: tuple[int, ...]
     """Units, ascending."""
@@ -49,11 +49,11 @@ def stage_costs(
     cycles: Sequence[float], carried: Sequence[Carried], held: Sequence[Held], weights: HostWeights
 ) -> Floats:
     """
-    [units + 1, units + 1] cycles of a stage of the units from the row's number up to, but without, the column's:
-    their own, copies in and out, and weights that have to be copied in. Infinite where there is no unit.
+    [units + 1, units + 1] cycles of a stage of the units from the row's number up to, but without, the column's: their
+    own, those of copies in and out, and those of weights that do not fit and are copied in. Infinite for empty stages.
     """
     count = len(cycles)
-    # Both are sums over rectangles of (start, stop): kept as differences along both axes, and summed up once.
+    # Both are sums over rectangles of (start, stop): stored as differences along both axes, and summed up once.
     copies = np.zeros((count + 2, count + 2))
     nbytes = np.zeros((count + 2, count + 2))
 

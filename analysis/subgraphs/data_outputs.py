@@ -1,4 +1,6 @@
-"""The first split of spec 2 (S11, S12): after operators whose result leaves the network and is read on as well."""
+"""
+The first split of spec 2 (S11, S12): after operators whose result is an output and is read by other operators as well.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,8 @@ def target_nodes(graph: OpGraph) -> Flags:
     """
     *Target operator nodes*: two or more output branches, one to a data output and another to a computing node.
 
-    The branch to a data output is either the result's own way out of the network, or a node that passes data out and
-    does not compute (`is_data_output`). A computing node is any other.
+    The branch to a data output is either the result itself as an output of the network, or a node that outputs data
+    without computation (`is_data_output`). A computing node is any other.
     """
     ends = is_data_output(graph)
     owners, readers = graph.successors.owners, graph.successors.indices

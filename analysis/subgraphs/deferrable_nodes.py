@@ -1,4 +1,4 @@
-"""Deferrable operators: they may run long after their operands are there; the search for key nodes ignores them."""
+"""Deferrable operators: they may run long after their operands are complete; the search for key nodes ignores them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ SHARE = 16
 def deferrable_nodes(successors: Adjacency, macs: Ints) -> list[int]:
     """
     Operators without products that are read much later than they could be computed, ascending: masks and labels that
-    are prepared beside a network, and what a forward pass keeps for the way back.
-
-    In an order they could stand almost anywhere, and no operator beside them would come before or after all others. The
-    time that one may wait is the longest path (in operators) less the longest one through it.
+    are computed independently of a network, and values that a forward pass keeps for the backward pass. Their position
+    in an order is almost arbitrary, so that with them no operator would come before or after all others. The time that
+    one may wait is the longest path (in operators) minus the longest path through it.
     """
     count = len(successors.degrees)
     before, after = [1] * count, [1] * count

@@ -1,4 +1,4 @@
-"""Fusing from the front and from the end at the same time, till both meet (spec 2, S81 to S84)."""
+"""Fusing from the front and from the end at the same time, until both meet (spec 2, S81 to S84)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .fusion import Compiles, Interval, Trials
 class FuseBidirectional:
     """
     One step from the front, one from the end, in turn. Two neighbours that compile as one are a target; if they do not,
-    the earlier one (from the front) or the later one (from the end) stays as it is and the other goes on.
+    the earlier one (from the front) or the later one (from the end) is unchanged and the other becomes current.
     """
 
     def __call__(self, count: int, compiles: Compiles) -> list[Interval]:

@@ -10,8 +10,8 @@ from .fusion import Compiles, Interval, Trials
 @dataclass(frozen=True)
 class FuseForward:
     """
-    Fuse the current subgraph with the next. If that fails, the current one stays as it is and the next is current; if
-    it compiles, the two are a target and the one after next is current.
+    Fuse the current subgraph with the next. If that fails, the current one is unchanged and the next becomes current;
+    if it compiles, the two are a target and the one after next is current.
     """
 
     def __call__(self, count: int, compiles: Compiles) -> list[Interval]:
@@ -27,7 +27,7 @@ class FuseForward:
 
 @dataclass(frozen=True)
 class FuseForwardGrowing:
-    """As `FuseForward`, but what has compiled is fused with the next again, until that fails."""
+    """As `FuseForward`, but a fused subgraph is fused with the next again, until that fails."""
 
     def __call__(self, count: int, compiles: Compiles) -> list[Interval]:
         trials = Trials(compiles)

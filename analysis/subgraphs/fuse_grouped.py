@@ -11,13 +11,13 @@ from .fusion import Compiles, Interval, Trials
 
 @dataclass(frozen=True)
 class PartSize:
-    """What is bounded of a subgraph."""
+    """The bounded sizes of a subgraph."""
 
     computation: int
     """Multiply-accumulates."""
     weight_bytes: int
     mapped_nodes: int
-    """Nodes of the graph as it is mapped to the hardware: tasks."""
+    """Nodes of the graph that is mapped to the hardware: tasks."""
 
 
 Range = tuple[float, float]
@@ -38,7 +38,7 @@ class GroupBounds:
         return all(low <= amount <= high for amount, (low, high) in self._sums(parts))
 
     def exceeded(self, parts: Sequence[PartSize]) -> bool:
-        """Whether a sum is above its bound: more parts cannot help then."""
+        """Whether a sum is above its bound: then more parts cannot satisfy it."""
         return any(amount > high for amount, (_, high) in self._sums(parts))
 
     def _sums(self, parts: Sequence[PartSize]) -> list[tuple[int, Range]]:
@@ -52,9 +52,9 @@ class GroupBounds:
 @dataclass(frozen=True)
 class FuseGrouped:
     """
-    Groups within the bounds, found in the order of execution, each as large as the bounds allow; what fits no group
-    stays alone. A group of three or more that does not compile is tried without its last one, which then stands at the
-    beginning of what follows; a pair that does not compile stays as it is.
+    Groups within the bounds, found in the order of execution, each as large as the bounds allow; subgraphs that fit no
+    group stay alone. A group of three or more that does not compile is tried without its last one, which then begins
+    the next group; a pair that does not compile is not fused.
     """
 
     parts: tuple[PartSize, ...]
@@ -73,7 +73,7 @@ class FuseGrouped:
         return targets
 
     def _groups(self, start: int) -> list[int]:
-        """Ends of the largest group from `start` on that the bounds allow, and of what it is regrouped to."""
+        """Ends of the largest group from `start` on that the bounds allow, and of its smaller alternatives."""
         largest = start
         for stop in range(start + 2, len(self.parts) + 1):
             group = self.parts[start:stop]

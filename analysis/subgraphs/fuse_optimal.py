@@ -11,11 +11,12 @@ from .fusion import Compiles, Interval, Trials
 @dataclass(frozen=True)
 class FuseOptimal:
     """
-    The partition whose intervals cost least together (emulated cycles, say), of equal ones the one of fewest intervals.
+    The partition whose intervals have the least total cost (such as emulated cycles), among equal ones the one of
+    fewest intervals.
 
     Compiles intervals of up to `longest` subgraphs, single ones included: n (n + 1) / 2 of them without a limit. An
-    interval that begins with one that failed is not tried where `failures_spread` (what does not fit does not fit with
-    more either).
+    interval that begins with one that failed is not tried if `failures_spread` (an interval that does not fit does not
+    fit with more subgraphs either).
     """
 
     longest: int | None = None

@@ -1,9 +1,9 @@
 """
 Fusing neighbours of a serial list of subgraphs, behind one interface (spec 2, "Fusing").
 
-A strategy gets the number of subgraphs and a function that compiles those from `start` to `stop` as one; it gives the
-intervals that become target subgraphs. Every candidate is compiled at most once. Alone, each subgraph is known to
-compile, so a strategy that only asks whether a candidate does never asks for a single one.
+A strategy is given the number of subgraphs and a function that compiles those from `start` to `stop` as one; it returns
+the intervals that become target subgraphs. Every candidate is compiled at most once. Each single subgraph is known to
+compile, so a strategy that only needs to know whether candidates compile never requests a single one.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class FusionStrategy(Protocol):
     """A strategy for fusing neighbours."""
 
     def __call__(self, count: int, compiles: Compiles) -> list[Interval]:
-        """Intervals that follow one another from 0 to `count`; all of more than one subgraph have compiled."""
+        """Consecutive intervals from 0 to `count`; those of more than one subgraph have compiled."""
         ...
 
 
 @dataclass
 class Trials:
-    """Compiles each candidate once and remembers it; `log` keeps the order."""
+    """Compiles each candidate once and caches the result; `log` keeps the order."""
 
     compiles: Compiles
     log: list[tuple[Interval, Outcome]] = field(default_factory=list[tuple[Interval, Outcome]])

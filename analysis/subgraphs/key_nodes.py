@@ -1,19 +1,18 @@
 """
-Key nodes: where a graph narrows to one operator, or branches (spec 3, step 2).
+Key nodes: operators at which a graph narrows to one value, or branches (spec 3, step 2).
 
 Three sets, all in linear time from positions in one topological order (no path is ever listed):
 
-- *cut nodes* lie on every path from input to output once edges that a longer path implies are left out, which is the
-  same as: every other operator comes before or after, whatever the order. All orders of a graph are then orders of the
-  parts between cut nodes, one after the other. Without leaving implied edges out, one skip connection hides the whole
-  branch that it skips.
-- *path cut nodes* lie on every path as the edges are: what intersecting all paths gives. They dominate the outputs and
+- *cut nodes* lie on every path from input to output of the transitive reduction, which is equivalent to: every other
+  operator comes before or after, in every order. All orders of a graph are then concatenations of orders of the parts
+  between cut nodes. Without transitive reduction, one skip connection excludes the whole branch that it skips.
+- *path cut nodes* lie on every path of the graph itself: the intersection of all paths. They dominate the outputs and
   post-dominate the inputs. They are cut nodes as well.
 - *branch nodes* are where two or more branches leave or meet.
 
-All are those of the *core* of a graph: without weight loads and whatever else no input reaches, and with the gradients
-and updates of weights, and what is as loose, contracted into the last operator that they read (else no node of a
-training step is a key node).
+All are nodes of the *core* of a graph: without weight loads and other nodes that do not depend on an input, and with
+the gradients and updates of weights, and deferrable nodes, contracted into the last operator that they read (otherwise
+no node of a training step is a key node).
 """
 
 from __future__ import annotations
@@ -40,11 +39,11 @@ class Core:
     leaves: Flags
     """Gives an output, or a result that is read outside."""
     representative: Ints
-    """For each node of the graph the core node that it is, or is contracted into; -1 for those that are left out."""
+    """For each node of the graph its core node, or the one that it is contracted into; -1 for excluded nodes."""
 
     @staticmethod
     def of(graph: OpGraph, order: Ints | None = None) -> Core:
-        """The core of the nodes of an order, or of a stretch of one; by default of all, in the program's order."""
+        """The core of the nodes of an order, or of a segment of one; by default of all, in the program's order."""
         order = np.arange(len(graph)) if order is None else order
         inside = np.zeros(len(graph), np.bool_)
         inside[order] = True
@@ -75,12 +74,12 @@ class Core:
 
 
 def _entering(graph: OpGraph, order: Ints, inside: Flags) -> Flags:
-    """Nodes of a stretch that read an input of the network or a result from before the stretch."""
+    """Nodes of a segment that read an input of the network or a result from before the segment."""
     entering = graph.reads_input & inside
     owners, readers = graph.successors.owners, graph.successors.indices
     entering[readers[~inside[owners] & inside[readers] & ~graph.is_weight_load[owners]]] = True
     if not bool((entering & ~graph.is_weight_load & ~graph.is_update).any()):
-        # Nothing comes in: paths begin where nothing is read.
+        # There are no inputs: paths begin at nodes without operands.
         read = np.zeros(len(graph), np.bool_)
         read[readers[inside[owners] & ~graph.is_weight_load[owners]]] = True
         entering = inside & ~read
@@ -91,8 +90,8 @@ def cut_nodes(graph: OpGraph, order: Ints | None = None) -> Ints:
     """
     Nodes that every other node of the core comes before or after in every order, first to last.
 
-    A node at position p of a topological order comes after all that stand before it exactly if each of these is read at
-    p or before: following reads then ends at p. In the same way for those after.
+    A node at position p of a topological order depends on all nodes before it if and only if each of these has a reader
+    at p or earlier: a chain of such reads ends at p. The same holds for the nodes after it.
     """
     core = Core.of(graph, order)
     count = len(core.nodes)
@@ -117,7 +116,8 @@ def path_cut_nodes(graph: OpGraph, order: Ints | None = None) -> Ints:
     core = Core.of(graph, order)
     count = len(core.nodes)
     jumps = np.zeros(count + 1, np.int64)
-    # Edge (a, b) jumps over a + 1 ... b - 1; the way in to v over all before v, the way out over all after it.
+    # Edge (a, b) passes over a + 1 ... b - 1; the edge into v from outside over all before v, the edge out of it over
+    # all after.
     np.add.at(jumps, core.sources + 1, 1)
     np.subtract.at(jumps, core.targets, 1)
     entering, leaving = np.flatnonzero(core.enters), np.flatnonzero(core.leaves)

@@ -12,13 +12,13 @@ from .op_graph import Ints, OpGraph, Segment, live_bytes
 
 @dataclass(frozen=True)
 class PartBounds:
-    """What a part may have at most; a part of one operator may have anything."""
+    """Upper bounds of a part; a part of one operator is not bounded."""
 
     weight_bytes: int | None = None
     macs: int | None = None
     nodes: int | None = None
     live_bytes: int | None = None
-    """Of the results of the part's own operators, all together."""
+    """Bytes of the results of the part's operators, all together."""
 
     def earliest_starts(self, graph: OpGraph, nodes: Ints) -> Ints:
         """For each number of leading nodes the smallest start of a part that ends there and keeps the bounds."""
@@ -41,11 +41,11 @@ class PartBounds:
 @dataclass(frozen=True)
 class AtFewestBytes:
     """
-    The cuts across which the fewest bytes go, with `bounds` on each part; of equal ones the fewest cuts.
+    The cuts with the fewest live bytes, with `bounds` on each part; among equal ones the fewest cuts.
 
-    `parts`: into exactly so many (as many as there are operators, if these are fewer), each with at least
-    `least_share` of its even share of the work (operations and bytes), so that the ends are not just cut off.
-    Without `parts`: as many as the bounds ask for.
+    `parts`: into exactly so many (as many as there are operators, if these are fewer), each with at least `least_share`
+    of its even share of the work (operations and bytes), so that parts at the ends do not become tiny. Without `parts`:
+    as many as the bounds require.
     """
 
     parts: int | None = None
@@ -61,9 +61,9 @@ class AtFewestBytes:
         else:
             parts = min(self.parts, count)
             cuts = fewest_bytes_in(parts, crossing, first, self._latest_starts(graph, segment, parts))
-            if cuts is None:  # the bounds and the shares do not go together
+            if cuts is None:  # the bounds and the shares cannot both be met
                 cuts = fewest_bytes_in(parts, crossing, first, np.arange(count + 1) - 1)
-            if cuts is None:  # the bounds ask for more parts
+            if cuts is None:  # the bounds require more parts
                 cuts = fewest_bytes(crossing, first)
         return [segment.start + cut for cut in cuts]
 
@@ -103,7 +103,7 @@ def fewest_bytes(crossing: NDArray[np.float64], first: Ints) -> list[int]:
 
 
 def fewest_bytes_in(parts: int, crossing: NDArray[np.float64], first: Ints, last: Ints) -> list[int] | None:
-    """The same for exactly `parts` parts; one that ends at e also starts at `last[e]` or earlier. None: no way."""
+    """The same for exactly `parts` parts; one that ends at e also starts at `last[e]` or earlier. None: impossible."""
     count = len(crossing) - 1
     best = np.full(count + 1, np.inf)
     best[0] = 0.0

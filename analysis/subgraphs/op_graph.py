@@ -1,9 +1,8 @@
 """
-The graph of a network's operators as flat arrays, and its parts: stretches of one serial order.
-
-Nodes are numbered in an order that respects dependencies (the program's). A *serial order* is any permutation that does
-so too. Cutting it at positions gives parts that run one after the other. Each is convex (no path leaves it and comes
-back), and a value that a later part reads is *live* across every cut between.
+The graph of a network's operators as flat arrays, and its parts: segments of one serial order. Nodes are numbered in an
+order that respects dependencies (the program's). A *serial order* is any permutation that respects them. Cutting it at
+positions gives parts that run one after the other. Each is convex (no path leaves and re-enters it), and a value that a
+later part reads is *live* across every cut between.
 """
 
 from __future__ import annotations
@@ -56,12 +55,12 @@ class Adjacency:
 @dataclass(frozen=True, eq=False)
 class OpGraph:
     """
-    Operators and who reads whom (spec 2, "Node information"). All arrays have one entry a node.
+    Operators and their dependences (spec 2, "Node information"). All arrays have one entry for each node.
 
     `weight_bytes` are those of the weights that the node reads (each reader counts them). `is_output`: the result is
     one of the network's. `reads_input`: the node reads an input of the network. `is_weight_load`: the node only fetches
-    weights. `is_update`: the node computes the gradient of a weight or updates one, or is as loose as those; it hangs
-    on the last operator that it reads.
+    weights. `is_update`: the node computes the gradient of a weight or updates one, or is deferrable; it is assigned to
+    the last operator that it reads.
     """
 
     names: tuple[str, ...]
@@ -93,10 +92,9 @@ class OpGraph:
         updates: Sequence[int] = (),
     ) -> OpGraph:
         """
-        A graph from its edges (producer, reader). What is not given is 0.
-
-        Without `outputs`, these are the nodes that nobody reads; without `inputs`, the nodes that read nobody and are
-        no weight loads. Raises ValueError for an edge that does not lead to a later node.
+        A graph from its edges (producer, reader). Arrays that are not given are 0. Without `outputs`, these are the
+        nodes without readers; without `inputs`, the nodes without operands, except weight loads. Raises ValueError for
+        an edge that does not lead to a later node.
         """
         count = len(names)
         pairs = np.asarray(edges, np.int64).reshape(-1, 2)
@@ -145,7 +143,7 @@ def _numbers(count: int, values: Sequence[int] | Ints | None) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """Positions `start` to `stop` (exclusive) of a serial order: what a split rule is asked to cut."""
+    """Positions `start` to `stop` (exclusive) of a serial order: the argument of a split rule."""
 
     order: Ints
     start: int
@@ -170,7 +168,7 @@ class Segments:
 
     @staticmethod
     def whole(order: Ints) -> Segments:
-        """One part of everything."""
+        """The partition with a single part."""
         return Segments(order, (0, len(order)))
 
     @staticmethod
@@ -195,7 +193,7 @@ class Segments:
         return self.bounds[1:-1]
 
     def check(self, graph: OpGraph) -> None:
-        """Raises ValueError where this is no partition of the graph, or a part would need a result of a later one."""
+        """Raises ValueError if this is not a partition of the graph, or a part needs a result of a later one."""
         if sorted(map(int, self.order)) != list(range(len(graph))):
             raise ValueError(f"the order should hold each of {len(graph)} nodes once")
         increasing = all(low < high for low, high in pairwise(self.bounds))
@@ -223,7 +221,7 @@ def positions(order: Ints) -> Ints:
 def live_bytes(graph: OpGraph, order: Ints) -> Ints:
     """
     Bytes of results that cross each position: entry p (0 to the number of nodes) counts values computed before position
-    p and read at p or later. Results that only leave the network do not count: they leave the chip at once.
+    p and read at p or later. Results that are only outputs are not counted: they are copied to the host at once.
     """
     count = len(graph)
     crossing = np.zeros(count + 1, np.int64)
@@ -240,14 +238,14 @@ def live_bytes(graph: OpGraph, order: Ints) -> Ints:
 
 def serial_order(graph: OpGraph) -> Ints:
     """
-    The program's order, with each node that only outputs directly after what it reads, and each weight load directly
-    before its first reader: so neither is carried across cuts for nothing.
+    The program's order, with each node that only outputs directly after its operands, and each weight load directly
+    before its first reader, so that neither is live across cuts unnecessarily.
     """
     number = np.arange(len(graph))
     owners, readers = graph.successors.owners, graph.successors.indices
     loads = graph.is_weight_load & (graph.predecessors.degrees == 0) & (graph.successors.degrees > 0)
     position = number.astype(np.float64)
-    # Ends first, by the last operand that is no load: loads then follow their readers.
+    # Output nodes first, by the last operand that is not a load; then loads, by their readers.
     last_operand = np.full(len(graph), -1)
     computed = ~loads[owners]
     np.maximum.at(last_operand, readers[computed], owners[computed])
@@ -261,8 +259,8 @@ def serial_order(graph: OpGraph) -> Ints:
 
 def is_data_output(graph: OpGraph) -> Flags:
     """
-    Nodes that pass data out and do not compute (spec 2, S11): their result is the network's, no operator reads it, and
-    there is no work in it, as in a reshape. A last operator that computes is none.
+    Nodes that output data without computation (spec 2, S11): their result is an output of the network, no operator
+    reads it, and it takes no work, as in a reshape. A last operator that computes is not one of them.
     """
     computes = (graph.macs > 0) | (graph.other_ops > 0)
     return graph.is_output & (graph.successors.degrees == 0) & ~computes

@@ -1,4 +1,4 @@
-"""Split rules by name: what pass options and command lines say."""
+"""Split rules by name, for pass options and command lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .weight_bytes import AtWeightBytes
 
 @dataclass(frozen=True)
 class RuleSettings:
-    """The settings of all rules together; each takes what concerns it. Raises InputError for numbers below 1."""
+    """The settings of all rules together; each rule uses some of them. Raises InputError for numbers below 1."""
 
     parts: int | None = None
     weight_bytes: int | None = None
@@ -55,13 +55,13 @@ RULES: dict[str, Callable[[RuleSettings], SplitRule]] = {
     "weight-bytes": _weight_rule,
     "named": _named_rule,
 }
-"""Name of each rule, and how it is made from settings."""
+"""The name of each rule, and the function that creates it from settings."""
 
 
 def make_rule(names: tuple[str, ...], settings: RuleSettings) -> SplitRule:
     """
-    The first of the named rules that cuts; `a+b` stands for all cuts of both. Raises InputError for unknown names and
-    settings that are missing.
+    The first of the named rules that cuts; `a+b` makes all cuts of both. Raises InputError for unknown names and
+    missing settings.
     """
     return FirstThatSplits(tuple(_together(name, settings) for name in names))
 

@@ -18,8 +18,8 @@ def segments_between(graph: OpGraph, keys: Ints, *, at_least: int = 2, span: int
     Parts that each end with a key node (the last: with the network). The first part holds two adjacent key nodes and
     all between them, the following ones all after a key node up to the next; with `span` n up to the nth next.
 
-    Parts of fewer than `at_least` nodes join a neighbour (see `merge_small`). Gradients and updates of
-    weights stay in the part of the operator that they hang on; weight loads go to the first part that needs them.
+    Parts of fewer than `at_least` nodes join a neighbour (see `merge_small`). Gradients and updates of weights are in
+    the part of the operator that they are assigned to; weight loads are in the first part that needs them.
     """
     core = Core.of(graph)
     number = np.full(len(graph), -1)
@@ -38,19 +38,19 @@ def merge_small(cuts: Sequence[int], start: int, stop: int, at_least: int) -> li
     """
     Fewer cuts of the positions `start` to `stop`, so that no part has fewer than `at_least` of them.
 
-    A small part joins the one before, at the beginning the one after. Where several small parts follow one another and
-    are enough together, they join among themselves, so that a chain does not become one part.
+    A small part is merged with the one before, at the beginning with the one after. Several consecutive small parts
+    that are large enough together are merged with each other, so that a chain does not become one part.
     """
     bounds = [start, *cuts, stop]
     kept = [start]
-    run = start  # where the small parts begin that end at `low`
+    run = start  # the start of the small parts that end at `low`
     for low, high in pairwise(bounds):
         if high - low < at_least:
             if high - run >= at_least:
                 kept.append(run)
                 run = high
             continue
-        # A large part begins: small parts before it that are not enough join those before them.
+        # A large part begins: small parts before it that are not large enough are merged with those before them.
         kept.append(run if kept[-1] == start and run == start else low)
         run = high
     return [cut for cut in sorted(set(kept)) if start < cut < stop]

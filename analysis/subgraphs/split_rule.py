@@ -1,8 +1,7 @@
 """
-Rules that say where a stretch of operators is cut, behind one interface, and their combinations.
-
-A rule gets the graph and a segment of its serial order and gives the positions to cut at, inside the segment and
-increasing; none where it does not cut. Rules are frozen dataclasses: their fields are their settings.
+The interface of rules that cut a segment of operators, and their combinations. A rule is given the graph and a segment
+of its serial order and returns the positions of the cuts, inside the segment and increasing; none if it does not cut.
+Rules are frozen dataclasses: their fields are their settings.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from .op_graph import Ints, OpGraph, Segment, Segments
 
 
 class SplitRule(Protocol):
-    """Where to cut a segment (spec 2, S12 and S31)."""
+    """The cuts of a segment (spec 2, S12 and S31)."""
 
     def __call__(self, graph: OpGraph, segment: Segment) -> list[int]:
-        """Positions p with `segment.start < p < segment.stop`, increasing; p is where a new part begins."""
+        """Positions p with `segment.start < p < segment.stop`, increasing; a new part begins at p."""
         ...
 
 
@@ -51,7 +50,7 @@ def split(graph: OpGraph, order: Ints, rule: SplitRule) -> Segments:
 
 
 def split_part(graph: OpGraph, segments: Segments, part: int, rule: SplitRule) -> Segments:
-    """The same partition with one part cut again by a rule (spec 2, S31); an equal one where the rule does not cut."""
+    """The same partition with one part cut again by a rule (spec 2, S31); an equal one if the rule does not cut."""
     return Segments.cut(segments.order, [*segments.cuts, *rule(graph, segments[part])])
 
 

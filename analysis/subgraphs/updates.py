@@ -8,15 +8,14 @@ from collections.abc import Hashable, Sequence
 from .op_graph import Adjacency
 
 STATES_OF_A_WEIGHT = 8
-"""Results at most that belong to one weight: its new value and what an optimiser keeps for it."""
+"""Largest number of results for one weight: its new value and the optimiser's state for it."""
 
 
 def state_types(outputs: Sequence[Hashable], inputs: Sequence[Hashable]) -> frozenset[Hashable]:
     """
-    The types of weights and of what an optimiser keeps; none where this is no training step.
-
-    A training step gives back new values of some of its inputs: more than half of its results have the type of an
-    input, each of another one, and some result (the loss) has not.
+    The types of weights and of an optimiser's state; none if this is not a training step. A training step returns new
+    values of some of its inputs: more than half of its results have the type of an input, each of a different one, and
+    at least one result (the loss) has not.
     """
     spare = Counter(inputs)
     spare.subtract(outputs)
@@ -29,10 +28,9 @@ def update_nodes(
     successors: Adjacency, outputs: Sequence[tuple[int, Hashable]], state: frozenset[Hashable]
 ) -> list[int]:
     """
-    Nodes that lead to nothing but new values of one weight, ascending. `outputs` are the network's as (node, type).
-
-    New values of one weight (it and its moments, say) have one type; what leads to results of several types is on the
-    way back to earlier layers.
+    Nodes on which only new values of one weight depend, ascending. `outputs` are the network's as (node, type). New
+    values of one weight (such as the weight and its moments) have one type; nodes that lead to results of several types
+    are on the backward path to earlier layers.
     """
     count = len(successors.degrees)
     reached = [0] * count

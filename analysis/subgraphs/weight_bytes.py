@@ -9,7 +9,7 @@ from .op_graph import OpGraph, Segment
 
 @dataclass(frozen=True)
 class AtWeightBytes:
-    """The fewest parts whose weights have at most `limit` bytes each; an operator with more is a part of its own."""
+    """The fewest parts whose weights have at most `limit` bytes each; an operator with more is a separate part."""
 
     limit: int
 

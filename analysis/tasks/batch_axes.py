@@ -1,8 +1,7 @@
 """
-Operators that treat the elements of a batch independently, found by the tiling interface alone.
-
-Going back from the results, each operator is asked which part of its operands a part of its result needs. Where that is
-the same part of an operand, or all of it, whichever part of the result is asked for, parts do not need each other.
+Operators that compute the elements of a batch independently, found by the tiling interface alone. Backwards from the
+results, each operator is queried for the part of its operands that a part of its result needs. If this is always the
+same part of an operand, or all of it, the parts are independent.
 """
 
 from __future__ import annotations
@@ -13,19 +12,17 @@ from ...dialects.dataflow.tiling import Box, DimKind, OperandSlice, TilingInterf
 from ...dialects.dataflow.types import shape_of
 
 BATCH = 0
-"""The dimension of a function's results that counts frames."""
+"""The batch dimension of a function's results."""
 
 Axis = int | None
-"""The dimension of a value that is cut; None where it is needed as a whole."""
+"""The dimension along which a value is cut; None if it is needed as a whole."""
 
 
 def batch_cuts(block: Block, parts: int) -> dict[TilingInterface, int]:
     """
-    The operators of a block that give parts of their result independently, when the block's results are cut evenly into
-    `parts` along their first dimension; with the dimension of their iteration space that is cut for it. In the block's
-    order.
-
-    An operator whose result somebody needs as a whole, or cut in different ways, is not among them.
+    The operators of a block that compute parts of their result independently when the block's results are cut evenly
+    into `parts` along their first dimension; with the dimension of their iteration space that is cut. In the block's
+    order. An operator whose result is needed as a whole, or cut in different ways, is not among them.
     """
     needs: dict[SSAValue, set[Axis]] = {}
     cuts: dict[TilingInterface, int] = {}
@@ -44,7 +41,9 @@ def batch_cuts(block: Block, parts: int) -> dict[TilingInterface, int]:
 
 
 def _cut(op: TilingInterface, axis: int, parts: int) -> tuple[int, list[Axis]] | None:
-    """The dimension of the iteration space that cuts the result along an axis, and how that cuts the operands."""
+    """
+    The dimension of the iteration space that cuts the result along an axis, and the resulting cuts of the operands.
+    """
     space = op.iteration_space()
     whole = Box.whole(tuple(dim.size for dim in space))
     wanted = _boxes(shape_of(op.results[0]), axis, parts)
@@ -59,7 +58,7 @@ def _cut(op: TilingInterface, axis: int, parts: int) -> tuple[int, list[Axis]] |
 
 
 def _axis(value: SSAValue, slices: list[OperandSlice]) -> Axis:
-    """The dimension along which parts read just their part of an operand."""
+    """The dimension along which each part reads only its part of an operand."""
     shape = shape_of(value)
     boxes = [one.bounds for one in slices]
     for axis, size in enumerate(shape):

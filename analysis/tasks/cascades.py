@@ -1,10 +1,10 @@
 """
-Which chains of operators are computed stripe by stripe, so that what passes between them stays in the cores' memory.
+The choice of chains of operators that are computed stripe by stripe, so that the values between them stay in SRAM.
 
 A *cascade* is a chain of operators that is run for one stripe of its result after the other. Its inner values are as
-small as their stripes; windows make neighbouring stripes overlap, and what they share is computed twice. Chains begin
-and end at values through which all data pass (key nodes), and are chosen by dynamic programming over these. The time of
-a chain is the largest of those of its arithmetic and of its traffic with DRAM, each spread evenly over the chip.
+small as their stripes; because of windows, neighbouring stripes overlap, and the overlap is computed twice. Chains
+begin and end at single live values (key nodes), and are chosen by dynamic programming over these. The time of a chain
+is the larger of the times of its arithmetic and of its DRAM traffic, each divided evenly over the chip.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from .grouping import group_operations
 from .stripes import Stripe, add_need, operand_stripes, stripes_of, tile_of
 
 COUNTS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24)
-"""Numbers of stripes that are looked at."""
+"""Numbers of stripes that are tried."""
 MOST_TASKS = 48
-"""A cascade may consist of so many tasks in all its stripes, each of which has code of its own."""
+"""Largest number of tasks of a cascade in all its stripes, each of which has separate code."""
 MOST_REPEATED = 2.0
-"""A cascade may compute at most so many times the chain's work: longer chains only repeat more."""
+"""Largest work of a cascade over that of the chain; longer chains only repeat more."""
 
 
 @dataclass(frozen=True)
@@ -55,15 +55,15 @@ class CascadePlan:
 
     cascades: tuple[Cascade, ...]
     cycles: float
-    """That the block is estimated to take."""
+    """Estimated time of the block."""
     plain_cycles: float
     """The same without cascades."""
 
 
 def choose_cascades(block: Block, chip: Chip, share: float) -> CascadePlan:
     """
-    The cascades of a block with which it is estimated to take the least time, if values of at most `share` of the
-    cores' memory stay in it; none if nothing is gained.
+    The cascades of a block with which it is estimated to take the least time, if values stay in SRAM up to `share` of
+    it; none if there is no gain.
     """
     return _Chooser(block, chip, share * len(chip.usable_cores) * chip.sram_bytes).chosen()
 
@@ -74,14 +74,14 @@ class _Plan:
 
     cycles: float
     before: int = 0
-    """Number of the key node where the last chain begins."""
+    """Number of the key node at which the last chain begins."""
     axis: int = 0
     count: int = 1
 
 
 @dataclass
 class _Work:
-    """What a chain does: arithmetic (of one stripe) and constants that it reads, in bytes."""
+    """The work of a chain: arithmetic (of one stripe) and bytes of the constants that it reads."""
 
     macs: float = 0
     vpu_ops: float = 0
@@ -106,24 +106,24 @@ class _Chooser:
 
     @cached_property
     def ops(self) -> list[Operation]:
-        """What computes something from values, in order."""
+        """The operators that compute from values, in order."""
         return [op for op in self.block.ops if op.operands and op is not self.block.last_op]
 
     @cached_property
     def stored_by(self) -> dict[Operation, SSAValue]:
-        """The values that are in memory, by the first operator of the task that gives them."""
+        """The values that are stored, by the first operator of the task that computes them."""
         return {group[0]: group[-1].results[0] for group in group_operations(self.block)}
 
     @cached_property
     def stored(self) -> set[SSAValue]:
-        """The values that are in memory: results of tasks."""
+        """The values that are stored: results of tasks."""
         return set(self.stored_by.values())
 
     @cached_property
     def keys(self) -> list[int]:
         """
-        Numbers of operators, ascending, before which a chain may begin or end: 0, and those before which no computed
-        value is alive but the result of the operator just before, which a task gives.
+        Numbers of operators, ascending, before which a chain may begin or end: 0, and those before which the only live
+        computed value is the result of the operator directly before, which is a task's result.
         """
         numbers = {op: number for number, op in enumerate(self.ops)}
         last_use: dict[SSAValue, int] = {
@@ -169,7 +169,7 @@ class _Chooser:
         return Cascade(tuple(self.ops[self.keys[plan.before] : self.keys[end]]), plan.axis, plan.count)
 
     def _is_possible(self, end: int, plan: _Plan) -> bool:
-        """Whether each stripe of the last chain of a plan can be cut out: costs are those of the one in the middle."""
+        """Whether each stripe of the last chain of a plan can be cut; costs are those of the middle stripe."""
         cascade = self._cascade(end, plan)
         size = shape_of(cascade.result)[plan.axis]
         return all(
@@ -178,7 +178,7 @@ class _Chooser:
         )
 
     def _plain(self, low: int, high: int) -> tuple[float, bool]:
-        """Cycles of operators that are run whole, one after the other; whether some result passes through DRAM."""
+        """Cycles of operators that are run as a whole, one after the other; whether some result is stored in DRAM."""
         work, traffic, spills = _Work(), 0.0, False
         for op in self.ops[low:high]:
             if isinstance(op, TilingInterface):
@@ -192,7 +192,7 @@ class _Chooser:
         return self._cycles(work, 1, traffic + work.constants), spills
 
     def _stays(self, value: SSAValue) -> bool:
-        """Whether a value stays in SRAM from its computation to its readers: half of it is for what they give."""
+        """Whether a value stays in SRAM from its computation to its readers: half of SRAM is for their results."""
         return 2 * _bytes(value) <= self.capacity
 
     def _cascades_to(self, end: int, plans: Sequence[_Plan]) -> Iterator[_Plan]:
@@ -204,14 +204,14 @@ class _Chooser:
 
     def _chains(self, end: int, axis: int, count: int, plans: Sequence[_Plan]) -> Iterator[_Plan]:
         """
-        Plans whose last chain is a cascade of so many stripes, with every possible beginning. All stripes count as much
-        as the one in the middle.
+        Plans whose last chain is a cascade of so many stripes, with every possible beginning. All stripes have the cost
+        of the middle one.
         """
         result = self._key_value(end)
         size = shape_of(result)[axis]
         low = size * (count // 2) // count
         stripe = Stripe(axis, low, min(size, low + -(-size // count)))
-        # What stays of the result takes memory from the stripes.
+        # The part of the result that stays in SRAM reduces the memory for stripes.
         kept, written = (_bytes(result), 0) if self._stays(result) else (0, _bytes(result))
         needed = {result: stripe}
         striped, whole, largest, alive, tasks = _Work(), _Work(), 0.0, self._stripe_bytes(result, stripe), 0
@@ -245,11 +245,11 @@ class _Chooser:
                 begin -= 1
 
     def _key_value(self, key: int) -> SSAValue:
-        """The value that is alive at a key node which is not the first."""
+        """The value that is live at a key node other than the first."""
         return self.ops[self.keys[key] - 1].results[0]
 
     def _read(self, begin: int, needed: Mapping[SSAValue, Stripe], count: int, left: float) -> float:
-        """Bytes that a cascade reads from DRAM of what it begins with, if so many bytes of the memory are left."""
+        """Bytes of its initial value that a cascade reads from DRAM, if so many bytes of SRAM are free."""
         values: set[SSAValue] = {value for value in needed if isinstance(value, BlockArgument)}
         if begin and not (self._stays(value := self._key_value(begin)) and _bytes(value) <= left):
             values.add(value)
@@ -257,15 +257,15 @@ class _Chooser:
         return count * sum(shares)
 
     def _stripe_bytes(self, value: SSAValue, stripe: Stripe | None) -> float:
-        """Bytes of a stripe of a value that a task gives; 0 of others."""
+        """Bytes of a stripe of a value that is a task's result; 0 for others."""
         if stripe is None or value not in self.stored:
             return 0.0
         return stripe.elements(shape_of(value)) * _element(value)
 
     def _cycles(self, work: _Work, count: int, traffic: float) -> float:
         """
-        Cycles of a chain that does some work so many times, and moves so many bytes: what takes longest, and the
-        latency of memory once an operator.
+        Cycles of a chain that repeats some work so many times, and moves so many bytes: the maximum of both, plus the
+        latency of DRAM for each operator.
         """
         chip = self.chip
         cores = len(chip.usable_cores)
@@ -286,5 +286,5 @@ def _bytes(value: SSAValue) -> int:
 
 
 def _is_computed(value: SSAValue) -> bool:
-    """Whether an operation computes a value from others: it is no argument and no constant."""
+    """Whether an operation computes a value from others: it is neither an argument nor a constant."""
     return isinstance(value.owner, Operation) and bool(value.owner.operands)

@@ -1,8 +1,7 @@
 """
-Group operations into tasks: a root, the elementwise operations over its result that can be done tile by tile, and the
-slices that only one of these reads, which it reads in place.
-
-Slices join in a step of their own: stages that are cut between groups hand on slices, not what these are cut from.
+Group operations into tasks: a root, the elementwise operations over its result that can be computed tile by tile, and
+the slices that only one of these reads, which it reads in place. Slices join in a separate step, so that stages that
+are cut between groups pass slices, not the values that these are cut from.
 """
 
 from __future__ import annotations
@@ -17,16 +16,16 @@ from ...dialects.dataflow.tiling import TilingInterface
 from ...dialects.dataflow.types import shape_of
 
 MAX_EPILOGUE = 12
-"""Elementwise operations that join a root at most: each may need a buffer of its own."""
+"""Largest number of elementwise operations that join a root: each may need a separate buffer."""
 LOOK_AHEAD = 64
-"""Operations after the root among which such are looked for."""
+"""Number of operations after the root that are examined for this."""
 
 
 def group_operations(block: Block) -> list[tuple[TilingInterface, ...]]:
     """
     All operations of `block` with a tiling interface, but reshapes, in groups that compute one used value each.
 
-    The groups are in an order that respects dependencies when each stands where its last operation stood.
+    The order of the groups, each at the position of its last operation, respects dependencies.
     """
     ops = list(block.ops)
     taken: set[Operation] = set()
@@ -42,7 +41,7 @@ def group_operations(block: Block) -> list[tuple[TilingInterface, ...]]:
 
 
 def is_tiled(op: Operation) -> bool:
-    """Whether an operation becomes part of a task (a reshape only changes the view of memory)."""
+    """Whether an operation becomes part of a task (a reshape does not: it only changes the view of memory)."""
     return isinstance(op, TilingInterface) and not isinstance(op, ReshapeOp)
 
 
@@ -75,7 +74,9 @@ def grow(root: Operation, following: Sequence[Operation], taken: set[Operation])
 
 
 def with_slices(groups: Sequence[tuple[TilingInterface, ...]]) -> list[tuple[TilingInterface, ...]]:
-    """The groups, with slices that are groups of their own in the one that reads them, before the only reader."""
+    """
+    The groups, with each slice that is a separate group moved into the group of its only reader, before this reader.
+    """
     slices = {group[0]: group for group in groups if len(group) == 1 and isinstance(group[0], SliceOp)}
     joined: set[Operation] = set()
     found: list[tuple[TilingInterface, ...]] = []
@@ -92,7 +93,7 @@ def with_slices(groups: Sequence[tuple[TilingInterface, ...]]) -> list[tuple[Til
 
 
 def _slices_of(op: Operation) -> list[SliceOp]:
-    """The slices of the shape of an operation's result that it alone reads."""
+    """The slices with the shape of an operation's result of which it is the only reader."""
     slices = dict.fromkeys(value.owner for value in op.operands if isinstance(value.owner, SliceOp))
     shape = shape_of(op.results[0])
     return [

@@ -9,7 +9,9 @@ from ...support.jit import Array, jit
 
 @jit
 def number_rows(rows: Array) -> tuple[Array, int]:
-    """([rows] a number for each, the same for equal ones, in the order in which they are first met; how many)"""
+    """
+    ([rows] a number for each, the same for equal rows, in the order of first occurrence; the number of distinct rows)
+    """
     count, width = rows.shape
     size = 64
     while size < 2 * count:

@@ -1,4 +1,4 @@
-"""Into how many parts an operator is split so that the data of each fits (spec 3, step 1)."""
+"""The number of parts of an operator such that the data of each fits (spec 3, step 1)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ Parts = tuple[int, ...]
 
 def data_bytes(op: TilingInterface, sizes: Sequence[int]) -> int:
     """
-    Bytes of inputs, parameters and outputs that a tile of these sizes holds at most, wherever it lies; a value that is
-    read twice counts once. Of a table that is read by index only what is picked counts, for the rest stays outside.
+    Largest number of bytes of inputs, parameters and outputs of a tile of these sizes, at any position; a value that is
+    read twice counts once. For a table that is read by index only the selected rows count, because the rest stays in
+    DRAM.
     """
     tile = Box((0,) * len(sizes), tuple(sizes))
     result = op.result_box(tile).volume
@@ -48,12 +49,10 @@ def split_dims(op: TilingInterface) -> tuple[int, ...]:
 
 def choose_parts(op: TilingInterface, limit: int, name: str) -> Parts:
     """
-    Parts per dimension such that each part's data have at most `limit` bytes; all 1 where the whole operator does.
-
-    Dimensions are taken in the order of preference until splitting them can suffice; a later one is left alone where
-    the earlier ones do. Among the ways that are left, one with the fewest parts.
-
-    Raises ResourceError, naming the operator, where not even the smallest part fits.
+    Parts per dimension such that each part's data have at most `limit` bytes; all 1 if the whole operator fits.
+    Dimensions are added in the order of preference until splitting them is sufficient; a later one is not split if the
+    earlier ones are sufficient. Among the remaining possibilities, one with the fewest parts is taken. Raises
+    ResourceError, naming the operator, if not even the smallest part fits.
     """
     return _Search(op, limit, name).parts()
 
@@ -69,7 +68,7 @@ class _Search:
         return tuple(dim.size for dim in self.op.iteration_space())
 
     def fits(self, parts: Sequence[int]) -> bool:
-        """Whether the largest part does."""
+        """Whether the largest part fits."""
         return self.needed(parts) <= self.limit
 
     def needed(self, parts: Sequence[int]) -> int:
@@ -104,7 +103,7 @@ class _Search:
         return sorted(count for count in counts if count in (1, size) or self.op.may_split(dim, count))
 
     def _fewest(self, active: Sequence[int], finest: Parts) -> Parts:
-        """The fewest parts in these dimensions; among equals most in the preferred ones."""
+        """The fewest parts in these dimensions; among equal numbers, the most in the preferred dimensions."""
         options = {dim: self._options(dim) for dim in active}
         best = finest
         for dim in reversed(active):
@@ -133,13 +132,13 @@ class _Search:
         return best
 
     def _coarsest(self, parts: Parts, dim: int, options: Sequence[int]) -> Parts:
-        """The fewest parts in one dimension with which parts that fit still do."""
+        """The fewest parts in one dimension with which the parts still fit."""
         low = _first(lambda index: self.fits(_with(parts, dim, options[index])), len(options))
         return _with(parts, dim, options[low])
 
 
 def _first(holds: Callable[[int], bool], count: int) -> int:
-    """The first index for which something holds that holds from some index up to the last."""
+    """The first index for which a monotone condition holds, which holds from some index up to the last."""
     low, high = 0, count - 1
     while low < high:
         middle = (low + high) // 2

@@ -1,4 +1,7 @@
-"""What many cores read of one value, as arrays: a grid of hundreds of tiles has few different ranges along an axis."""
+"""
+The slices of one value that many cores read, as arrays: a grid of hundreds of tiles has few different ranges along an
+axis.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ EXTENT = 5
 @quick_init
 @dataclass(frozen=True)
 class Tiles:
-    """Tiles of an iteration space that is cut evenly over cores: all that are not empty, or some of them."""
+    """Tiles of an iteration space that is cut evenly over cores: all nonempty tiles, or some of them."""
 
     tiling: Tiling
     sizes: tuple[int, ...]
@@ -54,7 +57,7 @@ class Tiles:
         return np.array(self.tiling.cores, np.int64)[self.numbers]
 
     def position(self, dim: int) -> NDArray[np.int64]:
-        """[tiles] place in the grid along a dimension"""
+        """[tiles] position in the grid along a dimension"""
         return self.numbers // prod(self.tiling.grid[dim + 1 :]) % self.tiling.grid[dim]
 
     def boxes(self) -> dict[int, Box]:
@@ -78,7 +81,9 @@ class Tiles:
         return found
 
     def along(self, dims: Sequence[int]) -> tuple[list[tuple[tuple[int, int], ...]], NDArray[np.int64]]:
-        """(Ranges of tiles along some dimensions: (offset, size) by dimension; [tiles] which of them each has)."""
+        """
+        (Ranges of tiles along some dimensions: (offset, size) by dimension; [tiles] the number of the range of each).
+        """
         grid, cut = self.tiling.grid, self.tiling.over_cores
         if self.is_whole:
             return list(product(*(cut.ranges(dim, self.sizes[dim]) for dim in dims))), self.which(dims)
@@ -91,12 +96,12 @@ class Tiles:
         return ranges, np.arange(len(ranges))
 
     def _range(self, dim: int, position: int) -> tuple[int, int]:
-        """(Offset, size) along a dimension at a place in the grid."""
+        """(Offset, size) along a dimension at a position in the grid."""
         return self.tiling.over_cores.range_at(dim, self.sizes[dim], position)
 
 
 def extents_of(sliced: OperandSlice) -> tuple[Extent, ...]:
-    """By axis, all that says what a slice takes along it."""
+    """By axis, the extent of a slice along it."""
     return tuple(zip(sliced.box.offsets, sliced.box.sizes, sliced.pad_low, sliced.pad_high, sliced.steps, strict=True))
 
 
@@ -107,11 +112,11 @@ class Slices(Mapping[int, OperandSlice]):
 
     tiles: Tiles
     dims: tuple[int, ...]
-    """Those that are cut and on which the slices depend."""
+    """Dimensions that are cut and on which the slices depend."""
     like: OperandSlice
     """One with the same value for padding."""
     find_extents: Callable[[], NDArray[np.int64]] = field(repr=False)
-    """Finds `extents`, for which few ask where tiles are sampled."""
+    """Computes `extents` on demand, since they are rarely needed for sampled tiles."""
 
     @lazy
     def extents(self) -> NDArray[np.int64]:
@@ -158,7 +163,7 @@ class Slices(Mapping[int, OperandSlice]):
 
     @property
     def largest_gathered(self) -> int:
-        """Elements of the largest buffer for what lies in the bounds, and for padding."""
+        """Elements of the largest buffer for positions within the bounds, and for padding."""
         return self._measured[3]
 
     @property
@@ -178,7 +183,7 @@ class Slices(Mapping[int, OperandSlice]):
 
     @lazy
     def group_sizes(self) -> Counter[int]:
-        """Number of groups by their number of cores; where tiles are sampled, as if slices all differed."""
+        """Number of groups by their number of cores; for sampled tiles, as if all slices differed."""
         if not self.tiles.sampled:
             return Counter(map(len, self.groups))
         tiling = self.tiles.tiling
@@ -187,7 +192,7 @@ class Slices(Mapping[int, OperandSlice]):
 
     @property
     def bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """[cores, axes] the first position of the value that lies in a slice's bounds, and one past the last."""
+        """[cores, axes] the first position of the value within a slice's bounds, and one past the last."""
         return self._measured[:2]
 
     @lazy
@@ -201,6 +206,6 @@ class Slices(Mapping[int, OperandSlice]):
 
     @property
     def gathered(self) -> NDArray[np.int64]:
-        """[cores, axes] shapes of buffers for what lies in the bounds, and for padding."""
+        """[cores, axes] shapes of buffers for positions within the bounds, and for padding."""
         low, high = self.bounds
         return high - low + self.extents[:, :, 2] + self.extents[:, :, 3]

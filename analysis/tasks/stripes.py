@@ -1,9 +1,8 @@
 """
-Stripes: what a range of rows of a value needs of the values that it is computed from, through a chain of operators.
-
-A *stripe* is the part of a value that lies between two positions along one of its dimensions. Going back from a result,
-each operator is asked, by the tiling interface alone, which stripe of its operands gives a stripe of its result; where
-windows overlap, neighbouring stripes of the operands do as well (a halo, which is computed twice).
+Stripes: the rows of operands that a range of rows of a value depends on, through a chain of operators. A *stripe* is
+the part of a value between two positions along one of its dimensions. Backwards from a result, each operator is
+queried, by the tiling interface alone, for the stripe of its operands that a stripe of its result needs; if windows
+overlap, neighbouring stripes of the operands overlap as well (a halo, which is computed twice).
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class Stripe(NamedTuple):
 
 
 def tile_of(op: TilingInterface, stripe: Stripe) -> Box | None:
-    """The tile that gives a stripe of an operator's result; None if its dimensions cannot be cut so."""
+    """The tile that computes a stripe of an operator's result; None if its dimensions cannot be cut in this way."""
     space = op.iteration_space()
     whole = Box.whole([dim.size for dim in space])
     shape = shape_of(op.results[0])
@@ -54,8 +53,8 @@ def tile_of(op: TilingInterface, stripe: Stripe) -> Box | None:
 
 def operand_stripes(op: TilingInterface, tile: Box) -> list[Stripe | None]:
     """
-    The stripe that a tile reads of each operand; None where it reads all of it, or a part that is no stripe. An operand
-    of which nothing is read (a tile of padding) has an empty stripe.
+    The stripe that a tile reads of each operand; None if it reads all of it, or a part that is not a stripe. An operand
+    that is not read (for a tile of padding) has an empty stripe.
     """
     return [_stripe(op, index, value, tile) for index, value in enumerate(op.operands)]
 
@@ -78,8 +77,8 @@ def stripes_of(
     operators: Sequence[Operation], end: SSAValue, stripe: Stripe
 ) -> tuple[dict[SSAValue, Stripe], dict[TilingInterface, Box]] | None:
     """
-    The stripes of all values that some operators, the last of which gives `end`, need for a stripe of it, and the tile
-    of each operator that takes part, the last one first. Values from elsewhere that are needed in part are among the
+    The stripes of all values that some operators, the last of which computes `end`, need for a stripe of it, and the
+    tile of each operator involved, the last one first. Values from outside that are needed in part are among the
     stripes. None if an operator cannot be cut, or needs all of another one's result.
     """
     inside = set(operators)
@@ -99,7 +98,10 @@ def stripes_of(
 
 
 def add_need(needed: dict[SSAValue, Stripe], value: SSAValue, read: Stripe | None) -> bool:
-    """Add what is read of a value to what is needed of it. False if that is no stripe, or along another dimension."""
+    """
+    Add the part of a value that is read to the part that is needed. False if that is not a stripe, or along another
+    dimension.
+    """
     if read is not None and read.low == read.high:
         return True
     known = needed.get(value)

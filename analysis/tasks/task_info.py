@@ -1,4 +1,7 @@
-"""What planning and code generation ask of a `manycore.task`: its operations, its tiles, and what each tile reads."""
+"""
+The properties of a `manycore.task` that planning and code generation use: its operations, its tiles, and the reads of
+each tile.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +48,8 @@ class Read:
 @dataclass(frozen=True, eq=False)
 class TaskInfo:
     """
-    A task's parts. Operation 0 of `body` is the root, the rest are elementwise over the root's result, or slices of its
-    shape of what the task reads.
+    A task's parts. Operation 0 of `body` is the root, the rest are elementwise over the root's result, or slices of the
+    task's operands with its shape.
     """
 
     holder: TaskOp | ExecuteOp
@@ -54,7 +57,7 @@ class TaskInfo:
 
     @staticmethod
     def of(op: TaskOp | ExecuteOp) -> TaskInfo:
-        """Look at a verified task, of tensors or of buffers."""
+        """The properties of a verified task, of tensors or of buffers."""
         body = tuple(child for child in op.body.block.ops if isinstance(child, TilingInterface))
         return TaskInfo(op, body)
 
@@ -114,13 +117,13 @@ class TaskInfo:
         ), tuple(self.operands.index(value) for value in self.operands)
 
     def share(self, other: TaskInfo) -> None:
-        """Work out nothing again that is known of `other`, whose content is the same."""
+        """Share the cached results of `other`, whose content is the same."""
         for name in ("_slices", "_largest", "_results", "_costs", "_axes_moved", "_moving", "_extents", "_known"):
             self.__dict__[name] = getattr(other, name)
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """
-        What `make` works out, once for all tasks that `share`; `key`: what it is, and all that it depends on beside the
+        The cached result of `make`, for all tasks that `share`; `key`: its kind, and all that it depends on besides the
         content of the task.
         """
         found = self._known.get(key)
@@ -149,13 +152,16 @@ class TaskInfo:
 
     @lazy
     def reads(self) -> tuple[Read, ...]:
-        """All reads of values from outside, uses with the same slices merged; of tasks over buffers as these say it."""
+        """
+        All reads of values from outside, uses with the same slices merged; for tasks over buffers, as given by the
+        task.
+        """
         if isinstance(self.holder, ExecuteOp):
             uses_of: dict[int, list[tuple[int, int]]] = {}
             for use, number in self.holder.read_of_use.items():
                 uses_of.setdefault(number, []).append(use)
             return tuple(Read(operand, tuple(uses_of[n])) for n, operand in enumerate(self.holder.read_operands))
-        # Elementwise operations over one shape read a value alike; any other operand is a read of its own.
+        # Elementwise operations over one shape read the same slices of a value; any other operand is a separate read.
         found: dict[tuple[int, tuple[int, int] | None], list[tuple[int, int]]] = {}
         for number, op in enumerate(self.body):
             for index, value in enumerate(op.operands):
@@ -165,7 +171,9 @@ class TaskInfo:
         return tuple(Read(operand, tuple(uses)) for (operand, _), uses in found.items())
 
     def operand_slice(self, number: int, index: int, tile: Box) -> OperandSlice:
-        """What operation `number` of the body reads of its operand `index` for a tile of the root's iteration space."""
+        """
+        The slice of operand `index` that operation `number` of the body reads for a tile of the root's iteration space.
+        """
         op = self.body[number]
         if number == 0:
             return op.operand_slice(index, tile)
@@ -184,13 +192,13 @@ class TaskInfo:
         key = (number, index, tile.sizes)
         found = self._largest.get(key)
         if found is None:
-            # The tile that is asked about may be the last one, cut off at the end.
+            # The tile may be the last one, which is cut off at the end.
             box = tile if number == 0 else Box.whole(self.root.largest_result(tile))
             found = self._largest[key] = self.body[number].largest_slice(index, box)
         return found
 
     def filled(self, read: Read) -> float:
-        """What tiles read of a value in the mean, as a share of the largest slice."""
+        """The mean size of the slices of a value that tiles read, as a share of the largest slice."""
         number, index = read.uses[0]
         return self.body[number].filled(index)
 
@@ -199,7 +207,7 @@ class TaskInfo:
         return {}
 
     def largest_result(self, tile: Box) -> int:
-        """Elements of the largest part of the result that tiles of these sizes give."""
+        """Elements of the largest part of the result for tiles of these sizes."""
         found = self._results.get(tile.sizes)
         if found is None:
             found = self._results[tile.sizes] = prod(self.root.largest_result(tile))
@@ -226,7 +234,7 @@ class TaskInfo:
         return {}
 
     def scratch_bytes(self, step: Box) -> int:
-        """Bytes of memory that the root's instructions need for steps of these sizes beside all values."""
+        """Bytes of memory that the root's instructions need for steps of these sizes in addition to all values."""
         return self.once(("scratch", step.sizes), lambda: self.root.scratch_bytes(step))
 
     @lazy
@@ -247,7 +255,7 @@ class TaskInfo:
 
     @property
     def scratch_buffer(self) -> int:
-        """The number of a temporary buffer for that memory: the last one, in which no value of the body lies."""
+        """The number of a temporary buffer for that memory: the last one, which holds no value of the body."""
         if isinstance(self.holder, ExecuteOp):
             return len(self.holder.temporaries)
         return len(self.buffers.item_bytes)
@@ -258,15 +266,15 @@ class TaskInfo:
         return tuple(value_bytes(op.results[0]) for op in self.body)
 
     def nonzero(self, read: Read) -> Nonzero:
-        """How much of what a read brings should not be zero: known of the first operand of contractions."""
+        """Expected share of nonzero elements of a read: known for the first operand of contractions."""
         return self.cost(0, Box.whole(self.sizes)).nonzero if read.uses == ((0, 0),) else ALL_NONZERO
 
     def is_indexed(self, number: int, index: int) -> bool:
-        """Whether which rows of this operand are read depends on data."""
+        """Whether the rows of this operand that are read depend on data."""
         return self.operand_slice(number, index, Box.whole(self.sizes)).indexed
 
     def read_slice(self, read: Read, tile: Box) -> OperandSlice:
-        """The slice of a read for a tile; looked up where a tile with the same part in what affects it was seen."""
+        """The slice of a read for a tile; cached by the tile's ranges in the dimensions on which it depends."""
         number, index = read.uses[0]
         if 0 in tile.sizes:
             return self.operand_slice(number, index, tile)
@@ -278,7 +286,7 @@ class TaskInfo:
         return found
 
     def read_slices(self, read: Read, tiles: Tiles) -> Slices:
-        """`read_slice` of tiles: what is read along an axis is looked at once for tiles that are cut alike there."""
+        """`read_slice` of tiles: the extent along an axis is computed once for tiles with the same ranges there."""
         cut = tuple(dim for dim in self._slices[read][0] if tiles.tiling.grid[dim] > 1)
         like = self.read_slice(read, Box.whole(self.sizes))
 
@@ -290,7 +298,7 @@ class TaskInfo:
             if not tiles.is_whole:
                 ranges, which = tiles.along(dims)
                 return rows_of(ranges, dims), which
-            # The same for all grids that are cut alike along these dimensions.
+            # The same for all grids with the same cuts along these dimensions.
             over = tiles.tiling.over_cores
             key = "rows", read.uses[0], dims, tuple([(over.parts[dim], over.multiple(dim)) for dim in dims])
             return self.once(key, lambda: rows_of(tiles.along(dims)[0], dims)), tiles.which(dims)
@@ -346,7 +354,7 @@ class TaskInfo:
         """By axis of the value read, the dimensions on which the slice may depend along it."""
         found: dict[Read, list[frozenset[int]]] = {}
         for read in self.reads:
-            # Halves change nothing along inner axes of a reshape, finer cuts may.
+            # Halves may not change the slice along inner axes of a reshape, while finer cuts do.
             whole = self.read_slice(read, Box.whole(self.sizes)).box.sizes
             moving = [self.moving_dims(read, axis) for axis in range(len(whole))]
             found[read] = [
@@ -364,8 +372,8 @@ class TaskInfo:
 
     def _axes_moved_of(self, number: int, index: int) -> dict[int, frozenset[int]]:
         """Dimension of the iteration space -> axes of the operand along which the slice changes with it."""
-        # What a dimension affects can depend on how the others are cut (channels of a convolution with groups do), so
-        # each is tried with the others whole and with the others at one position.
+        # The axes that a dimension affects can depend on the cuts of the others (as channels of a convolution with
+        # groups), so each is tried with the others whole and with the others at one position.
         bases = [Box.whole(self.sizes), Box((0,) * len(self.sizes), tuple(min(1, size) for size in self.sizes))]
         moved: dict[int, frozenset[int]] = {}
         for dim, size in enumerate(self.sizes):
@@ -381,9 +389,8 @@ class TaskInfo:
     @lazy
     def addends(self) -> tuple[tuple[int, int], ...]:
         """
-        What the operations right after the root add to it: (number of the operation, operand index) of each addend.
-
-        A matrix product adds to what lies in its result's place: so these sums need not wait for it.
+        The addends of the operations directly after the root: (number of the operation, operand index) of each. A
+        matrix product accumulates onto the contents of its result's buffer, so sums of addends need not wait for it.
         """
         found: list[tuple[int, int]] = []
         if self.root.combine != "add" or self.cost(0, Box.whole(self.sizes)).matmul is None:
@@ -399,7 +406,7 @@ class TaskInfo:
 
     @lazy
     def buffers(self) -> BodyBuffers:
-        """Which of the body's values share memory; of tasks over buffers as these say it."""
+        """The buffers of the body's values; for tasks over buffers, as given by the task."""
         if isinstance(self.holder, ExecuteOp):
             return _written_buffers(self.holder)
         return _body_buffers(self)
@@ -408,8 +415,8 @@ class TaskInfo:
 @dataclass(frozen=True)
 class BodyBuffers:
     """
-    Memory of the body's values: operation i writes buffer `of_op[i]`; an elementwise operation writes over an operand
-    that dies with it where the element sizes agree. Buffer `result` holds the task's result. A slice after the root is
+    Memory of the body's values: operation i writes buffer `of_op[i]`; an elementwise operation overwrites an operand
+    that dies with it if the element sizes agree. Buffer `result` holds the task's result. A slice after the root is
     read in place and writes none: it has the root's number.
     """
 
@@ -420,7 +427,7 @@ class BodyBuffers:
 
     @property
     def temporaries(self) -> tuple[int, ...]:
-        """Buffers beside the result's."""
+        """Buffers other than the result's."""
         return tuple(number for number in range(len(self.item_bytes)) if number != self.result)
 
 
@@ -450,7 +457,7 @@ def _body_buffers(info: TaskInfo) -> BodyBuffers:
                 last_use[number_of[value]] = number
     of_op: list[int] = []
     held: list[int] = []
-    """Operations so far that write a buffer."""
+    """The operations up to now that write a buffer."""
     sizes: list[int] = []
     for number, op in enumerate(info.body):
         if number and info.is_view(number):
@@ -464,8 +471,8 @@ def _body_buffers(info: TaskInfo) -> BodyBuffers:
                 holders = [other for other in held if of_op[other] == of_op[source]]
                 if all(last_use.get(other, other) <= number for other in holders):
                     free.append(of_op[source])
-        # The root's buffer before others: where it becomes the result's, which each step has for itself, the root of
-        # the next step need not wait for this step's rest.
+        # The root's buffer before others: if it becomes the result's, of which each step has a separate one, the root
+        # of the next step need not wait for the rest of this step.
         reused = min(free, default=None)
         if reused is None:
             reused = len(sizes)

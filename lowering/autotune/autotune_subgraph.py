@@ -151,9 +151,9 @@ class _SubgraphSearch:
         """
         tiles, cores = sum(len(task.tiling.cores) for task in plan.network.plans), len(self.chip.usable_cores)
         if self._mapping_fails:
-            self.search.skip(plan.name, "few bytes x hops bring no fewer cycles")
+            self.search.skip(plan.name, "few bytes x hops do not save cycles")
         elif tiles * cores > MOST_PAIRS:
-            self.search.skip(plan.name, f"{tiles:,} tiles for {cores} cores are many to map")
+            self.search.skip(plan.name, f"{tiles:,} tiles for {cores} cores are too many to map")
         else:
             return True
         return False

@@ -68,7 +68,7 @@ def subgraph_text(part: SubgraphModule) -> SubgraphText:
 
 
 def is_stand_in(op: WeightOp) -> bool:
-    """Whether an operation stands for a constant of the network in the text of a subgraph."""
+    """Whether an operation represents a constant of the network in the text of a subgraph."""
     return op.sha256.data == _ANY_HASH
 
 

@@ -28,7 +28,7 @@ def emit_exchange(messages: Messages, machine: Machine, semaphores: tuple[int, i
     Credits, sends and waits of one exchange, in an order that all cores share (so that there is no deadlock).
 
     `semaphores`: for credits and data. Successive exchanges may use the same semaphores if the same cores take part: no
-    core gives its next credit before it has got all data of the previous exchange.
+    core gives its next credit before it has received all data of the previous exchange.
     """
     credit, data = semaphores
     ordered = messages.by_distance(machine.chip.cores)
@@ -42,7 +42,8 @@ class Exchange:
     An exchange that is split into numbered parts, which are emitted and counted in order.
 
     The first credits are for all parts. If the parts are to be sent one after the other (`come_in_turn`), they are for
-    the first `PARTS_IN_FLIGHT`, and senders of later parts get theirs when the part `PARTS_IN_FLIGHT` before has come.
+    the first `PARTS_IN_FLIGHT`, and senders of later parts get theirs when the part `PARTS_IN_FLIGHT` before has
+    arrived.
     """
 
     def __init__(self, machine: Machine, parts: Mapping[int, Messages]) -> None:
@@ -50,7 +51,7 @@ class Exchange:
         self._parts = [
             (number, messages.by_distance(machine.chip.cores)) for number, messages in sorted(parts.items()) if messages
         ]
-        # A fast sender's later part must not be counted for an earlier one: each has a semaphore of its own.
+        # A fast sender's later part must not be counted for an earlier one: each has a separate semaphore.
         self._semaphores = {number: machine.take_semaphores() for number, _ in self._parts}
         self._may_come = False
         self._in_turn = come_in_turn([messages.transfers for _, messages in self._parts], machine.chip)
@@ -143,7 +144,7 @@ class _Arriving(NamedTuple):
         low, high = np.full(count, np.iinfo(np.int64).max), np.zeros(count, np.int64)
         np.minimum.at(low, receivers, first[which])
         np.maximum.at(high, receivers, last[which])
-        met = np.full(count, len(receivers))  # where each is named first
+        met = np.full(count, len(receivers))  # the first occurrence of each
         met[receivers[::-1]] = np.arange(len(receivers))[::-1]
         cores = np.argsort(met, kind="stable")[: np.count_nonzero(met < len(receivers))]
         ranges = zip(low[cores].tolist(), high[cores].tolist(), strict=True)

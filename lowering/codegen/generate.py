@@ -40,7 +40,7 @@ from .task_reads import TaskReads
 from .view import ITEM_BYTES, View
 
 MAX_CACHED_GROUPS = 1 << 12
-"""Most instruction groups of a task that are cached, to be copied for equal steps and cores."""
+"""Largest number of cached instruction groups of a task, which are copied for equal steps and cores."""
 
 
 def generate(schedule: LaunchSchedule, chip: Chip, front: int = 6) -> Machine:

@@ -19,7 +19,7 @@ def _f32_bits(value: float) -> int:
 
 
 def _integer(value: float, dtype: int) -> int:
-    """The value in the range of the type, wrapped around as the arithmetic does, then as signed."""
+    """The value in the range of the type, wrapped around as in arithmetic, then as a signed number."""
     if dtype == TypeCode.BOOL:
         return int(value != 0)
     storage = TYPES[dtype].storage
@@ -31,7 +31,7 @@ def _integer(value: float, dtype: int) -> int:
 
 
 def fits_immediate(value: float, dtype: int) -> bool:
-    """Whether `value`, a constant of element type `dtype`, can stand in an instruction word without loss."""
+    """Whether `value`, a constant of element type `dtype`, can be encoded in an instruction word without loss."""
     if dtype == TypeCode.F64:
         value = float(value)
         if math.isnan(value) or math.isinf(value):
@@ -44,7 +44,8 @@ def fits_immediate(value: float, dtype: int) -> bool:
 
 
 def immediate_bits(value: float, dtype: int) -> int:
-    """The address field that stands for `value` of element type `dtype`.
+    """
+    The address field that encodes `value` of element type `dtype`.
 
     Raises MeshloomError for f64 values that f32 cannot hold and for integers beyond 32 bits.
     """

@@ -73,8 +73,8 @@ def cache_of(table: DescriptorTable, chip: Chip) -> Cache:
 @lru_cache(4)
 def plans_for(chip: Chip) -> Cache:
     """
-    The cache of plans for this chip, without descriptors: variants of a network mostly have the same instructions at
-    other addresses.
+    The cache of plans for this chip, without descriptors: variants of a network mostly have the same instructions with
+    different addresses.
     """
     del chip
     return {}

@@ -20,7 +20,7 @@ from .stream import FIELDS, CoreStream, DescriptorTable, Effect, EmittedEnding
 from .view import View
 
 ORDER_SPACE = 2
-"""Space of effects that stand for no memory: they order instructions of different units."""
+"""Space of effects that do not represent memory: they order instructions of different units."""
 
 
 Emitted: TypeAlias = dict[Hashable, list[tuple[int, int]]]
@@ -159,7 +159,7 @@ class Machine:
     def wait_until_read(
         self, users: Mapping[int, Sequence[View]], writers: Sequence[int], room: View, semaphore: int
     ) -> None:
-        """Make writers of `room` (in DRAM) wait until all users (core -> what it reads) are done."""
+        """Make writers of `room` (in DRAM) wait until all users (core -> the bytes that it reads) are done."""
         target = self.core_sets.intern(frozenset(writers))
         for core, views in users.items():
             after = [effect(view, writes=True) for view in views]

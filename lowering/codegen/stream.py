@@ -28,7 +28,7 @@ UNUSED = 0xFFFF_FFFE
 CORE_SET_FLAG = 0x8000_0000
 """Descriptor operands from here up to `UNUSED` are core-set indices."""
 SRAM, DRAM = 0, 1
-"""Spaces of effects. Further small numbers may stand for resources other than memory that order instructions."""
+"""Spaces of effects. Further small numbers may represent resources other than memory that order instructions."""
 
 Effect: TypeAlias = tuple[int, int, int, bool]
 """(space, first byte, one past the last byte, writes?)"""
@@ -43,7 +43,7 @@ _MASK = 0xFFFF_FFFF
 
 
 def core_set_operand(index: int) -> int:
-    """The descriptor operand that stands for core set `index`."""
+    """The descriptor operand for core set `index`."""
     return CORE_SET_FLAG | index
 
 
@@ -84,7 +84,7 @@ class DescriptorTable:
         return len(self._ids) - 1
 
     def intern_block(self, sizes: Sequence[int], strides: Sequence[int]) -> int:
-        """Number of the descriptor of an encoded block, whose sizes and strides have meanings of their own."""
+        """Number of the descriptor of an encoded block, whose sizes and strides have a special meaning."""
         key = (*sizes, *strides)
         if len(sizes) != MAX_DIMS or len(strides) != MAX_DIMS or min(sizes) < 1:
             raise ValueError(

@@ -69,7 +69,7 @@ class TaskReads:
         self._stream_of = [{core: stream for stream in streams for core in stream.cores} for streams in self._streams]
         self._semaphores: dict[int, Pair] = {}
         """
-        By read: the semaphores with which cores pass on what they load; the same in all steps, so that the steps are
+        By read: the semaphores with which cores forward loaded data; the same in all steps, so that the steps are
         equal.
         """
         self._parts: dict[Hashable, list[tuple[int, Box, View]]] = {}
@@ -129,8 +129,7 @@ class TaskReads:
 
     def _transfers(self, index: int, boxes: BoxArrays, own: list[tuple[int, View, View]]) -> Messages:
         """
-        The transfers that bring the boxes of a value to their cores: messages, and copies (core, target, source) within
-        a core.
+        The transfers of the boxes of a value to their cores: messages, and copies (core, target, source) within a core.
         """
         read = self.task.reads[index].plan.read
         tiles, buffers = self.views.tiles(self.number, read.operand), self._gathered[index]
@@ -147,7 +146,7 @@ class TaskReads:
         read = self.task.reads[index]
         for stream in self._streams[index]:
             boxes = [self.steps[core][step] for core in stream.cores]
-            # A smaller tile of the group may be empty in this step; the others say what is needed.
+            # A smaller tile of the group may be empty in this step; the slice is that of the others.
             box = max(boxes, key=lambda box: box.volume)
             if not box.volume:
                 continue
@@ -170,7 +169,7 @@ class TaskReads:
             self._load(index, stream.cores, *self._all_in_one(index, stream), multicast_from)
 
     def _all_in_one(self, index: int, stream: _Stream) -> tuple[View, OperandSlice]:
-        """Record that the slices of all steps lie together in one buffer from now on."""
+        """Record that the slices of all steps are together in one buffer from now on."""
         read = self.task.reads[index]
         wholes = (read.plan.whole[core] for core in stream.cores)
         stream.sliced = max(wholes, key=lambda whole: whole.box.volume)

@@ -19,7 +19,7 @@ from .stream import CORE_SET_FLAG, FIELDS, NUMBER, UNUSED, Effect, core_set_oper
 from .view import View
 
 ACCEPT_RATIO = 0.9
-"""A transfer leaves out zeros if it is then expected to take less than this share of the time."""
+"""A transfer skips zeros if it is then expected to take less than this share of the time."""
 
 
 class Transfers(Issuer):
@@ -103,7 +103,10 @@ class Transfers(Issuer):
         self._emit("ready", 0, (), (UNUSED, UNUSED, UNUSED, core_set_operand(core_set)), effects, semaphore)
 
     def wait(self, semaphore: int, n: int, effects: Sequence[Effect]) -> None:
-        """Hold the receive unit until the semaphore reaches n, and take n; `effects`: what others wrote here."""
+        """
+        Hold the receive unit until the semaphore reaches n, and take n; `effects`: the bytes that other cores wrote
+        here.
+        """
         self._emit("wait", 0, (n,), (), effects, semaphore)
 
     # --- numbers for the sequencer -------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ def dense_strides(shape: tuple[int, ...], item_bytes: int) -> tuple[int, ...]:
 
 
 class View(NamedTuple):
-    """A tensor in memory: element i lies at byte `address` + sum of i[d] * `strides[d]`."""
+    """A tensor in memory: element i is at byte `address` + sum of i[d] * `strides[d]`."""
 
     space: Space
     address: int
@@ -77,7 +77,7 @@ class View(NamedTuple):
         return low, high + self.item_bytes
 
     def box(self, offsets: Sequence[int], sizes: Sequence[int], steps: Sequence[int] | None = None) -> View:
-        """`sizes` elements from `offsets` on, every `steps`-th (1 if absent, negative walks down)."""
+        """`sizes` elements from `offsets` on, every `steps`-th (1 if absent, negative: descending)."""
         strides = self.strides
         if steps is not None:
             strides = tuple(step * stride for step, stride in zip(steps, strides, strict=True))

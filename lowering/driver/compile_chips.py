@@ -1,9 +1,9 @@
 """
 Compile a network for several equal chips: it is cut into stages, one per chip, that take about the same time.
 
-Dynamic programming on the emulated cycles of the network's parts says where to cut (`analysis.subgraphs.chip_stages`).
-Each stage is compiled as a network of its own, whole or in subgraphs; its compiled cycles correct the estimates, and
-the cuts are moved until there is no improvement.
+Dynamic programming on the emulated cycles of the network's parts determines the cuts
+(`analysis.subgraphs.chip_stages`). Each stage is compiled as a separate network, whole or in subgraphs; its compiled
+cycles correct the estimates, and the cuts are moved until there is no improvement.
 """
 
 from __future__ import annotations
@@ -97,11 +97,10 @@ def compile_for_chips(
     budget: Budget | None = None,
 ) -> ChipsCompilation:
     """
-    Compile @main of a module for up to `chips` equal chips, as many as make it faster. The module is changed.
-    If `options` has a rule, or the module has subgraphs, it is cut between subgraphs only. Each stage keeps the
-    `budget` of device memory, a share being one of what the stage needs.
-
-    The other arguments are as for `compile_module`, and so is what is raised.
+    Compile @main of a module for up to `chips` equal chips, as many as make it faster. The module is changed. If
+    `options` has a rule, or the module has subgraphs, it is cut between subgraphs only. Each stage fits the `budget` of
+    device memory; a share refers to the bytes that the stage needs. The other arguments and the exceptions are those of
+    `compile_module`.
     """
     options = SubgraphOptions() if options is None else options
     simplify(module, chip, progress)
@@ -132,7 +131,7 @@ class _ChipsDriver:
         self.log = CompilationLog(on_note)
         self.cache = CompileCache(chip, options.cache, options.effort) if cache is None else cache
         self.capacity = float(chip.dram_bytes)
-        """Bytes of weights that are assumed to fit on a chip beside everything else."""
+        """Bytes of weights that are assumed to fit on a chip together with everything else."""
         self.budget = budget
         if budget is not None and budget.amount is not None and not budget.is_share:
             self.capacity = min(self.capacity, float(budget.amount))
@@ -156,7 +155,7 @@ class _ChipsDriver:
             refused = len(self.refused)
             search.try_variant(self._cuts(units, bounds), partial(self._try, units, bounds))
             if refused == len(self.refused):
-                search.best()  # raises what went wrong
+                search.best()  # raises the error of the compilation
 
         while len(seen) < ROUNDS + len(self.refused) and len(self.refused) <= REFUSED:
             bounds = (0, *cut_stages(self._costs(units), self.chips), len(units.parts))
@@ -166,7 +165,7 @@ class _ChipsDriver:
             attempt(bounds)
         faster = not search.is_any or search.least() > alone
         if one_chip not in seen and faster and self._expected(units, one_chip) < inf:
-            # Parts of a task list are not always compiled as well as the whole, nor do they keep every budget.
+            # Parts of a task list are not always compiled as well as the whole, and do not always fit the budget.
             attempt(one_chip)
         self._note_trials(units, search.trials)
         best = search.best()
@@ -216,7 +215,7 @@ class _ChipsDriver:
         return Units.of(self.function, parts, cycles, self.chip)
 
     def _costs(self, units: Units) -> Floats:
-        """Cycles of all stages, infinite for those that do not keep the budget."""
+        """Cycles of all stages, infinite for those that exceed the budget."""
         costs = units.stage_costs(self.chip, self.capacity)
         for low, high in self.refused:
             if self.budget is not None and self.budget.is_share:
@@ -289,7 +288,7 @@ class _ChipsDriver:
                 self.cache.put(key, data)
 
     def _compile_stage(self, parts: Sequence[Operators], stage: StageModule, log: CompilationLog) -> Compilation:
-        # The rule has cut the network into the subgraphs that there are.
+        # The rule has already cut the network into its subgraphs.
         options = replace(self.options, rule=None) if self.in_subgraphs else self.options
         made = self._stage_module(parts, stage)
         return compile_function(made, self.chip, options, log, self.progress, self.cache, self.budget)
@@ -304,11 +303,11 @@ class _ChipsDriver:
             self.capacity = max(min(self.capacity, float(exe.weight_bytes)), least)
 
     def _outputs(self, modules: Sequence[StageModule]) -> list[tuple[str, int]]:
-        """The network's outputs, and the chip that gives each."""
+        """The network's outputs, and the chip that computes each."""
         home = {name: number for number, module in enumerate(modules) for name in module.outputs}
         return [(name, home[name]) for name in result_names(self.function)]
 
-    # ---- What people are told
+    # ---- Log and notes
 
     def _cuts(self, units: Units, bounds: Sequence[int]) -> str:
         """A description of the cut for the log."""

@@ -45,7 +45,7 @@ class CompiledPart:
 
 @dataclass(frozen=True)
 class Compilation:
-    """An executable, the IR of which it was made, and figures."""
+    """An executable, the IR from which it was generated, and figures."""
 
     executable: Executable
     module: ModuleOp
@@ -58,7 +58,7 @@ class Compilation:
     cache_hits: int = 0
     """Number of subgraphs that were found in the cache folder."""
     saving: LaunchCompilation | None = None
-    """The memory saving that keeps the budget, where one was given."""
+    """The memory saving for the budget, if one was given."""
 
     @property
     def tasks(self) -> int:
@@ -135,7 +135,7 @@ def _describe(number: int, found: Subgraphs) -> CompiledPart:
 
 
 def _launch(name: str, code: SubgraphCode, log: CompilationLog) -> CompiledPart:
-    """Describe a launch of a network that saves memory, in the log too."""
+    """Describe a launch of a network with memory saving, also in the log."""
     count = len(code.tasks)
     tasks = "1 task" if count == 1 else f"{count} tasks"
     text = f"is a launch of {tasks}, {code.sram_peak:,} bytes of SRAM a core and {code.dram_bytes:,} of DRAM"

@@ -36,12 +36,12 @@ def compile_module(
 
     The network is compiled whole; if that fails it is split into subgraphs that run one after another (see `options`).
     A module with subgraphs is compiled in these. With a `budget`, or if the module has operations of `memory` that save
-    memory, it becomes launches with copies beside them (`lowering.offload`); its subgraphs, if any, are the launches.
+    memory, it becomes launches with concurrent copies (`lowering.offload`); its subgraphs, if any, are the launches.
     `on_note` gets the lines of the log as they are written. `cache`: results of compiling subgraphs; by default that of
     the folder in `options`, or an empty one.
 
-    Raises InputError if there is no @main, and for `options` that do not go with memory saving; ResourceError if the
-    network does not fit the chip.
+    Raises InputError if there is no @main, and for `options` that cannot be combined with memory saving; ResourceError
+    if the network does not fit the chip.
     """
     options = SubgraphOptions() if options is None else options
     if budget is not None:
@@ -65,7 +65,7 @@ def compile_module(
 
 
 def check_cut(options: SubgraphOptions) -> None:
-    """Raises InputError if memory is to be saved in a network that must stay whole."""
+    """Raises InputError for memory saving in a network that must stay whole."""
     if not options.split_failures:
         raise InputError(
             "memory is saved between launches, and --subgraphs whole makes one of all: leave out --subgraphs"
@@ -73,7 +73,7 @@ def check_cut(options: SubgraphOptions) -> None:
 
 
 def _check_launches(options: SubgraphOptions) -> None:
-    """Raises InputError for options that have no effect on a module that is in launches already."""
+    """Raises InputError for options that have no effect on a module that is already divided into launches."""
     if options.rule is not None or not options.split_failures:
         raise InputError("a module that saves memory is in launches, which are not cut: leave out --subgraphs")
     if options.fuse != "auto":

@@ -35,12 +35,13 @@ class CompileOptions:
     budget: Budget | None = None
     """Budget of device memory; None: no limit but the chip's DRAM."""
     chips: int | None = None
-    """Largest number of chips; None: one, or as many as the network is cut for already."""
+    """Largest number of chips; None: one, or the number of stages of a network that is already cut."""
     sparse: bool = False
     """Encode weights with zeros if that is faster."""
     calibration: Mapping[str, NDArray[Any]] | None = None
     """
-    Values for the inputs (storage form), on which activations are measured; those that are often zero are encoded, too.
+    Values for the inputs (storage form), on which activations are measured; activations that are often zero are
+    encoded, too.
     """
 
 
@@ -65,7 +66,7 @@ def compile_network(
     Compile @main of a `dataflow`, `sparse` or tiled `manycore` module, which is changed. `on_note` gets the lines of
     the log as they are written. `cache`: results of compiling subgraphs.
 
-    Raises InputError for options that do not go together, else as `compile_module` and `compile_for_chips` do.
+    Raises InputError for options that cannot be combined, otherwise as `compile_module` and `compile_for_chips` do.
     """
     check_fusion(options.subgraphs)
     staged = bool(stages_of(module))
@@ -81,7 +82,7 @@ def compile_network(
     known = CompileCache(chip, options.subgraphs.cache, options.subgraphs.effort) if cache is None else cache
 
     def compile(one: ModuleOp) -> Compilation | ChipsCompilation:
-        # Imported where they are needed, as most compilations do without.
+        # Imported here, because most compilations do not need them.
         if staged:
             from .compile_stages import compile_stages
 

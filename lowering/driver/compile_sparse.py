@@ -65,7 +65,7 @@ class SparseNetwork(Generic[Compiled]):
     removed: Mapping[str, tuple[Shape, Shape]] = field(default_factory=dict[str, tuple[Shape, Shape]])
     """The weights of contractions that lost channels, by name, with their shapes before and after."""
     refused: str = ""
-    """The reason why the network cannot be compiled with encoded weights, if only the dense one keeps the budget."""
+    """The reason why the network cannot be compiled with encoded weights, if only the dense one fits the budget."""
     notes: tuple[str, ...] = ()
     """The log of its compilation."""
 
@@ -79,13 +79,13 @@ def encode_weights(
     """
     Encode the weights of a `dataflow` module for a chip, by estimated cycles, with the lanes of its matrix units
     balanced, and activations that are often zero for the inputs in `calibration`; `objective` is the criterion for
-    panels. Returns the decided.
+    panels. Returns the decisions.
 
     The same as the passes canonicalize, dataflow-fold-affine, and with this objective sparse-balance-lanes,
     sparse-split-inputs and sparse-select-encoding.
     """
     _simplify(module, unroll=calibration is not None)
-    # Afterwards, scales cannot move into weights any more.
+    # Scales cannot be folded into encoded weights.
     balance_lanes(module, chip, objective)
     split_inputs(module, chip, objective)
     neurons = None if calibration is None else nonzero_activations(module, calibration)
@@ -95,7 +95,7 @@ def encode_weights(
 
 
 def _simplify(module: ModuleOp, unroll: bool = False) -> None:
-    """`unroll`: all loops, not only those that cannot be carried out as they stand."""
+    """`unroll`: all loops, not only those that cannot be executed as loops."""
     context = Context()
     context.load_dialect(Dataflow)
     unroll_loops(module, no_loop if unroll else stays_loop)
@@ -105,8 +105,8 @@ def _simplify(module: ModuleOp, unroll: bool = False) -> None:
 
 def without_zero_channels(module: ModuleOp) -> tuple[ModuleOp, dict[str, tuple[Shape, Shape]]]:
     """
-    A copy of the module without channels whose weights are all zero, and the weights that shrank; the module itself
-    where there are none.
+    A copy of the module without channels whose weights are all zero, and the weights that shrank; the module itself if
+    there are none.
 
     The same as the passes canonicalize, dataflow-fold-affine and dataflow-remove-zero-channels.
     """
@@ -131,10 +131,10 @@ def compile_encoded(
     others are cut differently. Networks with layers that are bound by their weights have two encoded variants: with few
     loads of weights, and with few cycles of each layer; the latter is taken if it is faster. Where channels can be
     removed, these networks are compiled without them first; those with all channels are taken only if they are faster.
-    A network that needs more device memory than there is drops out.
+    A network that needs more device memory than is available is dropped.
 
-    Raises InputError for a module that has operations of `manycore`, see `check_operators`; and BudgetError where all
-    of the networks need more device memory than there is, with what is enough for one of them.
+    Raises InputError for a module that has operations of `manycore`, see `check_operators`; and BudgetError if all of
+    the networks need more device memory than is available, with a budget that is sufficient for one of them.
     """
     check_operators(module)
     if calibration is None:
@@ -171,7 +171,7 @@ def compile_encoded(
             make = partial(compiled, variant, objective, True, base is module)
             search.try_variant(f"weights encoded for few {objective}", make, share=ACCEPT_RATIO)
     encoded = search.best() if search.is_any else None
-    # Dense weights are the program's: others are taken if they take less than a share of the cycles.
+    # Dense weights are the default: encoded ones are taken if they take less than a share of the cycles.
     fewest = None if encoded is None else search.least()
     share = 1.0 if encoded is None else 1 / ACCEPT_RATIO
     refused = str(search.failures[0]) if encoded is None and search.failures else ""
@@ -193,7 +193,7 @@ def compile_encoded(
 
 def _check_failures(search: Search[Any]) -> None:
     """
-    Raises the error of a variant; if no variant keeps the budget, the error that names the smallest sufficient one.
+    Raises the error of a variant; if no variant fits the budget, the error that names the smallest sufficient one.
     """
     for error in search.failures:
         if not isinstance(error, BudgetError):
@@ -216,6 +216,6 @@ def check_operators(module: ModuleOp) -> None:
         error = InputError(
             f"--sparse encodes the weights of whole operators, but the module is at level '{level}' already "
             f"('{op.name}'): give the module of operators, and in -p the passes that made this one, before which "
-            f"--sparse then encodes (in a list for meshloom-opt, sparse-encode-if-faster stands before them)"
+            f"--sparse then encodes (in a list for meshloom-opt, put sparse-encode-if-faster before them)"
         )
         raise located(error, op)

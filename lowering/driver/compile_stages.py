@@ -1,4 +1,4 @@
-"""A network that is cut for several chips already: each stage is compiled as a network of its own."""
+"""A network that is already cut for several chips: each stage is compiled as a separate network."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def compile_stages(
     budget: Budget | None = None,
 ) -> ChipsCompilation:
     """
-    Compile a module of stages, each for a chip of its own. The arguments are as for `compile_module`, for each stage.
+    Compile a module of stages, each for a separate chip. The arguments are as for `compile_module`, for each stage.
 
     Raises as `read_stages` and `compile_module` do.
     """

@@ -1,4 +1,4 @@
-"""Pass `manycore-cut-stages`: a network in stages, each for a chip of its own."""
+"""Pass `manycore-cut-stages`: cut a network into stages, one for each chip."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from .search_options import SearchOptions
 class MeshloomPass(SearchOptions, ModulePass):
     """
     Compile `@main`: simplify, split what does not fit, choose tilings, cores, prefetch and memory saving by emulated
-    cycles. The result is a program of launches over buffers; `memory-to-coreasm` goes on from it.
+    cycles. The result is a program of launches over buffers; `memory-to-coreasm` lowers it to instructions.
 
     The options are those of `meshloom-compile`. `chip`: a name, or the path of a `.toml`; without it, the module's.
     """

@@ -45,7 +45,7 @@ def measured_profiles(module: ModuleOp, chip: Chip) -> UnitProfiles:
     """
     The profiles of the tasks of @main, from the streams of their present order. The module is not changed.
 
-    Raises MeshloomError if the network does not run as one launch with a stream for each task, else as compilation
+    Raises MeshloomError if the network does not run as one launch with a stream for each task, otherwise as compilation
     does.
     """
     block = find_main(module).body.block
@@ -92,14 +92,14 @@ def _tasks_of_sources(sources: Sequence[str], names: Sequence[str]) -> Ints:
         found.append(number)
         number += source == names[number]
     if len(found) < len(sources) or number < len(names):
-        raise MeshloomError("the tasks do not run as they stand: the cost of other orders cannot be told from streams")
+        raise MeshloomError("the tasks do not run unchanged: the cost of other orders cannot be derived from streams")
     return np.array([*found, 0], np.int64)
 
 
 def _offsets(begin: Ints, busy: Ints) -> Ints:
     """
     [tasks, units] when a unit begins, from the task's start: as observed, but no later than the end of all units that
-    began before it. What is beyond that was a wait for earlier tasks, which another order may not have.
+    began before it. Time beyond that was a wait for earlier tasks, which may not occur in another order.
     """
     offset = np.zeros(begin.shape, np.int64)
     for task in range(len(begin)):
@@ -117,7 +117,7 @@ def _run(module: ModuleOp, chip: Chip) -> tuple[Executable, int, Trace]:
         executable = compile_module(module.clone(), chip).executable
         timing = run_timing(executable, trace=True)
         if timing.trace is None or len(executable.launches) != 1:
-            raise MeshloomError("the network runs in several launches: order the tasks of each for itself")
+            raise MeshloomError("the network runs in several launches: order the tasks of each launch separately")
         _RUNS[key] = (executable, timing.cycles, timing.trace)
         while len(_RUNS) > KEPT:
             _RUNS.popitem(last=False)

@@ -1,4 +1,4 @@
-"""The stages of a network on several chips: the module of each stage, and which stage feeds which."""
+"""The stages of a network on several chips: the module of each stage, and the feeds between stages."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class StageModule:
 
 def units_of(function: FuncOp) -> list[Operators]:
     """
-    The units that are not cut any further, in a topological order: the operators that become one task, and each other
+    The units that are not cut further, in a topological order: the operators that become one task, and each other
     operator alone.
     """
     position = {op: number for number, op in enumerate(function.body.block.ops)}
@@ -54,9 +54,9 @@ def stage_modules(function: FuncOp, stages: Sequence[Operators]) -> list[StageMo
     """
     The modules of the stages. Every operator of the function is in one stage; the stages are in a topological order.
 
-    A value that several stages read goes from the chip that computes it to the host once, under the name of an output
-    of the network if it is one. Outputs that no operator computes (inputs, constants) belong to the last chip; inputs
-    without readers belong to the first.
+    A value that several stages read is copied once from the chip that computes it to the host, under the name of an
+    output of the network if it is one. Outputs that no operator computes (inputs, constants) belong to the last chip;
+    inputs without readers belong to the first.
     """
     block = function.body.block
     returned = list(block.last_op.operands) if block.last_op is not None else []
@@ -106,7 +106,7 @@ def stage_modules(function: FuncOp, stages: Sequence[Operators]) -> list[StageMo
 
 
 def _note_encoded(module: ModuleOp, network: EncodedInterface, feeds: dict[str, Feed], gives: Sequence[str]) -> None:
-    """Note which inputs and outputs of the network that a stage takes and gives are encoded."""
+    """Record the inputs and outputs of the network in a stage that are encoded."""
     taken = {name: feed.name for name, feed in feeds.items() if feed.chip == NETWORK and feed.name in network.inputs}
     inputs = {name: network.inputs[own] for name, own in taken.items()}
     outputs = {name: network.outputs[name] for name in gives if name in network.outputs}

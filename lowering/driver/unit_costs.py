@@ -66,7 +66,7 @@ def unit_cycles(
 ) -> list[float]:
     """
     Cycles of each unit: those of the compiled subgraph that contains it (`cycles_of_part`), divided in proportion to
-    what planning estimated for each task.
+    the estimate of planning for each task.
     """
     cycles_of: dict[Operation, float] = {}
     for part in compiled:

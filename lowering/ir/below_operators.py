@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 LEVELS = ("manycore", "coreasm")
-"""Dialects below the level of operators. Operations of `memory` also occur beside operators, to save memory."""
+"""Dialects below the level of operators. Operations of `memory` also occur together with operators, to save memory."""
 
 
 def below_operators(module: ModuleOp) -> Operation | None:

@@ -1,4 +1,4 @@
-"""Names of the tasks of a launch, and of its buffers after them."""
+"""Names of the tasks of a launch, and of its buffers, which are named after them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def unique_names(names: Sequence[str]) -> list[str]:
     given, found = set(names), list[str]()
     for name in names:
         unique = name
-        while unique in seen:  # a number that another one has from the beginning is left to it
+        while unique in seen:  # numbers of original names are not reused
             number = seen[name]
             seen[name] += 1
             unique = f"{name}.{number}" if f"{name}.{number}" not in given else name

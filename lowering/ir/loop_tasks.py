@@ -1,8 +1,8 @@
 """
-Tasks of loops: each value that a loop carries, stacks or returns is the result of a task of its own.
+Tasks of loops: each value that a loop carries, stacks or returns is the result of a separate task.
 
-A carried value has one buffer in the cores for all steps. The task that computes it for the next step writes there, and
-so has to follow all others that read the previous value; if it does not, a task at the end of the body copies it.
+A carried value has one buffer in the cores for all steps. The task that computes it for the next step writes this
+buffer, and so has to follow all readers of the previous value; if it does not, a task at the end of the body copies it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from ...dialects.manycore import TaskOp
 
 LARGEST_GROUP = 8
 """
-Largest number of steps that a loop runs together whose count is known at run time only: they are in its code one after
-the other, and on average half of them are run in vain.
+Largest number of steps that a loop runs together whose count is known at run time only: its code contains them one
+after the other, and on average half of them are executed unnecessarily.
 """
 
 Outline = Callable[[tuple[TilingInterface, ...], str], TaskOp]
@@ -33,9 +33,9 @@ Outline = Callable[[tuple[TilingInterface, ...], str], TaskOp]
 
 def separate_values(block: Block) -> None:
     """
-    Insert copies, as operators, of the initial values and the results of the loops of a block; of what they stack,
-    where the block gives it back: what only tasks read may stay in the cores; and of what they scan that lies in DRAM,
-    where steps would wait for each row.
+    Insert copies, as operators, of the initial values and the results of the loops of a block; of stacked values that
+    the block returns (those that only tasks read may stay in SRAM); and of scanned values in DRAM, for whose rows steps
+    would wait.
     """
     for loop in [op for op in block.ops if isinstance(op, LoopOp)]:
         with at(loop):
@@ -68,8 +68,8 @@ def _bring_what_is_scanned(loop: LoopOp) -> None:
 
 def spread_numbers(loop: LoopOp, cores: int) -> None:
     """
-    Insert operators that give each of so many cores its own copy of the count of a loop and, in each step, of whether
-    there is another one.
+    Insert operators that give each of so many cores its own copy of the count of a loop and, in each step, of the
+    condition for another step.
     """
     with at(loop):
         if loop.count is not None and loop.masked is not None and loop.group is None:
@@ -83,7 +83,8 @@ def spread_numbers(loop: LoopOp, cores: int) -> None:
 
 def _group_steps(loop: LoopOp, count: SSAValue) -> None:
     """
-    Let a loop that may as well run more steps run groups of up to `LARGEST_GROUP`: only these end with idle units.
+    Let a loop for which additional steps are harmless run groups of up to `LARGEST_GROUP` steps: only at the end of a
+    group are units idle.
     """
     group = max(size for size in range(1, LARGEST_GROUP + 1) if loop.step_count % size == 0)
     if group == 1:
@@ -109,7 +110,7 @@ def _spread(value: SSAValue, cores: int, where: InsertPoint, name: str) -> SSAVa
 
 
 def _copy_what_is_given_back(last: Operation) -> None:
-    """Insert copies of what loops stack, as far as the last operation of a block reads it."""
+    """Insert copies of values that loops stack, if the last operation of a block reads them."""
     for position, value in enumerate(list(last.operands)):
         loop = _seen(value).owner
         if isinstance(loop, LoopOp):
@@ -122,7 +123,7 @@ def _copy_what_is_given_back(last: Operation) -> None:
 
 def store_in_steps(loop: LoopOp) -> bool:
     """
-    Remove the tasks that `separate_values` made to copy what a loop stacks where nothing else reads it: it then lies in
+    Remove the tasks that `separate_values` inserted to copy stacked values without other readers: these are then in
     DRAM. Returns whether there was one.
     """
     copies = [task for task in map(_only_copy, loop.stacked) if task is not None]
@@ -133,7 +134,7 @@ def store_in_steps(loop: LoopOp) -> bool:
 
 
 def _only_copy(value: SSAValue) -> TaskOp | None:
-    """The task that copies a value for the end of the block, if that is all that reads it, through reshapes or not."""
+    """The task that copies a value for the end of the block, if it is the only reader, through reshapes or not."""
     use = value.get_user_of_unique_use()
     while isinstance(use, ReshapeOp):
         use = use.result.get_user_of_unique_use()
@@ -150,7 +151,7 @@ def _is_returned(value: SSAValue) -> bool:
 
 
 def separate_results(loop: LoopOp, outline: Outline) -> None:
-    """Let a task of its own compute each value that the body (in tasks) passes to the next step or stacks."""
+    """Let a separate task compute each value that the body (in tasks) passes to the next step or stacks."""
     last = loop.body.block.last_op
     assert isinstance(last, YieldOp)
 

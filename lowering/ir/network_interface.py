@@ -17,12 +17,12 @@ from .residence_attribute import spaces_of_results
 
 @dataclass(frozen=True)
 class NetworkInterface:
-    """Tensor types of inputs and outputs by name, in order, whatever their types in the module."""
+    """Tensor types of inputs and outputs by name, in order, independent of their types in the module."""
 
     inputs: dict[str, Attribute]
     outputs: dict[str, Attribute]
     stays: frozenset[str] = frozenset()
-    """Outputs that stay in DRAM, where another chip takes them from."""
+    """Outputs that stay in DRAM, from which another chip copies them."""
 
 
 def network_interface(module: ModuleOp) -> NetworkInterface:

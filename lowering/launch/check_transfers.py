@@ -1,6 +1,6 @@
 """
-Check of a launch that a user may have edited: each step finds its operands in a buffer of the task, and whatever is
-written fits the buffer.
+Check of a launch that a user may have edited: the operands of each step are in buffers of the task, and all writes fit
+their buffers.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class _Task:
             found = held.get(self.op.read_buffers(index)[0])
             source = self.op.inputs[read.read.operand]
             if found is None:
-                continue  # `compute` reports what a step misses
+                continue  # `compute` reports missing operands of a step
             if found.source is not source or not found.whole or not _same(found.slices, read.whole):
                 self._refuse(f"read {index} is not loaded, and its buffer holds something else", self.op)
             for stream in self.streams[index]:

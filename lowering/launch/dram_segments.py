@@ -33,7 +33,7 @@ SEGMENT_BITS = 40
 
 
 def padded(size: int) -> int:
-    """`size` rounded up to whole blocks, at least one, so that every value has an address of its own."""
+    """`size` rounded up to whole blocks, at least one, so that every value has a different address."""
     return -(-max(size, 1) // ALIGNMENT) * ALIGNMENT
 
 
@@ -70,7 +70,7 @@ def constants_of(function: FuncOp) -> list[ConstantOp | WeightOp]:
 
 def segment_dram(function: FuncOp, network: NetworkPlan, chip: Chip) -> DramSegments:
     """
-    Give every value that passes through DRAM a segment, or an offset in the last segment, which is allocated so that
+    Assign every value that is stored in DRAM a segment, or an offset in the last segment, which is allocated so that
     everything fits the chip if possible.
     """
     outside = [*(op.results[0] for op in constants_of(function)), *function.body.block.args]

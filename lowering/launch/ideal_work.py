@@ -29,7 +29,7 @@ def ideal_work(function: FuncOp) -> dict[str, int]:
 
 
 def runs_of(op: Operation) -> int:
-    """How often an operation runs: the steps of the loops around it."""
+    """The number of runs of an operation: the steps of the loops around it."""
     runs, around = 1, op.parent_op()
     while around is not None:
         runs *= around.step_count if isinstance(around, LoopOp) else 1
@@ -38,7 +38,7 @@ def runs_of(op: Operation) -> int:
 
 
 def _bytes_read(value: SSAValue) -> int:
-    """Bytes of a constant that must be read; of one that is only gathered from, at most the gathered bytes."""
+    """Bytes of a constant that must be read; for one that is only gathered from, at most the gathered bytes."""
     needed = 0
     for use in value.uses:
         user = use.operation

@@ -39,7 +39,7 @@ class DramBuffer:
     """
     whole: int | None = None
     """
-    Number of the buffer of which it is a part, another part in each step of a loop; `address` is that of the first.
+    Number of the buffer of which it is a part, a different part in each step of a loop; `address` is that of the first.
     """
     advance: int = 0
     """Bytes by which its address advances from step to step of the loop."""
@@ -63,7 +63,7 @@ class TileBuffer:
     task: int
     """Number of the task that computes it."""
     row: StepRow | None = None
-    """It is one row of the value, another one in each step of a loop."""
+    """It is one row of the value, a different one in each step of a loop."""
     stacked: int | None = None
     """Number of rows of the value if the task computes one in each step of a loop; None: it computes the whole."""
 
@@ -203,15 +203,17 @@ class Execute:
 
 @dataclass(frozen=True)
 class Repeat:
-    """Issue tasks and loads once a step; steps differ only in which rows or parts of values they use."""
+    """Issue tasks and loads once per step; steps differ only in the rows or parts of values that they use."""
 
     steps: int
     """Number of steps; the largest number if it is known at run time only."""
     body: tuple[Load | Execute, ...]
     count: int | None = None
-    """Number of the buffer in which each core finds the number of steps before the loop, if that decides."""
+    """Number of the buffer that holds the number of steps for each core before the loop, if that determines the end."""
     going: int | None = None
-    """Number of the buffer in which each core finds after a step whether another one follows, if that decides."""
+    """
+    Number of the buffer that tells each core after a step whether another one follows, if that determines the end.
+    """
     must_end: bool = False
     """Whether it is an error if `going` asks for another step after the last of `steps`."""
     group: int = 1

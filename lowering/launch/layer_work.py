@@ -81,7 +81,9 @@ def _bytes_needed(op: TilingInterface, value: SSAValue) -> int:
 
 
 def _product(cost: OpCost) -> tuple[int, int, int, int]:
-    """The product that a matrix unit does; of encoded weights, that with as many inputs as a neuron has weights."""
+    """
+    The product that a matrix unit computes; for encoded weights, that with as many inputs as a neuron has weights.
+    """
     if cost.encoded is not None:
         work = cost.encoded
         return work.products, work.rows, max(round(work.stored / max(work.fibers, 1)), 1), work.fibers
@@ -89,5 +91,5 @@ def _product(cost: OpCost) -> tuple[int, int, int, int]:
 
 
 def _rate(value: SSAValue) -> int:
-    """How many elements of a value's type a unit computes in the time of one f32."""
+    """Number of elements of a value's type that a unit computes in the time of one f32."""
     return RATE_BY_WIDTH.get(element_bytes(element_of(value)), 1)

@@ -179,7 +179,7 @@ class _Reader:
             assert isinstance(buffer, TileBuffer)
             source = self.tasks[buffer.task], buffer
         slots = tuple(map(address_of, op.read_buffers(index)))
-        # A part of a constant that is another one in each step is no constant here.
+        # A part of a constant that differs from step to step is not a constant here.
         constant = isinstance(value.owner, GlobalOp)
         planner = _ReadPlanner(self.chip, info, op.tiling.data, index, slots, source, constant, tile_row(value))
         return ScheduledRead(read, slots, planner.plan)

@@ -18,7 +18,7 @@ Values: TypeAlias = tuple[tuple[str, TensorType[Attribute]], ...]
 def result_values(result: SSAValue) -> Values:
     """
     The values that have the bytes of a task's result: the result, its reshapes, and the results of a loop that its body
-    yields it for. Values without a name are left out.
+    yields it for. Values without a name are omitted.
     """
     found: list[SSAValue] = []
     waiting = [result]

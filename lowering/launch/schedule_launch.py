@@ -122,7 +122,7 @@ class _Values:
 def _task(
     number: int, network: NetworkPlan, sram: SramLayout, values: _Values, scratch: dict[Key, int]
 ) -> ScheduledTask:
-    """`scratch`: the addresses of its own buffers."""
+    """`scratch`: the addresses of the task's additional buffers."""
     info, plan = network.tasks[number], network.plans[number]
     multi_buffered = sram.multi_buffered.get(number, 0)
     reads = tuple(
@@ -161,7 +161,7 @@ def _multicast_from(plan: TaskPlan, index: int) -> int:
 def _loads_values_first(number: int, network: NetworkPlan) -> bool:
     """
     Whether a task loads its other operands before its constants: the first task, which waits for both, if they are
-    fewer bytes. Slices that one core multicasts to others then travel while the constants are loaded.
+    fewer bytes. Slices that one core multicasts to others are then sent while the constants are loaded.
     """
     nbytes = [0.0, 0.0]
     plan = network.plans[number]

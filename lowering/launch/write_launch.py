@@ -29,8 +29,10 @@ from .dram_segments import SEGMENT_BITS, DramSegments, bytes_of
 from .launch_schedule import Action, Compute, Execute, Gather, LaunchSchedule, Load, Repeat, Store
 
 FIGURES = "manycore.figures"
-"""Attribute of tasks over buffers, for reports: the cycles by which the compiler expects them to lengthen the run, the
-SRAM that they need on the busiest core, the bytes of the constants that they read."""
+"""
+Attribute of tasks over buffers, for reports: the cycles by which they are estimated to lengthen the run, the SRAM that
+they need on the busiest core, the bytes of the constants that they read.
+"""
 CYCLES, WORKING, CONSTANTS = "cycles", "working_bytes", "constant_bytes"
 
 
@@ -40,7 +42,7 @@ def launch_function(
     """
     A function with the launch of a scheduled network, on buffers in DRAM that have no addresses yet: those of
     constants, arguments and results, in the order of `dram.sizes`. Values internal to the launch have addresses from 0
-    on. `cycles`: by how many cycles each task is expected to lengthen the run.
+    on. `cycles`: the cycles by which each task is expected to lengthen the run.
     """
     outside = [value for value in dram.addresses if value not in dram.lives]
     types = [BufferType(shape_of(value), element_of(value), Space.DRAM) for value in outside]
@@ -123,8 +125,8 @@ class _Writer:
 
     def _step_values(self, span: LoopSpan) -> list[tuple[SSAValue, Part, int]]:
         """
-        The values that are another part of a whole in each step of a loop: (value, part, bytes of a row of the largest
-        tile if the whole is in SRAM, else 0).
+        The values that are a different part of a whole in each step of a loop: (value, part, bytes of a row of the
+        largest tile if the whole is in SRAM, else 0).
         """
         loop = span.op
         values = [*loop.scanned_arguments, *loop.yielded[len(loop.initial) :]]
@@ -211,7 +213,7 @@ class _Writer:
     def _execute(self, execute: Execute) -> ExecuteOp:
         number = execute.task
         info, plan = self.network.tasks[number], self.network.plans[number]
-        # A temporary buffer that is not in the layout has no elements: 0 stands for it.
+        # A temporary buffer that is not in the layout has no elements: its address is given as 0.
         kept = sorted(index for role, _, index, _ in self.keys[number] if role == "temporary")
         number_of = {buffer: position for position, buffer in enumerate(kept, 1)}
         read_of = {use: index for index, read in enumerate(info.reads) for use in read.uses}

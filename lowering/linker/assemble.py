@@ -218,8 +218,8 @@ def assemble(
     """
     The executable of a listing.
 
-    `location` names it in errors; `folder` is where its weights file lies; `weights` replace those of the listing (they
-    must be the same bytes). Raises InputError naming `location`, line and remedy.
+    `location` names it in errors; `folder` is the folder of its weights file; `weights` replace those of the listing
+    (they must be the same bytes). Raises InputError naming `location`, line and remedy.
     """
     assembler = _Assembler(location, Path(folder), weights)
     assembler.read(lines)

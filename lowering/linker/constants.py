@@ -24,7 +24,7 @@ def constant_bytes(op: ConstantOp | WeightOp) -> NDArray[np.uint8]:
 
 
 def _content(op: ConstantOp) -> Hashable:
-    """A key that is equal for equal elements, whichever byte the attribute uses for `true`."""
+    """A key that is equal for equal elements, independent of the byte that the attribute uses for `true`."""
     return op.results[0].type, constant_bytes(op).tobytes()
 
 

@@ -1,8 +1,7 @@
 """
-The controller's program: copies between host and DRAM around and beside the launches.
-
-After the start of launch i it begins to copy in what launch i + 1 needs and what fits; after the end of launch i, it
-copies out what leaves DRAM. It waits for a copy in before the launch that needs it, for a copy out before its bytes are
+The controller's program: copies between host and DRAM before, after and concurrent with the launches. After the start
+of launch i it begins to copy in data of launch i + 1 as far as they fit; after the end of launch i, it copies out
+results and spilled values. It waits for a copy in before the launch that needs it, for a copy out before its bytes are
 reused.
 """
 
@@ -123,8 +122,8 @@ def controller_words(actions: Sequence[Action]) -> NDArray[Any]:
 
 def stepwise_actions(steps: Sequence[Copy | None], waits: Sequence[Sequence[int]]) -> list[Action]:
     """
-    Launches (None; numbered as they come, each once) and copies in one order; `waits`: for each step the numbers of
-    those that have to be complete before it begins.
+    Launches (None; numbered in order, each once) and copies in one order; `waits`: for each step the numbers of the
+    steps that have to be complete before it begins.
 
     Copies in one direction end in the order in which they begin: a wait for one also waits for the earlier ones.
     """

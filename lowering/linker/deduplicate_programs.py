@@ -19,7 +19,7 @@ from ...support.errors import ResourceError
 from ..codegen.stream import CORE_SET_FLAG, UNUSED, DescriptorTable
 
 _MAX_DESCRIPTORS = NO_DESC
-"""Indices 0 to 0xFFFE; 0xFFFF stands for none."""
+"""Indices 0 to 0xFFFE; 0xFFFF means none."""
 
 
 @dataclass(frozen=True)

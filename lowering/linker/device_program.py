@@ -1,6 +1,6 @@
 """
-A whole program for a chip as plain data: launches with their addresses in DRAM, initial contents of memories, and what
-the controller does in which order. Linking makes it; `write_program` writes it as operations of the `memory` level.
+A whole program for a chip as plain data: launches with their addresses in DRAM, initial contents of memories, and the
+actions of the controller in order. Linking creates it; `write_program` writes it as operations of the `memory` level.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class PlacedLaunch:
     locations: tuple[LocationAttr, ...] = ()
     """The network's locations, where those of the function are numbers (see `numbered_locations`)."""
     values: tuple[Values, ...] = ()
-    """By task, the values of the network that its result is."""
+    """By task, the values of the network that its result represents."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class ConstantBlock:
 
 @dataclass(frozen=True)
 class DeviceProgram:
-    """Everything that an executable is made of."""
+    """The contents of an executable."""
 
     launches: tuple[PlacedLaunch, ...]
     actions: tuple[Action, ...]

@@ -130,8 +130,8 @@ def _scramble(value: np.uint64, more: np.uint64) -> np.uint64:
 @jit
 def repetitions(at: int, period: int, most: int, items: Items) -> int:
     """
-    How many times in a row, at most `most`, the `period` items from `at` occur with addresses that advance by
-    constants. Their classes must be equal.
+    The number of consecutive occurrences, at most `most`, of the `period` items from `at`, with addresses that advance
+    by constants. Their classes must be equal.
     """
     first, values = items.first, items.values
     low = first[at]
@@ -225,7 +225,9 @@ def try_fold(
 
 @jit
 def has_fold(period: int, least: int, items: Items, scratch: Loops) -> bool:
-    """Whether `fold_pass` would fold anything. Most passes do not, and this is much cheaper. Overwrites `scratch`."""
+    """
+    Whether `fold_pass` would fold any repeat. Most passes do not, and this test is much faster. Overwrites `scratch`.
+    """
     classes, run = items.classes, 0
     for i in range(len(classes) - period - 1, -1, -1):
         run = run + 1 if classes[i] == classes[i + period] else 0

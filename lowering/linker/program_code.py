@@ -16,7 +16,7 @@ from ...support.errors import InputError
 
 
 class SourceTable:
-    """Names of the source operations of instruction words; a repeated name stands for its first occurrence."""
+    """Names of the source operations of instruction words; a repeated name refers to its first occurrence."""
 
     def __init__(self, names: list[str]) -> None:
         """`names` grows when names are added."""
@@ -26,7 +26,7 @@ class SourceTable:
             self._first.setdefault(name, number)
 
     def name(self, number: int) -> str | int:
-        """The name if it stands for this number; else the number."""
+        """The name if it refers to this number; otherwise the number."""
         if number < len(self.names) and self._first[self.names[number]] == number:
             return self.names[number]
         return number

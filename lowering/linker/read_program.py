@@ -210,7 +210,7 @@ class _Reader:
                     launches += 1
                 case WaitOp():
                     if op.token not in tags:
-                        raise located(InputError("waits for what is no copy and no launch of @main"), op)
+                        raise located(InputError("waits for an operation other than a copy or launch of @main"), op)
                     actions.append(tags[op.token])
                 case AllocOp() | FreeOp() | GlobalOp() | ViewOp() | ConstantOp() | WeightOp() | ReturnOp():
                     pass

@@ -33,7 +33,9 @@ class LaunchCode:
 
 @dataclass(frozen=True)
 class Relocation:
-    """Where linking puts a launch: the addresses of its segments, and its indices into the executable's tables."""
+    """
+    The result of linking for a launch: the addresses of its segments, and its indices into the executable's tables.
+    """
 
     segments: NDArray[np.int64]
     """DRAM address of each segment."""

@@ -26,7 +26,7 @@ from .wide_words import HIGH_HALF, WIDE, address_operands
 
 
 class StepsDifferError(MeshloomError):
-    """The steps of a loop still differ from each other at the last of those that were emitted: they form no loop."""
+    """The emitted steps of a loop differ from each other up to the last one: they form no loop."""
 
 
 def roll_steps(words: NDArray[np.void], loop: EmittedLoop, states: NDArray[np.uint64]) -> NDArray[np.void]:
@@ -183,7 +183,7 @@ def _reroll_inside(words: NDArray[np.void], registers: int) -> NDArray[np.void]:
 
 
 def _depth(words: NDArray[np.void]) -> int:
-    """How deep loops nest."""
+    """The depth of nested loops."""
     depth, ends = 0, list[int]()
     for position in np.flatnonzero(words["op"] == OPCODE["loop"]).tolist():
         ends = [end for end in ends if end > position]

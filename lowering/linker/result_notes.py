@@ -1,4 +1,4 @@
-"""Where each task's result is in memory, from the `memory` level: notes in the executable for debugging tools."""
+"""The addresses of each task's result, from the `memory` level: notes in the executable for debugging tools."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..launch.read_launch import address_of
 
 def task_results(launches: Sequence[LaunchOp]) -> Iterator[TaskResult]:
     """
-    The address and tiles of each task's result, launch by launch. Left out are results whose tiles form no even grid.
+    The address and tiles of each task's result, launch by launch. Results whose tiles form no even grid are omitted.
     """
     for number, launch in enumerate(launches):
         for task in launch.tasks.values():
@@ -29,7 +29,7 @@ def task_results(launches: Sequence[LaunchOp]) -> Iterator[TaskResult]:
 
 
 def _result(launch: int, task: ExecuteOp) -> TaskResult | None:
-    """The result of a task of the launch with this number; None if it is left out (see `task_results`)."""
+    """The result of a task of the launch with this number; None if it is omitted (see `task_results`)."""
     target = part_whole(task.target)
     whole, loop = buffer_of(target), _loop(task)
     result = tensor_of(task.ops[-1].results[0])

@@ -10,7 +10,9 @@ from .controller import Boundary, Copy
 
 
 def total_cycles(chip: Chip, launches: Sequence[Boundary], cycles: Sequence[float]) -> float:
-    """Cycles from the first copy to the last, by the order of `boundary_actions`; one copy each way at a time."""
+    """
+    Cycles from the first copy to the last, by the order of `boundary_actions`; one copy in each direction at a time.
+    """
     free = {True: 0.0, False: 0.0}
 
     def start(copies: Sequence[Copy], now: float) -> float:

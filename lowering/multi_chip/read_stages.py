@@ -37,9 +37,9 @@ def read_stages(module: ModuleOp) -> Stages:
     """
     The stages of a module that has some (`stages_of`).
 
-    Raises InputError, located, where a module has not the inputs and outputs of its stage, where two stages share a
-    module, for other operations in `@main` than stages and reshapes between them, and for results that go by another
-    name there than in their stage, or are to stay in the memory of a chip.
+    Raises InputError, located, if the inputs and outputs of a module differ from those of its stage, if two stages
+    share a module, for operations in `@main` other than stages and reshapes between them, and for results whose name
+    differs from that in their stage, or that are to stay in the memory of a chip.
     """
     main = find_main(module)
     sources: dict[SSAValue, Feed] = {
@@ -67,11 +67,11 @@ def read_stages(module: ModuleOp) -> Stages:
             case ReturnOp():
                 outputs = [_output(op, *pair, sources) for pair in zip(result_names(main), op.operands, strict=True)]
             case _:
-                error = InputError(f"'{op.name}' stands beside stages in @main: expected stages and reshapes only")
+                error = InputError(f"'{op.name}' is in @main with stages: expected stages and reshapes only")
                 raise located(error, op)
     for name, chip in outputs:
         if Feed(chip, name) in stays:
-            message = f"result '{name}' of the network is to stay in the memory of chip {chip}: let it go to the host"
+            message = f"result '{name}' of the network is to stay in the memory of chip {chip}: specify host memory"
             raise located(InputError(message), main)
     return Stages(tuple(modules), tuple(feeds), tuple(argument_names(main)), tuple(outputs))
 

@@ -1,4 +1,4 @@
-"""Memory saving between existing launches: by thresholds, or in addition to what was saved before (spec 1)."""
+"""Memory saving between existing launches: by thresholds, or in addition to existing memory saving (spec 1)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def add_offload(
     """
     Save more memory in a function of launches and operations of `memory`, which are kept.
 
-    With thresholds, the tensors that they choose are offloaded; with a budget too, they choose again in the result
+    With thresholds, the tensors that they choose are offloaded; with a budget, too, this is repeated on the result
     until it fits ([0165]). Otherwise, further tensors are offloaded until it fits. `unsaved`: bytes that the network
-    needs without saving; None: what it needs now. Raises BudgetError for a budget that cannot be kept, naming one that
-    can.
+    needs without saving; None: the bytes that it needs now. Raises BudgetError for a budget without a plan, naming one
+    that has a plan.
     """
     launch_codes = CompiledLaunches(chip, cache)
     needed = peak_of(function, launch_codes, chip.dram_bytes)
@@ -52,14 +52,14 @@ def add_offload(
             return LaunchCompilation(*found, capacity, unsaved)
         sufficient.append(peak_of(function, launch_codes, chip.dram_bytes))
         if not added:
-            raise BudgetError(capacity, "the thresholds choose nothing more to leave", min(sufficient))
+            raise BudgetError(capacity, "the thresholds select no further tensor to offload", min(sufficient))
 
 
 def _shared(
     function: FuncOp, launch_codes: CompiledLaunches, capacity: int, apart: DeviceLayout
 ) -> tuple[FuncOp, DeviceLayout]:
     """
-    The function with launches merged that need not be separate, if that takes neither longer nor more DRAM; else
+    The function with launches merged that need not be separate, if that takes neither longer nor more DRAM; otherwise
     unchanged. No merged launch needs more DRAM than the largest did, so that more can be offloaded when the pass runs
     again.
     """

@@ -21,9 +21,9 @@ def parse_budget(
     offload: str | None = None,
 ) -> Budget:
     """
-    `amount`: bytes, up to 1 a share of what the network needs, or `chip` (None: the same); `save`: of swap, compress,
-    recompute, with commas; `compress_to`: a format; `launch_bytes`: DRAM that a launch may need; `offload`: thresholds,
-    as `th-tts=1000,th-size=4096,n=4`. Raises InputError for values that are not valid.
+    `amount`: bytes, up to 1 a share of the bytes that the network needs, or `chip` (None: the same); `save`: of swap,
+    compress, recompute, with commas; `compress_to`: a format; `launch_bytes`: DRAM that a launch may need; `offload`:
+    thresholds, as `th-tts=1000,th-size=4096,n=4`. Raises InputError for values that are not valid.
     """
     thresholds = None if offload is None else parse_thresholds(offload)
     if thresholds is not None and launch_bytes is not None:
@@ -41,7 +41,7 @@ def parse_budget(
 
 
 def parse_thresholds(text: str) -> Thresholds:
-    """`th-tts=NS,th-size=BYTES,n=COUNT`, each of which may be left out. Raises InputError for others."""
+    """`th-tts=NS,th-size=BYTES,n=COUNT`, each of which is optional. Raises InputError for others."""
     values: dict[str, int] = {}
     for part in text.split(","):
         name, _, value = part.strip().partition("=")

@@ -1,6 +1,6 @@
 """
-The compile driver where device memory is limited: every group of operators is a launch, and tensors leave DRAM while
-nobody uses them (spec 1; DESIGN, from network to binary).
+The compile driver for a budget of device memory: every group of operators is a launch, and tensors are offloaded from
+DRAM between their uses (spec 1; DESIGN, from network to binary).
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from .read_block import read_block
 from .save_memory import LaunchPlanning, Saving, planning_of, save_memory
 
 ATTEMPTS = 8
-"""Most limits that are planned for when the allocation of a plan has gaps."""
+"""Largest number of limits that are planned for when the allocation of a plan has gaps."""
 SHARES = (1, 2, 4, 8, 16, 64)
-"""DRAM of a launch at most, as a share of the whole network's; at most half of the budget."""
+"""Largest DRAM of a launch: the network's bytes divided by these numbers; at most half of the budget."""
 ALL_ROOM = 0
-"""In place of the bytes of a launch: all that there are."""
+"""In place of the bytes of a launch: the whole capacity."""
 BUDGETS = 10
-"""Budgets that are tried between one that is too small and one that works, to name a small one."""
+"""Number of budgets that are tried between one that is too small and one with a plan, to name a small one."""
 
 
 @dataclass(frozen=True)
@@ -47,28 +47,28 @@ class Budget:
     """A budget of device memory, and the kinds of memory saving that are allowed."""
 
     amount: float | None = None
-    """Bytes; up to 1 a share of what the network needs without saving; None: all of the chip's DRAM."""
+    """Bytes; up to 1 a share of the bytes that the network needs without saving; None: all of the chip's DRAM."""
     saving: Saving = field(default_factory=Saving)
     launch_bytes: int | None = None
-    """DRAM that one launch may need for itself; None: as the network and the budget give it (`SHARES`)."""
+    """Bytes of DRAM that a single launch may need; None: derived from the network and the budget (`SHARES`)."""
     thresholds: Thresholds | None = None
     """Thresholds that choose the offloaded tensors, instead of the search for the least time."""
 
     @property
     def is_share(self) -> bool:
-        """Whether the amount is a share of what the network needs without saving."""
+        """Whether the amount is a share of the bytes that the network needs without saving."""
         return self.amount is not None and self.amount <= 1
 
 
 @dataclass(frozen=True)
 class LaunchCompilation:
-    """A function as launches with memory saving between them, placed in DRAM."""
+    """A function as launches with memory saving between them, allocated in DRAM."""
 
     function: FuncOp
     """Subgraphs and operations of `memory`."""
     layout: DeviceLayout
     capacity: int
-    """Bytes of DRAM that were there."""
+    """Bytes of DRAM that were available."""
     unsaved_peak: int
     """Bytes of DRAM that the network needs if nothing is saved."""
 
@@ -77,23 +77,23 @@ def save_in_launches(
     function: FuncOp, chip: Chip, options: SubgraphOptions, budget: Budget, cache: CompileCache, progress: Progress
 ) -> LaunchCompilation | None:
     """
-    A function of `dataflow` operations, or of subgraphs, as launches that save memory, for a chip and a budget; None
-    where nothing is gained, which is said: as it is it fits, or a share of what that needs is asked for and nothing
-    needs less, or all of the chip's DRAM is enough for parts of it (its subgraphs) one after another, which takes no
-    longer.
+    A function of `dataflow` operations, or of subgraphs, as launches that save memory, for a chip and a budget. None,
+    with a note, if memory saving has no gain: the function fits without it; or the budget is a share, and no division
+    into launches needs less; or the budget is all of the chip's DRAM, and parts of the function (its subgraphs) fit in
+    it in turn and take no longer.
 
-    The function is cut into launches by what they need for themselves: as few as leave room for others beside them, and
-    as few as fit at all; what takes less time is taken. Subgraphs are the launches where they fit so, else they are
-    cut, too. The same launches give the same bits with every budget: other ones may add in another order. Raises
-    ResourceError where the function does not fit in DRAM, BudgetError for a budget within which no plan is found, with
-    the smallest one that works.
+    The function is cut into launches by the DRAM that each needs: the fewest launches that leave DRAM for other
+    tensors, and the fewest that fit at all; the faster of the two is taken. Subgraphs are the launches if a plan is
+    found for them, otherwise they are cut, too. The same launches give the same bits with every budget; other launches
+    may add in another order. Raises ResourceError if the function does not fit in DRAM, BudgetError for a budget within
+    which no plan is found, with the smallest budget that has one.
     """
     launch_codes = CompiledLaunches(chip, cache)
     cutter = _Cutter(function, chip, options, progress, cache)
     unsaved = cutter.needed(launch_codes)
     capacity = capacity_of(budget.amount, unsaved, chip)
     if budget.launch_bytes is None and capacity >= unsaved:
-        warn(f"nothing is gained by saving memory: the network needs {unsaved} bytes of DRAM, {capacity} are there")
+        warn(f"memory saving has no gain: the network needs {unsaved} bytes of DRAM, {capacity} are available")
         return None
     launches = _Launches(cutter, launch_codes, budget, unsaved)
     found = launches.fastest(capacity)
@@ -101,14 +101,14 @@ def save_in_launches(
     if apart is not None and (found is None or apart <= found[1].planned.time_ns):
         what = "the subgraphs fit" if cutter.in_subgraphs else "parts of the network fit"
         saved = "" if found is None else f", not {found[1].planned.time_ns:,.0f}"
-        warn(f"nothing is gained by saving memory: {what} in turn, in {apart:,.0f} cycles{saved}")
+        warn(f"memory saving has no gain: {what} in turn, in {apart:,.0f} cycles{saved}")
         return None
     if found is None:
         enough = launches.smallest(capacity)
         reason = launches.reason(capacity, enough)
         if enough >= unsaved and budget.launch_bytes is None:
             least = "the subgraphs as they are need" if cutter.in_subgraphs else "one launch of all needs"
-            reason = f"nothing is gained by saving memory: {least} the least, {unsaved} bytes"
+            reason = f"memory saving has no gain: {least} the least, {unsaved} bytes"
             if budget.is_share:
                 warn(reason)
                 return None
@@ -117,18 +117,18 @@ def save_in_launches(
 
 
 class _Launches:
-    """Ways to cut a function into launches, and which of them fit into how much DRAM."""
+    """Divisions of a function into launches, and the capacities of DRAM in which they fit."""
 
     def __init__(self, cutter: _Cutter, launch_codes: CompiledLaunches, budget: Budget, unsaved: int) -> None:
         self.cutter, self.launch_codes, self.budget, self.unsaved = cutter, launch_codes, budget, unsaved
         self._known: dict[tuple[int, int], LaunchSearch] = {}
-        """By bytes of a launch (`ALL_ROOM`: the capacity), and the capacity that it is cut for."""
+        """By bytes of a launch (`ALL_ROOM`: the capacity), and the capacity that the function is cut for."""
 
     def fastest(self, capacity: int) -> tuple[FuncOp, DeviceLayout] | None:
         """
-        The first way to cut that fits, coarser ones first, since that compiles the fewest parts; with high effort,
-        finer ones as long as that makes it faster. Launches that leave no room for others beside them are tried, too:
-        they have the fewest borders between them.
+        The first division that fits, coarser ones first, since these compile the fewest parts; with high effort, finer
+        ones as long as they are faster. Launches that leave no DRAM for other tensors are tried, too: they have the
+        fewest borders between them.
         """
         best = self._fit(ALL_ROOM, capacity, self._search) if self._tries_all_room(capacity) else None
         first = best
@@ -144,16 +144,16 @@ class _Launches:
         return best
 
     def _tries_all_room(self, capacity: int) -> bool:
-        """Whether launches of up to all the room that there is are tried; subgraphs are in any case."""
+        """Whether launches of up to the whole capacity are tried; subgraphs are tried in any case."""
         return self.budget.launch_bytes is None and not self.cutter.in_subgraphs and capacity < self.unsaved
 
     def smallest(self, capacity: int) -> int:
         """
-        A budget that works, over one that does not: near the least, by a part in 1,024 of the difference.
+        A budget with a plan, above one without: close to the least one, by 1/1,024 of the difference.
 
-        Budgets are tried with launches that were cut for more, as long as these fit. Where the one that is found is cut
-        otherwise by itself, and does not work so, it is the next one that was tried: for some of these, launches have
-        been cut.
+        Budgets are tried with launches that were cut for a larger budget, as long as these fit. If the resulting budget
+        has no plan when the function is cut for it, the next larger one that was tried is taken: for some of these,
+        launches have been cut.
         """
         low, high = capacity, self.unsaved
         if self.budget.launch_bytes is not None:
@@ -191,7 +191,10 @@ class _Launches:
     def _fit(
         self, size: int, capacity: int, search: Callable[[int, int], LaunchSearch]
     ) -> tuple[FuncOp, DeviceLayout] | None:
-        """Launches of at most so many bytes that fit; more is split where constants that stay leave too little."""
+        """
+        Launches of at most so many bytes that fit; operators are split further if resident constants leave too few
+        bytes.
+        """
         cut = search(size, capacity)
         found = cut.fit(capacity)
         if found is None and (stays := cut.resident_beside_too_much(capacity)):
@@ -200,7 +203,8 @@ class _Launches:
 
     def _alike(self, size: int, capacity: int) -> LaunchSearch:
         """
-        As `_search`, but what was cut for more does if all launches fit by themselves: mostly it would be cut alike.
+        As `_search`, but launches that were cut for a larger capacity are used if each of them fits: mostly they are
+        the same.
         """
         for (of_size, cut_for), search in self._known.items():
             if of_size == size and search.largest <= capacity < cut_for:
@@ -217,7 +221,7 @@ class _Launches:
         return self._known[key]
 
     def _cut_alike(self, size: int, capacity: int) -> LaunchSearch | None:
-        """Launches that were allowed more, where those of several operators need no more than these may."""
+        """Launches with a larger limit, if those of several operators do not exceed this limit."""
         for (of_size, cut_for), search in self._known.items():
             if cut_for == capacity and search.largest_of_several <= (size or capacity) <= (of_size or cut_for):
                 return search
@@ -226,7 +230,7 @@ class _Launches:
 
 @dataclass(frozen=True)
 class _Cutter:
-    """Cuts a function into launches: its subgraphs, where it has some, as far as they are small enough."""
+    """Cuts a function into launches: its subgraphs, if it has some, as far as they are small enough."""
 
     function: FuncOp
     chip: Chip
@@ -234,7 +238,7 @@ class _Cutter:
     progress: Progress
     cache: CompileCache
     refused: dict[int, ResourceError] = field(default_factory=dict[int, ResourceError])
-    """By capacity: why operators could not be split for it."""
+    """By capacity: the reason why operators could not be split for it."""
 
     @property
     def in_subgraphs(self) -> bool:
@@ -242,13 +246,13 @@ class _Cutter:
         return any(isinstance(op, SubgraphOp) for op in self.function.body.block.ops)
 
     def needed(self, launch_codes: CompiledLaunches) -> int:
-        """Bytes of DRAM if nothing is saved."""
+        """Bytes of DRAM without memory saving."""
         return peak_of(self.cut(self.chip.dram_bytes, self.chip.dram_bytes), launch_codes, self.chip.dram_bytes)
 
     def cycles_in_turn(self) -> float | None:
         """
         Cycles of the subgraphs one after another, with host copies of values and of weights that are loaded for each;
-        None where that does not fit in the chip's DRAM.
+        None if that does not fit in the chip's DRAM.
         """
         driver, given = self._driver()
         try:
@@ -259,7 +263,7 @@ class _Cutter:
     def cut(self, most: int, capacity: int) -> FuncOp:
         """
         A copy of the function in subgraphs that need no more than `most` bytes of DRAM each; operators that need more
-        stand alone, those that need more than the capacity are split where that can be done.
+        are separate subgraphs, those that need more than the capacity are split where possible.
         """
         try:
             return self._cut(max(most, 1), capacity)
@@ -276,7 +280,7 @@ class _Cutter:
         return outline_function(driver.function, named, launches=True)
 
     def _driver(self) -> tuple[Driver, Sequence[Group]]:
-        """For a copy of the function, and the subgraphs that it comes in."""
+        """The driver for a copy of the function, and the subgraphs of the function."""
         copy = self.function.clone()
         given = inline_subgraphs(copy)
         log = CompilationLog(lambda line: None)
@@ -286,14 +290,14 @@ class _Cutter:
 def needed_as_one(
     function: FuncOp, chip: Chip, options: SubgraphOptions, cache: CompileCache, progress: Progress
 ) -> int:
-    """Bytes of DRAM that a function of `dataflow` operations needs if nothing is saved."""
+    """Bytes of DRAM that a function of `dataflow` operations needs without memory saving."""
     return _Cutter(function, chip, options, progress, cache).needed(CompiledLaunches(chip, cache))
 
 
 def placed_launches(function: FuncOp, chip: Chip, cache: CompileCache, capacity: float | None) -> LaunchCompilation:
     """
-    A function of launches and of operations of `memory`, placed in DRAM as it stands. `capacity`: as
-    `Budget.amount`. Raises ResourceError where it does not fit.
+    A function of launches and of operations of `memory`, allocated in DRAM without changes. `capacity`: as
+    `Budget.amount`. Raises ResourceError if it does not fit.
     """
     launch_codes = CompiledLaunches(chip, cache)
     unsaved = peak_of(function, launch_codes, chip.dram_bytes)
@@ -308,7 +312,7 @@ def placed_launches(function: FuncOp, chip: Chip, cache: CompileCache, capacity:
 
 
 def number_launches(function: FuncOp, launch_codes: CompiledLaunches) -> None:
-    """Compile all subgraphs that have no number; each gets one, which its copies keep."""
+    """Compile all subgraphs without a number; each gets one, which its copies keep."""
     for op in function.body.block.walk():
         if isinstance(op, SubgraphOp) and CompiledLaunches.NUMBER not in op.attributes:
             op.attributes[CompiledLaunches.NUMBER] = IntAttr(launch_codes.add(op))
@@ -322,7 +326,7 @@ def capacity_of(amount: float | None, unsaved: int, chip: Chip) -> int:
 
 
 def peak_of(function: FuncOp, launch_codes: CompiledLaunches, capacity: int) -> int:
-    """Bytes that the function needs as it stands; its subgraphs are compiled for good."""
+    """Bytes that the function needs without changes; its subgraphs are compiled."""
     number_launches(function, launch_codes)
     layout = lay_out(read_block(function, launch_codes, capacity), 1 << 62)
     assert layout is not None, "everything fits without a limit"
@@ -330,7 +334,7 @@ def peak_of(function: FuncOp, launch_codes: CompiledLaunches, capacity: int) -> 
 
 
 class LaunchSearch:
-    """Looks for limits on the planner for which places within a capacity are found."""
+    """Searches limits for the planner such that the allocation of its plan is within a capacity."""
 
     def __init__(self, function: FuncOp, launch_codes: CompiledLaunches, saving: Saving) -> None:
         self.function, self.launch_codes, self.saving = function, launch_codes, saving
@@ -338,17 +342,17 @@ class LaunchSearch:
         launches = [op for op in function.body.block.ops if isinstance(op, SubgraphOp)]
         needed = {op: launch_codes.of_subgraph(op).code.dram_bytes for op in launches}
         self.largest = max(needed.values(), default=0)
-        """Bytes that one launch needs for itself."""
+        """Bytes of the largest launch."""
         self._planning: dict[int, LaunchPlanning] = {}
         """By capacity."""
         self._fitted: dict[int, tuple[FuncOp, DeviceLayout] | None] = {}
-        """By capacity: launches of several sizes are often cut alike, and asked for again."""
+        """By capacity: cached, because launches of several sizes often have the same cuts."""
         several = [op for op in launches if sum(map(is_operator, list(op.body.block.ops)[:-1])) > 1]
         self.largest_of_several = max((needed[op] for op in several), default=0)
-        """Bytes that a launch of several operators needs for itself."""
+        """Bytes of the largest launch of several operators."""
 
     def fit(self, capacity: int) -> tuple[FuncOp, DeviceLayout] | None:
-        """The function with memory saved until it fits, and its places."""
+        """The function with memory saving for a capacity, and its allocation."""
         if capacity not in self._fitted:
             self._fitted[capacity] = self._fit(capacity)
         return self._fitted[capacity]
@@ -361,7 +365,7 @@ class LaunchSearch:
         room = capacity - planning.launches.resident_bytes
         least = planning.launches.problem.smallest_budget
         best: tuple[FuncOp, DeviceLayout] | None = None
-        # The planner knows the time of conversions beside launches only roughly: each kind alone is looked at, too.
+        # The planner's estimate of conversions concurrent with launches is rough, so each kind alone is tried, too.
         kinds = self.saving.kinds
         for names in (kinds, *(frozenset({name}) for name in sorted(kinds) if len(kinds) > 1)):
             saving = replace(self.saving, kinds=names)
@@ -388,34 +392,34 @@ class LaunchSearch:
         return None if layout is None else (function, layout)
 
     def smallest(self, capacity: int, enough: int) -> int:
-        """A budget that works, from one that does not and one that does."""
+        """A budget with a plan, between one without and one with a plan."""
         return _bisected(capacity, enough, lambda budget: self.fit(budget) is not None)
 
     def resident_beside_too_much(self, capacity: int) -> int:
         """
-        Bytes of constants that stay, where a launch does not fit beside them: operators that are split for less may. 0
-        where all launches fit.
+        Bytes of resident constants, if a launch does not fit with them: operators that are split for a smaller capacity
+        may. 0 if all launches fit.
         """
         launches = self._planned_for(capacity).launches
         stays = launches.resident_bytes
         return stays if launches.problem.smallest_budget + stays > capacity else 0
 
     def reason(self, capacity: int, enough: int) -> str:
-        """Why a capacity is too small, though so much would be enough: which launch needs how much."""
+        """The reason why a capacity is too small, while `enough` bytes suffice: the launch with the largest needs."""
         planning = self._planned_for(capacity)
         problem = planning.launches.problem
         least = problem.smallest_budget + planning.launches.resident_bytes
         if least <= capacity:
             kinds = ", ".join(sorted(self.saving.kinds))
             return f"no plan of the allowed kinds ({kinds}) was found that fits"
-        if least > enough:  # for that budget, operators are split otherwise
-            return "its operators are not split into launches for so little"
+        if least > enough:  # for that budget, operators are split differently
+            return "its operators cannot be split into launches for this budget"
         name = problem.graph.op_names[int(np.argmax(problem.working_set))]
-        return f"launch '{name}' alone works on {least} bytes, with constants that stay"
+        return f"launch '{name}' alone works on {least} bytes, with resident constants"
 
 
 def _bisected(low: int, high: int, works: Callable[[int], bool]) -> int:
-    """A number close to the least that works: `low` does not, `high` does."""
+    """A number close to the least for which `works` holds; it holds for `high`, not for `low`."""
     for _ in range(BUDGETS):
         if high - low > 1:
             middle = (low + high) // 2
@@ -424,7 +428,7 @@ def _bisected(low: int, high: int, works: Callable[[int], bool]) -> int:
 
 
 def _limits(room: int, least: int, capacity: int) -> list[int]:
-    """Limits from all that is there down to the least that can be planned for."""
+    """Limits from all available bytes down to the least that the planner accepts."""
     step = max(capacity // 64, 64)
     found = [room - step * number for number in range(ATTEMPTS)]
     found = [limit for limit in found if limit > least]

@@ -74,7 +74,7 @@ class CompiledLaunches:
     def _of_subgraph(self, subgraph: SubgraphOp) -> CompiledLaunch:
         """Compile a subgraph. Raises MeshloomError naming it if it does not compile."""
         part = module_of_subgraph(subgraph)
-        # Code has no segment for a constant that nothing reads, as a pass may leave.
+        # Code has no segment for a constant without readers, which passes may leave.
         read = tuple(op for op in part.constants if op.results[0].first_use is not None)
         return self._compile(replace(part, constants=read), subgraph.sym_name.data)
 

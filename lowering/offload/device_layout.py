@@ -17,7 +17,7 @@ from .device_steps import CORES, DeviceSteps
 
 ATTEMPTS = 16
 """
-Number of limits that are tried between the whole DRAM and the least that the order needs, because of fragmentation.
+Number of limits that are tried between the whole DRAM and the least bytes for the order, because of fragmentation.
 """
 
 
@@ -80,7 +80,7 @@ def lay_out(steps: DeviceSteps, capacity: int) -> DeviceLayout | None:
         except NoRoom:
             return None
         first, last = run.lifetimes()
-        # What is free at a moment makes room for what begins then.
+        # Buffers that are freed at a time make their bytes available to buffers that begin then.
         moments = np.unique(np.concatenate([first, last]))
         begin, end = np.searchsorted(moments, first), np.searchsorted(moments, last) - 1
         placed = allocate(sizes.tolist(), begin.tolist(), np.maximum(end, begin).tolist(), ALIGNMENT, room)
@@ -105,8 +105,8 @@ def with_reuse_waits(
     program: Program, addresses: Sequence[int], sizes: Ints, order: Ints, first: Ints, last: Ints
 ) -> Program:
     """
-    The program in which the step that fills a buffer waits for all users of the buffers that had its bytes before,
-    whatever the durations of steps. `order`: buffers by the time of their allocation.
+    The program in which the step that fills a buffer waits for all users of the buffers that had its bytes before, for
+    any durations of steps. `order`: buffers by the time of their allocation.
     """
     at = np.array(addresses, np.int64)
     waits: list[set[int]] = [set[int]() for _ in program.steps]

@@ -144,8 +144,8 @@ def occupancy(drafts: Sequence[Draft], sizes: Sequence[int]) -> list[int]:
 
 def hoist_arrivals(drafts: list[Draft], sizes: Sequence[int], capacity: int) -> list[Draft]:
     """
-    Move the copies in of inputs and constants earlier, beside launches, as far as they fit whatever the durations of
-    the steps.
+    Move the copies in of inputs and constants earlier, concurrent with launches, as far as they fit for any durations
+    of the steps.
     """
     drafts = list(drafts)
     held = occupancy(drafts, sizes)

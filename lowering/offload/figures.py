@@ -1,4 +1,4 @@
-"""Figures of memory saving, and a table of the tensors that were moved."""
+"""Figures of memory saving, and a table of the offloaded tensors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def moved(saving: LaunchCompilation) -> list[Moved]:
     for number, (step, purpose) in enumerate(zip(program.steps, layout.steps.purposes, strict=True)):
         if purpose not in SAVING:
             continue
-        # What leaves: the buffer that it reads.
+        # The offloaded tensor: the buffer that the step reads.
         size = sizes[number] or sum(buffer.nbytes for buffer in program.buffers if number in buffer.users)
         start, end = int(layout.planned.start[number]), int(layout.planned.end[number])
         found.append(Moved(purpose, step.name, size, start, end))

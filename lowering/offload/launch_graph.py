@@ -1,9 +1,9 @@
 """
 The planning problem of launches: durations in cycles, sizes in DRAM.
 
-Inputs arrive by operations of their own, directly before the launch that reads them first, so that they may be
-offloaded as values are; their copies are on the host all the time. Constants that are copied in stay from the first to
-the last launch that reads them.
+Inputs arrive by separate operations, directly before the launch that reads them first, so that they may be offloaded
+like values; their copies are on the host all the time. Constants that are copied in are resident from the first to the
+last launch that reads them.
 """
 
 from __future__ import annotations
@@ -166,7 +166,10 @@ class _Graph:
         self.there = {self.number[value] for op in parts.ops for value in op.results if value in self.number}
 
     def launch(self, number: int, op: Step, work: _Work) -> None:
-        """Add an operation, after the arrival of inputs that it reads first. `count` is left at its own number."""
+        """
+        Add an operation, after the arrival of inputs that it reads first. Afterwards, `count` is the number of the
+        operation.
+        """
         read = [value for value in op.operands if not isinstance(value.type, TokenType)]
         ins = list(dict.fromkeys(self.number[memory_of(value)] for value in read))
         for tensor in ins:

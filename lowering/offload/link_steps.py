@@ -35,7 +35,7 @@ def link_steps(function: FuncOp, layout: DeviceLayout, notes: Mapping[str, str],
     host = _host_addresses(steps.slots)
     launches: list[PlacedLaunch] = []
     lowered: dict[str, LoweredLaunch] = {}
-    """Functions with a launch by content: many launches may be equal."""
+    """Functions with a launch, by content, since many launches may be equal."""
     for step, action in zip(steps.program.steps, steps.actions, strict=True):
         if isinstance(action, Run):
             compiled = action.compiled

@@ -37,8 +37,8 @@ class LoweredSaving:
 
 def lower_saved(module: ModuleOp, chip: Chip, cache: CompileCache) -> LoweredSaving:
     """
-    Lower `@main` of launches and operations of `memory`, into the bytes of DRAM that the module notes, or all. Raises
-    ResourceError where it does not fit, InputError for results that are to stay in DRAM.
+    Lower `@main` of launches and operations of `memory`, into the bytes of DRAM recorded in the module, or all. Raises
+    ResourceError if it does not fit, InputError for results that are to stay in DRAM.
     """
     main = find_main(module)
     for name, space in zip(result_names(main), spaces_of_results(main), strict=True):

@@ -70,11 +70,11 @@ class _Reader:
         self.constants = ConstantTable()
         self.resident: set[int] = set()
         self.buffers: dict[SSAValue, int] = {}
-        """Buffers by the value that they hold."""
+        """Buffers, by the value that they hold."""
         self.brought: dict[int, int] = {}
         """Buffers of constants that are copied in, by number."""
         self.homes: dict[SSAValue, int] = {}
-        """Stash -> its host slot."""
+        """Stash -> the slot in host memory."""
         self.control: dict[SSAValue, frozenset[int]] = {}
         """Drafts that a token, or a value that has passed `memory.await`, waits for."""
         self.maker: dict[int, Draft] = {}
@@ -237,7 +237,7 @@ class _Reader:
         draft: Draft | None = None
         for one in body.ops:
             if isinstance(one, SubgraphOp):
-                # The body may run several times: each time its values are others.
+                # The body may run several times, each time with different values.
                 copy, operands = one.clone(), [inside[memory_of(value)] for value in one.inputs]
                 draft = self._run(self.launch_codes.of_subgraph(one), operands, list(copy.outputs), "recompute", waits)
                 for before, now in zip(one.outputs, copy.outputs, strict=True):
@@ -289,5 +289,5 @@ def _name(value: SSAValue) -> str:
 
 
 def _between_launches(op: Operation) -> InputError:
-    message = f"{op.name} cannot stand between launches: put it in a manycore.subgraph"
+    message = f"{op.name} is not allowed between launches: put it in a manycore.subgraph"
     return located(InputError(message), op)

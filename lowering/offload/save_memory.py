@@ -1,4 +1,4 @@
-"""Insertion of memory saving between launches, for a limit on what is in DRAM at once."""
+"""Insertion of memory saving between launches, for a limit on the bytes in DRAM at one time."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ def save_memory(function: FuncOp, planning: LaunchPlanning, limit: int, saving: 
 def save_by_thresholds(function: FuncOp, planning: LaunchPlanning, thresholds: Thresholds, saving: Saving) -> int:
     """
     Put operations of `memory` between the function's subgraphs by the thresholds of spec 1 (`slack` in cycles). Inputs,
-    which the host has, and tensors that are offloaded already are not considered, nor is the first use of what was
-    brought back. Returns how many restorations were inserted.
+    which the host has, and tensors that are offloaded already are not considered, nor is the first use of a restored
+    tensor. Returns the number of inserted restorations.
     """
     parts = function_parts(function)
     launches, kinds = planning.launches, saving.kinds
@@ -124,7 +124,7 @@ def _emit(
     items, waits = _script(script, edges, launches)
     ops = Emitter(function, parts, saving.format).emit(items)
     add_control(function.body.block, ops, waits)
-    region_dce(function.body)  # what is only needed where it is computed again need not be computed before
+    region_dce(function.body)  # operations whose results are used only after recomputation need not run before it
 
 
 def _script(
@@ -133,7 +133,7 @@ def _script(
     """
     (the script for the function's own operations, control edges between its items).
 
-    Arrivals of inputs are not operations; to repeat one means that the input is copied in again.
+    Arrivals of inputs are not operations; repeating one means that the input is copied in again.
     """
     absences: list[Absence] = [
         Absence(one.tensor, one.kind, tuple(launches.launch[op] for op in one.chain if launches.launch[op] >= 0))

@@ -18,7 +18,7 @@ from ..launch.dram_segments import bytes_of, padded
 def share_launches(function: FuncOp, most: int) -> int:
     """
     Merge such neighbours, in place, as long as values that enter and leave take at most so many bytes of DRAM. Returns
-    how many subgraphs were merged into others.
+    the number of subgraphs that were merged into others.
     """
     joined = 0
     before: SubgraphOp | None = None

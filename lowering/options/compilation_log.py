@@ -16,7 +16,8 @@ class LogEntry:
     action: Action
     subgraph: str
     """
-    Its label: "1.2" is the second part of the first subgraph; "all" is the whole network; "" is everything on a chip.
+    Its label: "1.2" is the second part of the first subgraph; "all" is the whole network; "" is the whole content of a
+    chip.
     """
     operators: int
     first: str
@@ -63,9 +64,11 @@ class CompilationLog:
 
 
 def over(resource: str, needed: int, available: int) -> str:
-    """`needs 12 bytes of DRAM, 10 are there: 2 too many`"""
+    """`needs 12 bytes of DRAM, 10 are available: 2 too many`"""
     if not resource:
         return ""
     unit = "" if resource.startswith(("access", "sets")) else "bytes of "
     percent = f"{100 * (needed - available) / available:.0f}%" if available > 0 else "all"
-    return f"needs {needed:,} {unit}{resource}, {available:,} are there: {needed - available:,} ({percent}) too many"
+    return (
+        f"needs {needed:,} {unit}{resource}, {available:,} are available: {needed - available:,} ({percent}) too many"
+    )

@@ -22,13 +22,13 @@ class Effort:
     times are part of the output.
     """
     orders: int
-    """Number of orders of tasks that are searched (spec 3), each from another seed, beside program order."""
+    """Number of orders of tasks that are searched (spec 3), each from another seed, in addition to program order."""
     placements: tuple[str, ...]
     """Placement methods (`analysis.placement.methods`): the first for every plan, the others for the best plan."""
     prune_ratio: float
     """
-    A variant is compiled if its estimate is at most so many times the least; bench/effort.py shows which variants that
-    leaves out.
+    A variant is compiled if its estimate is at most this ratio times the least; bench/effort.py shows the variants that
+    this excludes.
     """
     method: str = "default"
     """Method of the order search."""

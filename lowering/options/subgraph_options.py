@@ -117,7 +117,7 @@ ON_FAILURE: tuple[SplitRule, ...] = (AtDataOutputs(), AtFewestBytes(2))
 class SubgraphOptions:
     """
     Without `rule`, the network is compiled whole. With `split_failures`, subgraphs that do not compile are cut;
-    otherwise that is an error. The executable depends on all of these but `jobs` and `cache`.
+    otherwise a failure is an error. The executable depends on all of these except `jobs` and `cache`.
     """
 
     rule: SplitRule | None = None
@@ -126,7 +126,7 @@ class SubgraphOptions:
     fuse: str = "auto"
     """
     One of `FUSIONS`, and bounds (`parse_fusion`); `auto`: subgraphs that were split because they failed are fused again
-    unless the whole gets slower.
+    unless the launch sequence becomes slower.
     """
     jobs: int = 1
     """Number of processes that compile subgraphs in parallel."""
@@ -147,7 +147,7 @@ class SubgraphOptions:
 
     @property
     def cuts_before_saving(self) -> bool:
-        """Whether subgraphs are made before memory saving, which then uses them as its launches."""
+        """Whether subgraphs are created before memory saving, which then uses them as its launches."""
         return self.rule is not None or parse_fusion(self.fuse).strategy not in ("auto", "none")
 
 

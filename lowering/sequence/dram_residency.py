@@ -1,10 +1,11 @@
 """
-DRAM residency: which values and weights are in DRAM during each launch. A value is resident from its computation to its
-last reader, or spilled to the host between launches that use it; weights are resident throughout, or *streamed*: kept
-on the host, and copied in for the launch that reads them.
+DRAM residency: the values and weights that are in DRAM during each launch. A value is resident from its computation to
+its last reader, or spilled to the host between launches that use it; weights are resident throughout, or *streamed*:
+kept on the host, and copied in for the launch that reads them.
 
-Time is counted in launches. Copies for the next launch, and from the previous one, run beside a launch if DRAM has room
-for their bytes too. No copies run beside a launch that runs *alone*: the copies of its neighbours run between launches.
+Time is counted in launches. Copies for the next launch, and from the previous one, run concurrently with a launch if
+their bytes fit in DRAM too. No copies run concurrently with a launch that runs *alone*: the copies of its neighbours
+run between launches.
 
 Everything is resident as long as it fits. Otherwise, for the launch with the most bytes in DRAM, first the weights of
 another launch are streamed, then a value that the launch does not use is spilled, then the launch runs alone.
@@ -25,7 +26,9 @@ from ...support.errors import ResourceError
 from ..launch.dram_segments import ALIGNMENT, padded
 
 _ATTEMPTS = 12
-"""How many targets for the bytes in DRAM are tried. Each is lower than the last, to make up for fragmentation."""
+"""
+Number of targets for the bytes in DRAM that are tried. Each is lower than the last, to compensate for fragmentation.
+"""
 
 
 @dataclass(frozen=True)
@@ -40,12 +43,12 @@ class Value:
     is_output: bool
     """It is copied to the host."""
     stays_in_dram: bool = False
-    """It is a result that allocations in DRAM until the end, where another chip reads it."""
+    """It is a result that stays in DRAM until the end, because another chip reads it."""
 
 
 @dataclass(frozen=True)
 class LaunchOperands:
-    """What one launch uses: constants and values, by number, and temporary bytes."""
+    """The memory that one launch uses: constants and values, by number, and temporary bytes."""
 
     constants: tuple[int, ...]
     arguments: tuple[int, ...]
@@ -68,7 +71,7 @@ class Network:
 class Decisions:
     """
     For each value whether it is spilled to the host between launches; for each launch whether its weights are streamed,
-    and whether it runs alone. What is missing is to be decided.
+    and whether it runs alone. Entries that are missing are decided.
     """
 
     values: Mapping[int, bool] = field(default_factory=dict[int, bool])
@@ -107,9 +110,11 @@ class Residency:
     blocks: dict[int, tuple[int, ...]]
     """Streamed launch -> the constants that are copied in as one block, in order, each padded."""
     copied_out: dict[int, tuple[int, bool]]
-    """Value that is copied to the host -> (launch after which it is copied, whether beside the next launch)."""
+    """
+    Value that is copied to the host -> (launch after which it is copied, whether concurrently with the next launch).
+    """
     spilled: frozenset[int]
-    """Spilled values that need host memory of their own: all but outputs and inputs, which have it anyway."""
+    """Spilled values that need separate host memory: all except outputs and inputs, which have host memory already."""
     decided: Decisions = Decisions()
     """All decisions."""
 
@@ -129,10 +134,10 @@ class Residency:
 
 
 class DramCapacityError(ResourceError):
-    """What one launch uses and what must be resident during it do not fit in DRAM together."""
+    """The memory of one launch and the values that must be resident during it do not fit in DRAM together."""
 
     def __init__(self, launch: int, needed: int, available: int) -> None:
-        message = f"launch {launch} needs {needed} bytes of DRAM at once, {available} are there"
+        message = f"launch {launch} needs {needed} bytes of DRAM at once, {available} are available"
         super().__init__(message, "DRAM", needed, available)
         self.launch = launch
 
@@ -142,8 +147,8 @@ class DramCapacityError(ResourceError):
 
 def plan_residency(network: Network, capacity: int, given: Decisions = Decisions()) -> Residency:
     """
-    Decide what is resident in DRAM, as far as `given` leaves it open, and allocate it. Raises DramCapacityError naming
-    the launch that is too large.
+    Decide the residency in DRAM that `given` does not specify, and allocate it. Raises DramCapacityError naming the
+    launch that is too large.
     """
     planner, target, peak = _Planner(network, given), capacity, 0
     for _ in range(_ATTEMPTS):
@@ -194,7 +199,7 @@ class _Planner:
                 return
             if not self._take_out(crowded, needed - target):
                 if needed <= capacity:
-                    return  # nothing more can leave DRAM, but the allocation may still fit
+                    return  # no decision is left, but the allocation may still fit
                 raise DramCapacityError(crowded, needed, capacity)
 
     def _take_out(self, crowded: int, excess: int) -> bool:
@@ -276,7 +281,10 @@ class _Planner:
         return found
 
     def _copy_out(self, number: int) -> tuple[int, bool]:
-        """The launch after which a value is copied to the host, and whether the copy runs beside the next launch."""
+        """
+        The launch after which a value is copied to the host, and whether the copy runs concurrently with the next
+        launch.
+        """
         value = self.network.values[number]
         launch = value.producer if value.producer >= 0 else min(value.readers, default=0)
         beside = launch + 1 < self.count and launch + 1 not in self.alone
@@ -284,8 +292,8 @@ class _Planner:
 
     def _must_block(self, number: int) -> bool:
         """
-        Whether a value must be copied to the host and back between two launches: the IR specifies that the host keeps
-        it, but no launch between its uses leaves time for copies beside it.
+        Whether the copies of a value to the host and back must be blocking between two launches: the IR specifies that
+        the host keeps it, but no launch between its uses can run concurrently with the copies.
         """
         is_given = self.given.values.get(number, False) and bool(self.network.values[number].readers)
         return is_given and len(self._allocations_of(number, spilled=True, blocking=False)) == 1

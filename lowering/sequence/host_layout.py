@@ -62,7 +62,7 @@ class HostLayout:
         def add(role: Role, tensor: NamedTensor, dram: int, host: int) -> None:
             table.append(TensorInfo(tensor.name, role, tensor.dtype, tensor.shape, dram, tensor.nbytes, host))
 
-        # Inputs and outputs in several blocks are nowhere in DRAM as a whole: they get address 0.
+        # Inputs and outputs in several blocks are never in DRAM as a whole: they get address 0.
         for tensor, host in self._inputs:
             number = tensor.segments[0].number
             first = next(one for one in residency.allocations if one.kind == "value" and one.number == number)

@@ -1,4 +1,4 @@
-"""Inlining of subgraphs into their function; which operations each held is returned as groups."""
+"""Inlining of subgraphs into their function; the operations of each are returned as groups."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Group:
     name: str
     operations: list[Operation]
     to_fit: bool = False
-    """Whether it was cut off as a launch of its own because larger launches do not fit the chip."""
+    """Whether it is a separate launch because larger launches do not fit the chip."""
     residence: Residence = field(default_factory=Residence)
     subgraph: SubgraphOp | None = None
     """The erased subgraph that held these operations: for its location and attributes."""
@@ -51,7 +51,7 @@ def inline_subgraphs(function: FuncOp) -> list[Group]:
 
 
 def launches_of(function: FuncOp) -> list[Group]:
-    """As `inline_subgraphs`, with operators only; groups without operators need no launch, and are left out."""
+    """As `inline_subgraphs`, with operators only; groups without operators need no launch, and are omitted."""
     groups = inline_subgraphs(function)
     for group in groups:
         group.operations = list(filter(is_operator, group.operations))

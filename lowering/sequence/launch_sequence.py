@@ -1,7 +1,7 @@
 """
 A network as a launch sequence: the operators of each subgraph, the values that they exchange, and each as a module.
 
-Subgraphs exchange only values with memory of their own: constants and reshapes (views of memory with another shape) are
+Subgraphs exchange only values with separate memory: constants and reshapes (views of memory with another shape) are
 copied into every subgraph that reads them.
 """
 
@@ -76,7 +76,7 @@ class SubgraphInterface:
 
 @dataclass(frozen=True)
 class LaunchSequence:
-    """All launches and the values that they exchange: what linking needs."""
+    """All launches and the values that they exchange: the input of linking."""
 
     parts: tuple[SubgraphInterface, ...]
     values: tuple[Value, ...]
@@ -137,7 +137,7 @@ def sources(
     """
     The operations of a subgraph's module, and the storage roots that it reads from outside, both in the function's
     order. The operations are those of the subgraph, and the constants and reshapes that they read (`with_host`: also
-    the host's operations that they read). `given`: further values that the module returns.
+    the host's operations that they read). `given`: additional values that the module returns.
     """
     inside = set(part)
     held: set[Operation] = set(part)
@@ -203,7 +203,7 @@ def _in_function(op: Operation) -> Operation:
 
 @dataclass(frozen=True)
 class SubgraphModule:
-    """A subgraph as a module of its own."""
+    """A subgraph as a separate module."""
 
     module: ModuleOp
     constants: tuple[ConstantOp | WeightOp, ...]
@@ -242,7 +242,7 @@ def module_key(part: Operators) -> tuple[object, ...]:
 
 
 def module_of_subgraph(subgraph: SubgraphOp) -> SubgraphModule:
-    """A subgraph as a module of its own."""
+    """A subgraph as a separate module."""
     constants = tuple(op for op in subgraph.body.block.ops if isinstance(op, ConstantOp | WeightOp))
     copy = subgraph.clone()
     body = copy.body.detach_block(0)

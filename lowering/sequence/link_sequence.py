@@ -17,7 +17,7 @@ from .launch_sequence import LaunchSequence
 
 
 def network_of(sequence: LaunchSequence, scratch: Sequence[int]) -> Network:
-    """The launches of a sequence, with the bytes of DRAM that each needs for itself."""
+    """The launches of a sequence, with the bytes of DRAM for the internal values of each."""
     launches = tuple(
         LaunchOperands(part.constants, part.arguments, part.results, own)
         for part, own in zip(sequence.parts, scratch, strict=True)

@@ -1,4 +1,4 @@
-"""A launch sequence with its DRAM residency, as specified in the IR, else as decided here."""
+"""A launch sequence with its DRAM residency, as specified in the IR, otherwise as decided here."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ def plan_launches(
     function: FuncOp, groups: Sequence[Group], scratch: Sequence[int], chip: Chip
 ) -> tuple[LaunchSequence, Residency]:
     """
-    The launch sequence of groups of a function's operators; each group needs `scratch` bytes of DRAM for itself.
+    The launch sequence of groups of a function's operators; each group needs `scratch` bytes of DRAM for its internal
+    values.
 
-    Raises ResourceError if a launch does not fit in DRAM, at its subgraph if the IR specifies what is resident.
+    Raises ResourceError if a launch does not fit in DRAM, at its subgraph if the IR specifies the residency.
     """
     sequence = launch_sequence(function, [tuple(group.operations) for group in groups])
     given = given_decisions(function, sequence, [group.residence for group in groups])

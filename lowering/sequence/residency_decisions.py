@@ -1,5 +1,5 @@
 """
-Where values that subgraphs share are kept between launches: as specified in the IR, else as decided.
+The memory of values that subgraphs share between launches: as specified in the IR, otherwise as decided.
 
 `manycore.subgraph` specifies this for its results and weights. For an input that several subgraphs read, the attribute
 `RESIDENCE` of the argument of `@main` does, for a result that stays in DRAM for another chip, that of the result.
@@ -33,7 +33,7 @@ class Residence:
     weights: Space | None = None
     """The memory that keeps its weights."""
     alone: bool | None = None
-    """Whether no copies run beside its launch."""
+    """Whether no copies run concurrently with its launch."""
 
     @staticmethod
     def of(op: SubgraphOp) -> Residence:

@@ -1,4 +1,4 @@
-"""Cascading: chains of operators run stripe by stripe, so that the values inside of them stay in the cores' memory."""
+"""Cascading: chains of operators run stripe by stripe, so that the values inside of them stay in SRAM."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEAST_GAIN = 0.2
 
 
 def cascades(function: FuncOp, chip: Chip) -> list[Variation]:
-    """The network with cascades, in few stripes, then in more; none if they are not estimated to be worth it."""
+    """The network with cascades, in few stripes, then in more; none if their estimate is not good enough."""
     plan = choose_cascades(function.body.block, chip, max(SHARES.values()))
     if plan.cycles >= (1 - LEAST_GAIN) * plan.plain_cycles:
         return []

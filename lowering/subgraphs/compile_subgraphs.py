@@ -1,7 +1,7 @@
 """
 The compile driver: compile the network whole; split what fails, and compile its parts, until all compile (spec 2, S13).
 
-An operator that does not compile alone is split itself.
+An operator that does not compile alone is split.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from .subgraph_compiler import SubgraphCompiler
 
 ATTEMPTS_AN_OPERATOR = 8
 """
-Largest number of subgraphs that are compiled, per operator of the network; it takes two or three per operator to end
-with single operators.
+Largest number of subgraphs that are compiled, per operator of the network; two or three per operator are needed to
+reach single operators.
 """
 FEWEST_ATTEMPTS = 256
 OVERLAP_SHARE = 8
@@ -68,7 +68,7 @@ class Driver:
         """
         Split and compile. `given`: the subgraphs that the module specifies.
 
-        Raises ResourceError naming an operator that does not fit, with what it needs and what the chip has.
+        Raises ResourceError naming an operator that does not fit, with the bytes that it needs and those of the chip.
         """
         with self._pool() as pool:
             parts = self._settle(self._first(given), pool)
@@ -78,9 +78,9 @@ class Driver:
 
     def compiled(self, most_dram: int, most_alone: int, given: Sequence[Group] = ()) -> list[Subgraph]:
         """
-        Subgraphs that all compile, the `given` ones or parts of the whole; those of several operators need no more than
-        `most_dram` bytes of DRAM for themselves, those of one no more than `most_alone`, else they are split. None of
-        them has DRAM addresses. Raises ResourceError as `run` does.
+        Subgraphs that all compile, the `given` ones or parts of the whole; those of several operators need at most
+        `most_dram` bytes of DRAM, those of one at most `most_alone`, otherwise they are split. None of them has DRAM
+        addresses. Raises ResourceError as `run` does.
         """
         self.splitter = DeviceSplitter(self.function, self.chip)
         self.compiler.most_dram, self.compiler.most_alone = most_dram, most_alone
@@ -105,7 +105,7 @@ class Driver:
         return CompilePool(self.chip, self.cache.effort, self.options.jobs)
 
     def _first(self, given: Sequence[Group]) -> list[Subgraph]:
-        """The subgraphs to begin with: those that are given, those of a rule, or the whole."""
+        """The initial subgraphs: those that are given, those of a rule, or the whole network."""
         if given:
             return subgraphs_of(given)
         whole = self.compiler.whole()
@@ -127,7 +127,7 @@ class Driver:
                 failure = Failure(str(error), error.resource, error.needed, error.available)
                 failed.outcome = failure
                 self.compiler.note(
-                    "fit", failed, False, self.compiler.reason(failed, failure, "does not fit beside what stays")
+                    "fit", failed, False, self.compiler.reason(failed, failure, "does not fit with the resident values")
                 )
             parts = self._divided(parts)
 
@@ -150,7 +150,7 @@ class Driver:
                 "with more memory"
             )
         settled = self._split_failed(parts)
-        if self.compiler.is_changed():  # an operator was split, which may have left values that nobody reads
+        if self.compiler.is_changed():  # an operator was split, which may have left values without readers
             region_dce(self.function.body)
         return with_work([part for part in (self._alive(part) for part in settled) if part.nodes])
 
@@ -164,7 +164,7 @@ class Driver:
                 made[number] = self._split(parts, number)
         cut = [one for number, part in enumerate(parts) for one in made.get(number, [part])]
         for number in failed:
-            # What failed may have been split along with what it reads.
+            # A failed operator may have been split together with its operands.
             if number not in made and isinstance(parts[number].outcome, Failure):
                 self._split_operator(cut, parts[number])
         return cut
@@ -189,7 +189,7 @@ class Driver:
         operators = part.operators
         failure = part.outcome
         assert isinstance(failure, Failure)
-        if not operators:  # inputs that are given back
+        if not operators:  # inputs that are also outputs
             self._give_up(part)
         ends = part.ends
         try:
@@ -208,7 +208,7 @@ class Driver:
                 self._most += ATTEMPTS_AN_OPERATOR * max(0, len(nodes) - len(other.nodes))
                 other.nodes, other.outcome = nodes, None
             elif not isinstance(other.outcome, Failure):
-                other.outcome = None  # what crosses its border may have changed
+                other.outcome = None  # the values at its border may have changed
         parts[0].nodes = (*split.added, *parts[0].nodes)
 
     def _mapping_fails(self, part: Subgraph, failure: Failure, detail: str) -> ResourceError:
@@ -244,7 +244,7 @@ class Driver:
         nodes = tuple(op for op in part.nodes if op.parent is not None)
         return part if len(nodes) == len(part.nodes) else replace(part, nodes=nodes, outcome=None)
 
-    # ---- Where to cut
+    # ---- Cuts
 
     def _cut(self, parts: Sequence[Subgraph], number: int, rule: SplitRule) -> list[int]:
         """Positions in the nodes of a subgraph at which a rule cuts it."""
@@ -291,7 +291,9 @@ class Driver:
             self.compiler.fit(finer)
             return finer
 
-        search.try_variant(f"{len(finer)} launches, for weights to come in beside others", compiled, share=ACCEPT_RATIO)
+        search.try_variant(
+            f"{len(finer)} launches, so that weights are copied during other launches", compiled, share=ACCEPT_RATIO
+        )
         self.compiler.note_trials(search.trials)
         return search.best()
 

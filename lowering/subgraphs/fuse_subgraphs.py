@@ -44,8 +44,8 @@ def fuse_subgraphs(
 ) -> Subgraphs | None:
     """
     Fuse neighbouring subgraphs of `@main` by a strategy. Returns the compiled subgraphs; None if there is nothing to
-    fuse: `auto` fuses only if all subgraphs were made to fit. None is marked `to_fit` afterwards: what is separate now
-    is meant to be.
+    fuse: `auto` fuses only if all subgraphs are marked `to_fit`. Afterwards no subgraph is marked `to_fit`: the
+    remaining cuts are intended.
 
     Raises MeshloomError for a subgraph that does not compile, or does not fit the chip.
     """
@@ -61,7 +61,7 @@ def fuse_subgraphs(
     progress("fuse subgraphs")
     compiler = SubgraphCompiler(function, chip, cache, CompilationLog(), progress)
     with CompilePool(chip, cache.effort, jobs) as pool:
-        compiler.compile(parts, pool)  # they are known: the log has them already
+        compiler.compile(parts, pool)  # they are in the cache, and already in the log
         compiler.log = log
         for part in parts:
             if isinstance(part.outcome, Failure):
@@ -93,7 +93,7 @@ class _Candidates:
         self.last = compiler.log.attempts + max(FEWEST_ATTEMPTS, ATTEMPTS_AN_OPERATOR * nodes)
         self.most = compiler.chip.dram_bytes
         """
-        Largest number of bytes of streamed weights in a fused subgraph, so that they are copied beside other launches.
+        Largest number of bytes of streamed weights in a fused subgraph, so that they are copied during other launches.
         """
         if self.automatic and compiler.fit(parts)[1].blocks:
             self.most //= OVERLAP_SHARE
@@ -111,7 +111,7 @@ class _Candidates:
                 whole = chosen[error.launch]
                 if not whole.members:
                     raise
-                text = f"does not fit beside what stays, and is taken apart ({error})"
+                text = f"does not fit with the resident values, and is divided again ({error})"
                 self.compiler.note("fit", whole, False, text)
                 chosen[error.launch : error.launch + 1] = whole.members
 
@@ -123,7 +123,7 @@ class _Candidates:
             nodes = tuple(op for member in members for op in member.nodes)
             size = constant_bytes_read(nodes)
             between = sum(member.code.segments[-1] for member in members)
-            # What passes through DRAM inside the members will most likely do so in the whole, too.
+            # Values that are stored in DRAM inside the members most likely are in the whole, too.
             if self.automatic and (size > self.most or size + between > self.compiler.chip.dram_bytes):
                 return Outcome(None, f"{size} bytes of weights and {between} between them are too many")
             if self.compiler.log.attempts >= self.last or len(nodes) > self.left:

@@ -15,7 +15,7 @@ from ...transforms.dataflow_split_batch import split_batch
 from .smaller_values import Variation
 
 TRIALS = 2
-"""How many numbers of micro-batches are tried."""
+"""Number of different numbers of micro-batches that are tried."""
 
 
 def micro_batches(function: FuncOp, chip: Chip) -> list[Variation]:
@@ -30,8 +30,8 @@ def _split(parts: int, function: FuncOp, names: set[str]) -> bool:
 
 def micro_batch_counts(function: FuncOp, chip: Chip) -> list[int]:
     """
-    Possible numbers of micro-batches: the smallest with which the data of the largest operator fits the cores' memory,
-    and larger ones. Empty if inputs and results differ in their batch.
+    Possible numbers of micro-batches: the smallest with which the data of the largest operator fits in SRAM, and larger
+    ones. Empty if inputs and results differ in their batch.
     """
     block = function.body.block
     last = block.last_op

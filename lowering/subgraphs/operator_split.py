@@ -41,7 +41,8 @@ _TakeApart: TypeAlias = Callable[[_Whole, OperatorSplit], _Taken | None]
 
 MARGIN = 0.75
 """
-Target size of a part, as a share of what would just fit: data of neighbouring operators and buffers need memory, too.
+Target size of a part, as a share of the largest size that fits: data of neighbouring operators and buffers need memory,
+too.
 """
 
 
@@ -70,8 +71,8 @@ class OperatorSplitter:
 
     def split(self, op: Operation, failure: Failure) -> Split | None:
         """
-        Split an operator in place, into parts small enough that the failure should not recur; for one that assembles a
-        value (a concatenation), split its readers. None if operators of this kind cannot be split.
+        Split an operator in place, into parts for which the failure is not expected to recur; for a concatenation,
+        split its readers. None if operators of this kind cannot be split.
 
         Raises ResourceError if not even the smallest parts are small enough.
         """
@@ -100,7 +101,7 @@ class OperatorSplitter:
         if replaced is None:
             return None
         first = ", ".join(readers[:4]) + (", ..." if len(readers) > 4 else "")
-        return Split(f"its operator is left out: what it puts together goes in parts to {first}", replaced)
+        return Split(f"its operator is removed: its operands are read in parts by {first}", replaced)
 
     def _split_slice(self, op: SliceOp, failure: Failure) -> Split | None:
         """
@@ -109,7 +110,7 @@ class OperatorSplitter:
         """
         name = self._splitter().unique
         if (replaced := read_slices(op, name)) is not None:
-            return Split("its operator reads what the concatenation before it puts together", replaced)
+            return Split("its operator reads the operands of the concatenation before it", replaced)
         shape, whole = shape_of(op.result), bytes_of(op.result)
         room = int((failure.available - bytes_of(op.operand)) * MARGIN)
         dim = next((dim for dim, size in enumerate(shape) if size > 1), None)
@@ -134,7 +135,7 @@ class OperatorSplitter:
             return None
         added, replaced = taken
         count = sum(isinstance(one, HostSliceOp) for one in added)
-        return Split(f"the input '{value.name_hint}' that it reads comes in {count} blocks", replaced, added)
+        return Split(f"the input '{value.name_hint}' that it reads is copied in {count} blocks", replaced, added)
 
     def _in_parts(self, take: _TakeApart[_Whole, _Taken], whole: _Whole, failure: Failure) -> _Taken | None:
         """The result of cutting a value that is too large; its readers are split where necessary."""
@@ -156,8 +157,8 @@ class OperatorSplitter:
         return taken
 
     def _splitter(self) -> Splitter:
-        # Parts of a producer that was split are read as they are, unless they were split in turn; slices that others
-        # made may stand further down.
+        # Parts of a producer that was split are read directly, unless they were split in turn; slices that others
+        # inserted may be further down.
         splitter = Splitter(self._names)
         for value, boxes in self._known_parts.items():
             there = {box: part for box, part in boxes.items() if _is_there(part)}
@@ -175,13 +176,13 @@ class OperatorSplitter:
         whole = data_bytes(op, tuple(dim.size for dim in op.iteration_space()))
         if failure.needed > failure.available > 0:
             limit = int(whole * failure.available / failure.needed * MARGIN)
-            if failure.resource == "DRAM":  # where all of the part's data has to lie
+            if failure.resource == "DRAM":  # the memory that has to hold all of the part's data
                 limit = min(limit, int(failure.available * MARGIN))
         else:
             limit = whole // 2
         if limit < 1:
             raise ResourceError("its data cannot be made any smaller", "memory for an operator's data", whole, limit)
-        # Parts that fit in a core are as small as any failure asks for.
+        # Parts that fit in a core are small enough for any failure.
         return min(max(limit, min(core_limit(self._chip), whole // 2)), whole - 1)
 
 
@@ -191,7 +192,7 @@ def _is_there(value: SSAValue) -> bool:
 
 
 class DeviceSplitter(OperatorSplitter):
-    """Splits operators of a function whose values are all in device memory; the host moves them whole."""
+    """Splits operators of a function whose values are all in device memory; the host copies them as a whole."""
 
     def split(self, op: Operation, failure: Failure) -> Split | None:
         """See `OperatorSplitter.split`; outputs that are too large cannot be split."""

@@ -15,7 +15,7 @@ from ..sequence.launch_sequence import SubgraphModule, module_of_operators
 from .subgraph import Subgraph, name_of
 
 Body = Callable[[Subgraph, SubgraphModule], Block]
-"""Makes the body of a subgraph from its `@main`: on its arguments, with its constants."""
+"""Builds the body of a subgraph from its `@main`: on its arguments, with its constants."""
 
 
 def unchanged_body(part: Subgraph, own: SubgraphModule) -> Block:
@@ -91,7 +91,7 @@ class _Builder:
                 self.block.add_op(op)
         else:
             types = [value.type for value in leaving]
-            with at(part.nodes[0] if part.nodes else self.function):  # those of all would be a long list
+            with at(part.nodes[0] if part.nodes else self.function):  # the list of all would be too long
                 body.add_op(YieldOp(*leaving))
                 subgraph = SubgraphOp(part.label, entering, types, Region(body), to_fit=part.to_fit)
                 part.residence.write(subgraph, own.results)

@@ -1,6 +1,6 @@
 """
-Variants of a network whose values are smaller at any time: if values pass through DRAM because they do not fit in the
-cores' memory, the network is rewritten to compute parts of them in turn, compiled, and compared (spec 3, step 1).
+Variants of a network with smaller values: if values are stored in DRAM because they do not fit in SRAM, the network is
+rewritten to compute parts of them in turn, compiled, and compared (spec 3, step 1).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Attempt:
         return self.driver.cycles(self.found)
 
     def may_gain(self, least: float) -> bool:
-        """Whether it compiles as one launch, but passes values through DRAM and takes longer than its lower bound."""
+        """Whether it compiles as one launch, but stores values in DRAM and takes longer than its lower bound."""
         parts = self.found.parts
         return len(parts) == 1 and parts[0].code.segments[-1] > 0 and self.cycles * ACCEPT_RATIO > least
 
@@ -45,7 +45,7 @@ class Variation(NamedTuple):
     name: str
     rewrite: Callable[[FuncOp, set[str]], bool]
     """
-    Rewrites a function; given names of all weights of its module, and adds to them. False: nothing was rewritten.
+    Rewrites a function; given the names of all weights of its module, and adds new names to them. False: no change.
     """
 
 

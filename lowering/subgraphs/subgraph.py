@@ -35,7 +35,7 @@ class Subgraph:
     members: tuple[Subgraph, ...] = ()
     """The subgraphs that it was fused from."""
     to_fit: bool = False
-    """Whether it is a launch of its own because more does not fit."""
+    """Whether it is a separate launch because a larger one does not fit."""
     residence: Residence = field(default_factory=Residence)
     """The residency that its text specifies for its results and weights."""
 

@@ -100,7 +100,7 @@ class SubgraphCompiler:
             if part.outcome is None:
                 part.outcome = self._within_dram(part, self.cache.get(part.key))
             if known[id(part)] == part.key:
-                continue  # looked at again because another part has changed
+                continue  # compiled again because another part has changed
             if isinstance(part.outcome, Failure):
                 self.note("compile", part, False, self.reason(part, part.outcome, "does not compile"))
             else:
@@ -161,7 +161,7 @@ class SubgraphCompiler:
         return Search(lambda parts: self.total(parts, *self.fit(parts)), self.cache.effort.measure)
 
     def cycles_of(self, part: Subgraph) -> float:
-        """Cycles of a compiled subgraph by itself, estimated or emulated as the effort says."""
+        """Cycles of a compiled subgraph in isolation, estimated or emulated depending on the effort."""
         if part.key not in self._cycles:
             self._cycles[part.key] = subgraph_cycles(part.code, self.chip, self.cache.effort)
         return self._cycles[part.key]

@@ -32,7 +32,7 @@ def example() -> ModuleType:
 def test_the_example_says_what_it_did(capsys: pytest.CaptureFixture[str]) -> None:
     example().main(["--epochs", "4", "--twice"])
     said = capsys.readouterr().out
-    needed = re.search(r"does not fit chip 'small': it needs ([\d,]+) bytes of DRAM, 580,000 are there", said)
+    needed = re.search(r"does not fit chip 'small': it needs ([\d,]+) bytes of DRAM, 580,000 are available", said)
     assert needed is not None
     assert int(needed[1].replace(",", "")) > 580_000
     assert "it learns the same, bit by bit" in said

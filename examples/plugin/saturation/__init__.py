@@ -1,6 +1,7 @@
 """
-A plug-in that adds one of each kind: values that saturate between two bounds, an instruction that does it, a sparse
-format, a format in which tensors wait, a chip with a key of its own, and ways to place and to order.
+A plug-in with one extension of each kind: an operation that saturates values between two bounds, its instruction, a
+sparse format, a compressed format for offloaded tensors, a chip with an additional key, and methods of placement and
+ordering.
 
     meshloom-compile net.onnx --plugin examples/plugin/saturation --chip quick -o net.mlx
 

@@ -1,4 +1,6 @@
-"""A way to save memory: tensors whose values saturate at 0 and 6, as those of relu6 do, wait as a byte an element."""
+"""
+A compressed format: tensors whose values saturate at 0 and 6, such as results of relu6, take one byte per element.
+"""
 
 from __future__ import annotations
 

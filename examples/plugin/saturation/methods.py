@@ -1,4 +1,4 @@
-"""Ways to place tiles, to map networks, to order tasks and to fuse subgraphs, each as short as it can be."""
+"""Minimal methods to place tiles, to map networks, to order tasks and to fuse subgraphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A dialect of two operations, which say themselves what they compute, how they are tiled and what they cost."""
+"""A dialect of two operations, which define their computation, tiling and cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sparse format: an index of two levels, short where elements that are not zero lie side by side."""
+"""A sparse format: an index of two levels, which is short if nonzero elements are contiguous."""
 
 from __future__ import annotations
 

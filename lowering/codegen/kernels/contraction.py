@@ -48,7 +48,7 @@ def _multiply_in_two_sums(tile: Tile, a: View, b: View, terms: int) -> None:
 
 
 def select_partial_matmul(op: PartialMatmulOp, tile: Tile) -> None:
-    """A matrix product for each part of what is summed over."""
+    """A matrix product for each part of the reduced dimension."""
     for number in range(tile.box.sizes[0]):
         a, b = (
             view.part(op.inner_axis(index), *op.part_of(index, number * op.part_size, tile.box.sizes[3]))

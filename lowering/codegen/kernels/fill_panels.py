@@ -1,4 +1,4 @@
-"""Panels put together from an index and values: a copy, and another one or a gather."""
+"""Panels assembled from an index and values: a copy, and another copy or a gather."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .common import Tile
 
 
 def select_fill_panels(op: FillPanelsOp, tile: Tile) -> None:
-    """The bytes of the index, then, as elements of their own type, the values behind it."""
+    """The bytes of the index, then the values after it, as elements of their type."""
     out, (index, values, *rest) = tile.out, tile.views
     begin = index.shape[2]
     tile.emitter.copy(out.part(2, 0, begin), index)

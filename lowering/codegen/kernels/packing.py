@@ -1,6 +1,6 @@
 """
-Conversions to and from bytes of a narrower format: of narrow floats one cast each, with the bytes seen as elements of
-that format; of a plug-in's format what the plug-in says.
+Conversions to and from bytes of a narrower format: for narrow floats one cast, with the bytes viewed as elements of
+that format; for a plug-in's format the instructions of the plug-in.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .common import Tile
 Conversion: TypeAlias = Callable[[Emitter, View, View], None]
 """Emits the instructions that convert elements: the second from the third; bytes are [..., nbytes] of u8."""
 CONVERSIONS: dict[str, tuple[Conversion, Conversion]] = {}
-"""Of plug-ins' formats: how to pack and how to unpack a tile."""
+"""For plug-ins' formats: functions that pack and unpack a tile."""
 
 
 def select_packing(op: PackingOp, tile: Tile) -> None:
@@ -38,5 +38,5 @@ def select_packing(op: PackingOp, tile: Tile) -> None:
 def elements_of(view: View, code: int) -> View:
     """Bytes as elements of type `code`. Raises MeshloomError if the bytes of an element are not contiguous."""
     if view.shape[-1] > 1 and view.strides[-1] != 1:
-        raise MeshloomError("the bytes of an element lie apart: no instruction takes them together")
+        raise MeshloomError("the bytes of an element are not contiguous: no instruction reads them as one element")
     return View(view.space, view.address, code, view.shape[:-1], view.strides[:-1])

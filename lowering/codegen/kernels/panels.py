@@ -23,7 +23,7 @@ def select_panels(op: PanelOp, tile: Tile) -> None:
     panels, dim = op.panels, op.output_dim
     first, begin = box.offsets[dim] * panels.width, box.offsets[-1]
     per_group = panels.outputs // (op.group_count if isinstance(op, PanelConvOp) else 1)
-    # Neurons of several groups are there with all their channels, those of one only from the first part on.
+    # For several groups, all channels of the neurons are present; for one group, only those from the first part on.
     end = min(first + box.sizes[dim] * panels.width, panels.outputs)
     several = (end - 1) // per_group > first // per_group
     before = begin * panels.depth if several else 0
@@ -74,6 +74,6 @@ def _manner(op: PanelOp, work: EncodedWork | None, neuron_bytes: int, chip: Chip
     cycles, skipping = product_cycles(chip, replace(work, nonzero=ALL_NONZERO), rate), skipping_cycles(chip, work, rate)
     if work.nonzero.has_zeros or op.nonzero is None:
         return skipping < cycles, round(min(cycles, skipping))
-    # The mapping unit looks at all neurons; only where it has time for that is nothing lost.
+    # The mapping unit reads all neurons; this is free only if it is hidden behind other work.
     uses = -(-work.fibers // chip.mpu_cols) if chip.map_caches == "before" else 1
     return uses * work.rows * work.inputs / chip.map_direct_bits < cycles / 2, round(cycles)

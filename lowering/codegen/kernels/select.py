@@ -83,7 +83,7 @@ KERNELS: dict[type[Operation], Kernel] = {
     ScatterOp: select_scatter,
     IotaOp: select_iota,
 }
-"""Kernels by operation class; a class stands for its subclasses too."""
+"""Kernels by operation class; a class includes its subclasses."""
 
 _PLACELESS = frozenset[Kernel]({
     select_bitcast,

@@ -22,8 +22,8 @@ def multiply(
 ) -> None:
     """
     D[b, m, n] = (or, where the tile accumulates, +=) sum over k of A[b, m, k] * B[b, k, n]; one of the two may be of
-    8-bit integers beside floats. `pairs`: which one (0 or 1) is bytes of two 4-bit integers each, neighbours along the
-    first of the dimensions k.
+    8-bit integers, with floats as the other. `pairs`: which one (0 or 1) is bytes of two 4-bit integers each,
+    neighbours along the first of the dimensions k.
     """
     if (a.dtype == b.dtype and pairs is None) or 0 in out.shape or 0 in a.shape:
         tile.emitter.matmul(out, a, b, groups, tile.accumulate, nonzero)
@@ -48,7 +48,7 @@ def multiply(
     rows = slice_rows(depth, row_bytes, math.lcm(tile.emitter.chip.mpu_rows, held))
     rows -= rows % held
     slices = range(0, wide.shape[other], rows)
-    # The vector unit widens a slice while the one before is multiplied, if there is one.
+    # The vector unit widens a slice while the previous one, if any, is multiplied.
     elements = rows * row_bytes // wide.item_bytes if len(slices) > 1 else 0
     busy = vector_cycles(tile.emitter.chip, rate_of(narrow.dtype), elements, 1, rows * row_bytes) if elements else 0
     for number, low in enumerate(slices):
@@ -65,7 +65,9 @@ def multiply(
 
 
 def _multiply_bytes(tile: Tile, out: View, a: View, b: View, groups: Groups, first: bool, pairs: bool) -> None:
-    """By sums of products of the vector unit, which takes bytes as they are; of pairs, of one half and the other."""
+    """
+    By sums of products of the vector unit, which reads bytes directly; for pairs, of one half and then of the other.
+    """
     emitter = tile.emitter
     if not pairs:
         emitter.dot_of_bytes("byte", out, a, b, groups, tile.accumulate)

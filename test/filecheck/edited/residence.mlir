@@ -85,7 +85,7 @@
 // SRAM:      error: {{.*}}sram holds nothing between subgraphs: expected dram or host
 // SRAM-NEXT: manycore.subgraph @a
 // DISK:      disk.mlir:{{[0-9]+}}:{{[0-9]+}}: error
-// FULL:      full.mlir:{{[0-9]+}}:{{[0-9]+}}: error: {{.*}}subgraph @c does not fit: launch 2 needs 20480 bytes of DRAM at once, 20479 are there: keep values or weights on the host
+// FULL:      full.mlir:{{[0-9]+}}:{{[0-9]+}}: error: {{.*}}subgraph @c does not fit: launch 2 needs 20480 bytes of DRAM at once, 20479 are available: keep values or weights on the host
 // FULL-NEXT: manycore.subgraph @c
 // COMPILED:  full.mlir:{{[0-9]+}}:{{[0-9]+}}: error: subgraph @c does not fit: launch 2 needs 20480 bytes of DRAM at once
 

@@ -51,7 +51,7 @@
 // A row of y holds 16 times the sum of that of x: iota counts -3 to 3 and begins again, the first row ends with -3, -2.
 // VALUES: y: tensor<16x128xf32> = {{\[\[}}-80., -80., -80.,
 
-// RESULT: result.mlir:{{[0-9]+}}:{{[0-9]+}}: error: result 'y' of the network is to stay in the memory of chip 1: let it go to the host
+// RESULT: result.mlir:{{[0-9]+}}:{{[0-9]+}}: error: result 'y' of the network is to stay in the memory of chip 1: specify host memory
 // SRAM:   sram.mlir:{{[0-9]+}}:{{[0-9]+}}: error: result '{{.*}}' of @main has manycore.residence #memory.space<sram>: expected #memory.space<dram> or <host>
 // BUDGET: error: result '{{.*}}' is to stay in dram: where memory is saved, results go to the host
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {

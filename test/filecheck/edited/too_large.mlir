@@ -1,7 +1,7 @@
 // Tasks that do not fit as the text tiles them: an error, not another cut, as a result that stays in SRAM cannot pass from
 // one launch to another.
 // RUN: not meshloom-compile %s -o %t.mlx 2>&1 | filecheck %s
-// CHECK: error: the network, as it is tiled and prefetched, does not fit chip 'tiny': it needs 106,496 bytes of SRAM of a core, 65,536 are there
+// CHECK: error: the network, as it is tiled and prefetched, does not fit chip 'tiny': it needs 106,496 bytes of SRAM of a core, 65,536 are available
 // CHECK-SAME: task 'big' does not fit as it is tiled
 
 // With the first task in more steps the same text fits.

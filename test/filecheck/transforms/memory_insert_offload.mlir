@@ -12,12 +12,12 @@
 // RUN: not meshloom-opt %s -p 'memory-insert-offload{chip="tiny" n=-1}' 2>&1 | filecheck %s --check-prefix COUNT
 // RUN: not meshloom-opt %s -p 'memory-insert-offload{chip="tiny" n=1 launch-bytes=64}' 2>&1 | filecheck %s --check-prefix SHARE
 
-// NONE: note: the thresholds choose nothing to leave
+// NONE: note: the thresholds select no tensor to offload
 // NONE-NOT: manycore.subgraph
 // All values between operations stay in the cores: one launch needs its input and its result, 512 bytes each.
-// GAIN: note: nothing is gained by saving memory: one launch of all needs the least, 1024 bytes
+// GAIN: note: memory saving has no gain: one launch of all needs the least, 1024 bytes
 // GAIN-NOT: manycore.subgraph
-// SMALL: a budget of 500 bytes of DRAM is too small: nothing is gained by saving memory: one launch of all needs the least, 1024 bytes; 1024 bytes are enough
+// SMALL: a budget of 500 bytes of DRAM is too small: memory saving has no gain: one launch of all needs the least, 1024 bytes; 1024 bytes are enough
 // KIND: 'zip' is none of swap, compress, recompute
 // FORMAT: f12: expected one of f16, bf16, f24, f8e4m3, f8e5m2
 // COUNT: n=-1: expected a number of at least 0

@@ -30,5 +30,5 @@ def test_both_ways(
 def test_bytes_of_an_element_must_lie_side_by_side(
     run_tiles: Callable[..., Any], ssa: Callable[..., tuple[Any, ...]]
 ) -> None:
-    with pytest.raises(MeshloomError, match="lie apart"):
+    with pytest.raises(MeshloomError, match="are not contiguous"):
         run_tiles(PackOp(ssa(VALUES)[0], formats.F24), [VALUES], spread=True)

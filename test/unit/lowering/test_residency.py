@@ -187,6 +187,8 @@ def test_weights_in_turn(capacity: int, streamed: int) -> None:
 
 
 def test_one_launch_that_is_too_large() -> None:
-    with pytest.raises(DramCapacityError, match="launch 2 needs 1216 bytes of DRAM at once, 1152 are there") as caught:
+    with pytest.raises(
+        DramCapacityError, match="launch 2 needs 1216 bytes of DRAM at once, 1152 are available"
+    ) as caught:
         plan_residency(three_layers(), 1152)
     assert (caught.value.resource, caught.value.needed, caught.value.available) == ("DRAM", 1216, 1152)

@@ -59,11 +59,11 @@ def test_nothing_is_gained_where_all_in_one_launch_needs_the_least() -> None:
     """A share: said, and compiled as without; bytes: refused, with those of one launch. More than it needs: said."""
     plain = compile(read_module(FIGURE_5, {}), "tiny")
     for budget in (0.8, 1.0, 1e6):
-        with pytest.warns(MeshloomWarning, match=f"nothing is gained .*{ONE_LAUNCH} bytes"):
+        with pytest.warns(MeshloomWarning, match=f"memory saving has no gain .*{ONE_LAUNCH} bytes"):
             network = compile(read_module(FIGURE_5, {}), "tiny", budget=budget)
         assert network.executable.dram_bytes_used == plain.executable.dram_bytes_used == ONE_LAUNCH
         assert network.timing.cycles == plain.timing.cycles
-    with pytest.raises(BudgetError, match=f"nothing is gained .*; {ONE_LAUNCH} bytes are enough"):
+    with pytest.raises(BudgetError, match=f"memory saving has no gain .*; {ONE_LAUNCH} bytes are enough"):
         compile(read_module(FIGURE_5, {}), "tiny", budget=Budget(26214))
 
 
@@ -98,13 +98,13 @@ def test_thresholds_until_a_budget_is_kept(tmp_path: Path) -> None:
     """Again and again; refused with what they reach where nothing more waits so long."""
     kept = inserted("th-tts=10000 n=1 budget=60000", FIGURE_5, tmp_path)
     assert check(kept) <= 60000
-    with pytest.raises(BudgetError, match=r"the thresholds choose nothing more to leave; \d+ bytes are enough"):
+    with pytest.raises(BudgetError, match=r"the thresholds select no further tensor to offload; \d+ bytes are enough"):
         compile(read_module(kept, {}), "tiny", passes="memory-insert-offload{th-tts=10000000 budget=20000}")
 
 
 def test_thresholds_end_where_two_tensors_wait_for_each_other(tmp_path: Path) -> None:
     """Without a slack, each of two that are brought back for one reader waits for the other: neither leaves again."""
-    with pytest.raises(BudgetError, match="the thresholds choose nothing more to leave") as raised:
+    with pytest.raises(BudgetError, match="the thresholds select no further tensor to offload") as raised:
         compile(read_module(FIGURE_5, {}), "tiny", budget=parse_budget(40000, offload="n=1"))
     assert raised.value.enough == 49152  # after the first repetitions; the last one needs more
     assert check(inserted(f"n=1 budget={raised.value.enough}", FIGURE_5, tmp_path)) <= raised.value.enough

@@ -41,5 +41,5 @@ def test_what_is_too_large_is_no_larger_than_what_is_enough(
     enough = int(found[2])
     works_on = [int(one) for one in re.findall(r"works on (\d+) bytes", found[1])]
     assert all(budget < one <= enough for one in works_on), line
-    assert works_on or "are not split into launches for so little" in line
+    assert works_on or "cannot be split into launches for this budget" in line
     assert main([*options, "--budget", str(enough)]) == 0

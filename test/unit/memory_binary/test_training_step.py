@@ -185,7 +185,7 @@ def test_without_a_budget_the_network_in_one_launch_does_not_fit(step: ModuleOp,
     chip = replace(load_chip("tiny"), name="small", dram_bytes=60_000)
     options = SubgraphOptions(split_failures=False, cache=folder)
     with pytest.raises(
-        MeshloomError, match=r"does not fit chip 'small': it needs [\d,]+ bytes of DRAM, 60,000 are there"
+        MeshloomError, match=r"does not fit chip 'small': it needs [\d,]+ bytes of DRAM, 60,000 are available"
     ):
         compile(step, chip, subgraphs=options)
     network = compile(step, chip, subgraphs=SubgraphOptions(cache=folder), budget=Budget())

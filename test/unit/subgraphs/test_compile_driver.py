@@ -87,7 +87,7 @@ def test_what_does_not_fit_in_dram_is_split(four_layers: ModelProto) -> None:
     assert (first.subgraph, first.ok, first.resource) == ("all", False, "DRAM")
     assert first.needed >= needed
     assert first.available == 40_000
-    assert f"needs {first.needed:,} bytes of DRAM, 40,000 are there: {first.needed - 40_000:,} (" in str(first)
+    assert f"needs {first.needed:,} bytes of DRAM, 40,000 are available: {first.needed - 40_000:,} (" in str(first)
     assert "is split into 2 parts, after" in compilation.log.lines()[1]
 
 

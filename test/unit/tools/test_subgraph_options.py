@@ -31,7 +31,7 @@ def test_a_network_over_the_dram(run: Run, small_chip: Path, tmp_path: Path) -> 
     assert done.returncode == 0, err
     log = (tmp_path / "log.txt").read_text().splitlines()
     assert log[0].startswith("subgraph all (31 operators, ")
-    assert "131,072 are there" in log[0]
+    assert "131,072 are available" in log[0]
     assert err.splitlines() == log
     assert out.splitlines()[2].split() == "subgraph operators tasks cycles (estimate) SRAM a core DRAM weights".split()
     assert "from host" in out
