@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import fcntl
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,18 +35,17 @@ def compiled_once(compile: Callable[[Any], Any], lock: Path) -> Callable[[Any], 
 
 @contextmanager
 def _holding(lock: Path) -> Generator[None]:
-    """Hold the lock of a file, unless this process does (a kernel calls itself), or the folder cannot be written."""
+    """Hold the lock of a file, unless this process does (a kernel calls itself), or the folder has no locks."""
     if lock in _held:
         yield
         return
-    try:
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        file = lock.open("ab")
-    except OSError:
-        yield
-        return
-    with file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with ExitStack() as opened:
+        try:
+            lock.parent.mkdir(parents=True, exist_ok=True)
+            fcntl.flock(opened.enter_context(lock.open("ab")), fcntl.LOCK_EX)
+        except OSError:
+            yield
+            return
         _held.add(lock)
         try:
             yield
