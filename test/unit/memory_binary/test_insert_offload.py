@@ -59,11 +59,11 @@ def test_nothing_is_gained_where_all_in_one_launch_needs_the_least() -> None:
     """A share: said, and compiled as without; bytes: refused, with those of one launch. More than it needs: said."""
     plain = compile(read_module(FIGURE_5, {}), "tiny")
     for budget in (0.8, 1.0, 1e6):
-        with pytest.warns(MeshloomWarning, match=f"memory saving has no gain .*{ONE_LAUNCH} bytes"):
+        with pytest.warns(MeshloomWarning, match=f"memory saving has no gain: .*{ONE_LAUNCH} bytes"):
             network = compile(read_module(FIGURE_5, {}), "tiny", budget=budget)
         assert network.executable.dram_bytes_used == plain.executable.dram_bytes_used == ONE_LAUNCH
         assert network.timing.cycles == plain.timing.cycles
-    with pytest.raises(BudgetError, match=f"memory saving has no gain .*; {ONE_LAUNCH} bytes are enough"):
+    with pytest.raises(BudgetError, match=f"memory saving has no gain: .*; {ONE_LAUNCH} bytes are enough"):
         compile(read_module(FIGURE_5, {}), "tiny", budget=Budget(26214))
 
 
