@@ -23,10 +23,11 @@ demo: .venv/.demo models/.ready
 test: .venv/.ready models/.ready
 	@$(MAKE) --no-print-directory -j2 lint filecheck unit
 
+# The type checker makes many short-lived objects: with a larger space for these it takes a fifth less time.
 lint: .venv/.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/basedpyright
+	NODE_OPTIONS=--max-semi-space-size=128 $(BIN)/basedpyright
 
 filecheck: .venv/.ready
 	$(BIN)/lit -v $(LIT_OPTIONS) test/filecheck

@@ -156,7 +156,7 @@ def _note_no_gain(saved: LaunchCompilation, budget: Budget) -> None:
     given = budget.thresholds is not None or budget.amount is not None
     if given and saved.layout.used >= saved.unsaved_peak:
         needs = f"the network needs {saved.unsaved_peak} bytes of DRAM without it, {saved.layout.used} with it"
-        warn(f"nothing is gained by saving memory so: {needs}")
+        warn(f"memory saving has no gain: {needs}")
 
 
 def _check_more(budget: Budget) -> None:

@@ -27,7 +27,7 @@ def known_keys(given: dict[str, Any], **unknown: object) -> list[str]:
 
 
 def test_tiny_shows_every_key_that_the_loader_knows() -> None:
-    assert "`chips/tiny.toml` shows all keys" in (ROOT / "docs" / "extend.md").read_text()
+    assert "`chips/tiny.toml` shows and explains all keys" in (ROOT / "docs" / "extend.md").read_text()
     given = table()
     energy = cast("dict[str, Any]", given["energy"])
     assert sorted(given) == sorted([*known_keys(given, no_such_key=1), "energy"])

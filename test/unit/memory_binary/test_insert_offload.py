@@ -113,7 +113,7 @@ def test_thresholds_end_where_two_tensors_wait_for_each_other(tmp_path: Path) ->
 def test_thresholds_that_need_more_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """All in one launch needs less than single operations with what leaves."""
     inserted("th-tts=10000 th-size=150", FIGURE_5, tmp_path)
-    note = f"nothing is gained by saving memory so: the network needs {ONE_LAUNCH} bytes of DRAM without it, 49152 with"
+    note = f"memory saving has no gain: the network needs {ONE_LAUNCH} bytes of DRAM without it, 49152 with"
     assert note in capsys.readouterr().err
 
 

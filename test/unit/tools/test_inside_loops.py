@@ -415,6 +415,7 @@ def test_loops_whose_number_of_steps_is_known_at_run_time(run: Run, tmp_path: Pa
     assert f"({steps} steps)" in done.stdout
 
 
+@pytest.mark.slow
 def test_bf16_between_chips(run: Run, tmp_path: Path) -> None:
     compiled(tmp_path, network(TWO, TensorProto.BFLOAT16), "--chips", "2")
     x = inputs(TWO[0])
