@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...emulator.executable.host import controller_steps
 from ...emulator.reports.device_memory import device_memory
-from .page import Figure, page, sections_of
+from .page import Figure, SectionMaker, page, sections_of
 from .run_sections import SECTIONS, RunFacts
 from .sparse_cycles import sparse_cycles
 from .summary import MICRO, PICO, scaled
@@ -43,8 +43,8 @@ def _sparse(exe: Executable, mapped: MappedWork | None) -> dict[str, tuple[int, 
     return sparse_cycles(exe, mapped) if numbers == list(range(len(exe.launches))) else {}
 
 
-def run_report(name: str, facts: RunFacts) -> str:
-    """The page; `name` is that of the executable."""
+def run_report(name: str, facts: RunFacts, sections: Sequence[SectionMaker[RunFacts]] = SECTIONS) -> str:
+    """The page with these sections; `name` is that of the executable."""
     stats, chip = facts.stats, facts.exe.chip
     bound = stats["roofline"]
     peak = stats["peak_sram"]["max"]
@@ -64,4 +64,4 @@ def run_report(name: str, facts: RunFacts) -> str:
         there = f"of a budget of {in_bytes(facts.memory.planned.capacity)}"
         figures.insert(5, Figure("DRAM peak", in_bytes(facts.memory.peak), there))
     subtitle = f"run on {chip.name}, {by([chip.rows, chip.cols])} cores, in the emulator of {versions()}"
-    return page(name, subtitle, figures, sections_of(SECTIONS, facts))
+    return page(name, subtitle, figures, sections_of(sections, facts))
