@@ -47,9 +47,11 @@ class DataflowInterleaveGatesPass(ModulePass):
             computed = (result for inner in list(loop.body.block.ops) for result in inner.results)
             for value in (*loop.scanned_arguments, *computed):
                 gates = _gates(value)
-                leaves = None if gates is None else _leaves(gates)
-                if gates is not None and leaves is not None:
+                found = None if gates is None else _reordered(gates)
+                if gates is not None and found is not None:
+                    leaves, values = found
                     _interleave(gates, leaves, names)
+                    _rename(values)
 
 
 @dataclass(frozen=True)
@@ -88,19 +90,20 @@ def _gates(value: SSAValue) -> _Gates | None:
     return _Gates(value, tuple(sorted(read, key=lambda one: ints(one.starts))), units)
 
 
-def _leaves(gates: _Gates) -> list[Leaf] | None:
+def _reordered(gates: _Gates) -> tuple[list[Leaf], list[SSAValue]] | None:
     """
-    The constants that have to be in another order for a value to have its gates in that order; None if there is more to
-    it, or no product.
+    The constants that have to be in another order for a value to have its gates in that order, and the values that are
+    then in that order; None if there is more to it, or no product.
     """
     size = gates.units * gates.count
     found: list[Leaf] = []
     start = _source(gates.value)
     if start is None:
         return None
-    pending = [start]
+    pending, values = [start], [gates.value]
     while pending:
-        op = pending.pop().owner
+        values.append(value := pending.pop())
+        op = value.owner
         match op:
             case AddOp() | SubOp() | MulOp():
                 operands = range(2)
@@ -124,7 +127,13 @@ def _leaves(gates: _Gates) -> list[Leaf] | None:
             if below is None:
                 return None
             pending.append(below)
-    return found if any(isinstance(op, MatmulOp) for op, _, _ in found) else None
+    return (found, values) if any(isinstance(op, MatmulOp) for op, _, _ in found) else None
+
+
+def _rename(values: Sequence[SSAValue]) -> None:
+    """Values in another order are no longer the tensors of the network whose names they have."""
+    for value in dict.fromkeys(values):
+        value.name_hint = f"{value.name_hint}.units" if value.name_hint else None
 
 
 def _is_shared(value: SSAValue) -> bool | None:

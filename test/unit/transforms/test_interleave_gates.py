@@ -109,5 +109,7 @@ def test_states_are_those_of_numpy(seed: int) -> None:
     x = random.standard_normal((STEPS, batch, len(cell.w))).astype(np.float32)
     h = random.standard_normal((batch, len(cell.r))).astype(np.float32)
     np.testing.assert_allclose(run_main(module, {"x": x, "h": h})["y"], cell.last(x, h), rtol=1e-5, atol=1e-5)
+    # What is in another order is not the value of that name any more.
+    assert {result.name_hint for op in module.walk() for result in op.results}.isdisjoint({"p", "m", "n", "z"})
     gates = [op for op in module.walk() if isinstance(op, SliceOp) and step_along_units(op) > 1]
     assert len(gates) == len(cell.order)
