@@ -202,7 +202,10 @@ class Builder(Movement):
         def make() -> Operation:
             return dataflow.MatmulOp(self.value(x), self.value(y), transpose_a=transpose_a, transpose_b=transpose_b)
 
-        return self.make(shape, dtype, make, [x, y], fold)
+        # A product with a state of zeros has the form of the later steps, which loop rerolling compares; the canonical
+        # form is without it.
+        is_zero = any(one.array is not None and is_float(one.dtype) and not one.array.any() for one in (x, y))
+        return self.make(shape, dtype, make, [x, y], None if is_zero else fold)
 
     def conv(self, x: Tensor, w: Tensor, window: Window, groups: int, pad_value: int = 0) -> Tensor:
         """

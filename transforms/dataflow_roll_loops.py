@@ -68,7 +68,7 @@ def _best(block: Block, least: int) -> RolledLoop | None:
     for anchors in _anchors(block, position):
         for first, second in pairwise(anchors):
             period = second - first
-            low, high = _equal_range(forms, first, period)
+            low, high = _equal_range(forms, anchors, first, period)
             if (low, period) in tried:
                 continue
             tried.add((low, period))
@@ -100,12 +100,20 @@ def _form(op: Operation) -> object:
     return op.name, properties, types
 
 
-def _equal_range(forms: list[int], first: int, period: int) -> tuple[int, int]:
-    """The largest range around a position in which each operation has the form of the one a period later."""
-    low = high = first
-    while low > 0 and forms[low - 1] == forms[low - 1 + period]:
+def _equal_range(forms: list[int], anchors: list[int], anchor: int, period: int) -> tuple[int, int]:
+    """
+    The largest range around an anchor in which each operation has the form of the one a period later, as far as there
+    is an anchor in each period: what follows with other weights, such as a layer of equal sizes, is another loop.
+    """
+    first = last = anchor
+    while first - period in anchors:
+        first -= period
+    while last + period in anchors:
+        last += period
+    low = high = anchor
+    while low > max(0, first - period + 1) and forms[low - 1] == forms[low - 1 + period]:
         low -= 1
-    while high + period < len(forms) and forms[high] == forms[high + period]:
+    while high < min(last, len(forms) - period) and forms[high] == forms[high + period]:
         high += 1
     return low, high
 

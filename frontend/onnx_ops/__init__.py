@@ -1,5 +1,6 @@
 """One module per family of ONNX operators; each enters its functions in the table of `registry`."""
 
+from functools import cache
 from importlib import import_module
 
 FAMILIES = (
@@ -48,6 +49,7 @@ FAMILIES = (
 )
 
 
+@cache
 def load() -> None:
     """Import all families (once)."""
     for family in FAMILIES:

@@ -81,3 +81,27 @@ func.func @main(%x: tensor<1x2xf32>, %g: tensor<1x2xf32>, %w: tensor<2x2xf32>, %
   %p2 = dataflow.matmul %s2, %v : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
   func.return %a4, %a5, %p0, %p1, %p2 : tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>
 }
+
+// -----
+
+// Steps of equal form with other weights are another loop.
+// CHECK-LABEL: @main
+// CHECK-NEXT: [[FIRST:%.+]] = dataflow.loop 3 steps carry([[H:%.+]] = %h0 : tensor<1x2xf32>)
+// CHECK-NEXT: dataflow.matmul [[H]], %w
+// CHECK: dataflow.loop 3 steps carry([[G:%.+]] = [[FIRST]] : tensor<1x2xf32>)
+// CHECK-NEXT: dataflow.matmul [[G]], %v
+func.func @main(%h0: tensor<1x2xf32>, %w: tensor<2x2xf32>, %v: tensor<2x2xf32>) -> tensor<1x2xf32> {
+  %vp0 = dataflow.matmul %h0, %w : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
+  %v0 = dataflow.tanh %vp0 : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  %vp1 = dataflow.matmul %v0, %w : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
+  %v1 = dataflow.tanh %vp1 : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  %vp2 = dataflow.matmul %v1, %w : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
+  %v2 = dataflow.tanh %vp2 : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  %up0 = dataflow.matmul %v2, %v : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
+  %u0 = dataflow.tanh %up0 : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  %up1 = dataflow.matmul %u0, %v : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
+  %u1 = dataflow.tanh %up1 : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  %up2 = dataflow.matmul %u1, %v : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
+  %u2 = dataflow.tanh %up2 : (tensor<1x2xf32>) -> tensor<1x2xf32>
+  func.return %u2 : tensor<1x2xf32>
+}

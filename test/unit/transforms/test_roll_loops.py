@@ -150,6 +150,17 @@ def _written_out(steps: int, reverse: bool, every: bool) -> tuple[onnx.ModelProt
     return model, {name: array.astype(np.float32) for name, array in values.items()}
 
 
+@pytest.mark.parametrize("text", ["Cells:3:8:8:6", "Cells:2:8:4:5"])
+def test_each_layer_of_written_out_cells_becomes_one_loop_of_all_steps(text: str) -> None:
+    """The first step as well, although its state is zero; layers of equal sizes are not taken for further steps."""
+    network = Recurrent.parse(text)
+    module = import_onnx(build(network))
+    DataflowRollLoopsPass().apply(_context(), module)
+    loops = [op.step_count for op in module.walk() if isinstance(op, LoopOp)]
+    assert loops == [network.steps] * network.layers
+    assert sum(isinstance(op, MatmulOp) for op in module.walk()) == 2 * network.layers
+
+
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("every", [False, True])
 def test_networks_that_are_written_out_become_loops(reverse: bool, every: bool) -> None:
