@@ -44,11 +44,15 @@ class ReferenceTime:
 def reference_time(chip: Chip, work: Work, layers: Sequence[RecurrentLayer]) -> ReferenceTime:
     """The reference time of a network with loops; `work` is the whole network's."""
     least = roofline(chip, work).cycles
-    times = [(sum(layer_cycles(chip, layer, cores) for layer in layers), cores) for cores in _core_counts(chip)]
-    steps, cores = min(times)
+    steps, cores = steps_time(chip, layers)
     return ReferenceTime(
         least["DRAM"] + chip.dram_latency if work.dram_bytes else 0.0, max(least["MPU"], least["VPU"]), steps, cores
     )
+
+
+def steps_time(chip: Chip, layers: Sequence[RecurrentLayer]) -> tuple[float, int]:
+    """Cycles of all steps, one after the other, and the number of cores on which these are the fewest."""
+    return min((sum(layer_cycles(chip, layer, cores) for layer in layers), cores) for cores in _core_counts(chip))
 
 
 def layer_cycles(chip: Chip, layer: RecurrentLayer, cores: int) -> float:

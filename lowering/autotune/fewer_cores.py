@@ -1,15 +1,18 @@
-"""Plans that use only some of the columns of cores, for networks that do not run faster on more of them."""
+"""Plans that use only some of the cores, for networks that do not run faster on more of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 
+from ...analysis.recurrent_work import recurrent_layers
 from ...analysis.search import ACCEPT_RATIO, Trial, over
 from ...chips import Chip
+from ...dialects.dataflow.entry_function import find_main
+from ...emulator.reports.recurrent_time import steps_time
 from ...support.errors import MeshloomError
 from .autotune_subgraph import AutotunedSubgraph
 
@@ -29,44 +32,66 @@ PlanOn: TypeAlias = Callable[[ModuleOp, Chip], AutotunedSubgraph]
 
 def plan_on_fewer_cores(module: ModuleOp, chip: Chip, plan_on: PlanOn) -> AutotunedSubgraph:
     """
-    The fastest of the plans for all columns of cores, for half of them, for a quarter and so on, up to the first that
-    is no faster than the one before. The module is rewritten to that plan. Raises as `plan_on` does for all cores.
+    The fastest of the plans for all cores and for fewer of them. The module is rewritten to that plan. Raises as
+    `plan_on` does for all cores.
 
-    Fewer cores may be faster, since they exchange fewer and larger messages. Half of them is tried only where the plan
-    for all takes many more cycles than the lower bound for half of them (`MAX_BOUND_SHARE`).
+    Fewer cores may be faster, since they exchange fewer and larger messages. Of networks with loops the number of cores
+    with the least reference time of the steps is tried. Half of the columns of cores, a quarter and so on, up to the
+    first that is no faster than the one before, are tried only where the plan for all takes many more cycles than the
+    lower bound for half of them (`MAX_BOUND_SHARE`).
     """
-    untiled = module.clone()
-    best = plan_on(module, chip)
-    trials: list[Trial] = []
-    for part, columns in _halves(chip) if _may_be_faster_on_half(best, chip) else ():
-        before = best.placed.emulated_cycles
-        variant, name = untiled.clone(), f"{columns} of {chip.cols} columns of cores"
+    search = _Search(module.clone(), chip, plan_on, plan_on(module, chip))
+    layers = recurrent_layers(find_main(search.untiled))
+    cores = steps_time(chip, layers)[1] if layers else len(chip.usable_cores)
+    if cores < len(chip.usable_cores):
+        search.try_cores(cores, f"{cores} of {len(chip.usable_cores)} cores")
+    columns = chip.cols // 2 if _may_be_faster_on_half(search.best, chip) else 0
+    while columns and search.try_cores(columns * chip.rows, f"{columns} of {chip.cols} columns of cores"):
+        columns //= 2
+    return search.result(module)
+
+
+class _Search:
+    """The best plan so far, and what was tried."""
+
+    def __init__(self, untiled: ModuleOp, chip: Chip, plan_on: PlanOn, plan: AutotunedSubgraph) -> None:
+        self.untiled, self.chip, self.plan_on = untiled, chip, plan_on
+        self.best = plan
+        self._module: ModuleOp | None = None
+        """The module of the best plan, if it is one for fewer cores."""
+        self._trials: list[Trial] = []
+
+    def try_cores(self, number: int, name: str) -> bool:
+        """Plan for so many cores, those of the columns next to the DRAM ports. Returns whether that is faster."""
+        part = _first_cores(self.chip, number)
+        if not part.usable_cores:
+            return False
+        before = self.best.placed.emulated_cycles
+        variant = self.untiled.clone()
         try:
-            found = plan_on(variant, part)
-            cycles = found.placed.emulated_cycles
+            found = self.plan_on(variant, part)
         except MeshloomError as error:
-            trials.append(Trial(name, f"fails: {error}"))
-            break
+            self._trials.append(Trial(name, f"fails: {error}"))
+            return False
+        cycles = found.placed.emulated_cycles
         taken = cycles < ACCEPT_RATIO * before
         text = f"emulated {cycles:,} cycles, {over(cycles, before)}: {'taken' if taken else 'not taken'}"
-        trials.append(Trial(name, text))
-        if not taken:
-            break
-        best = replace(found, cycles=cycles)
-        _replace_contents(module, variant)
-    return replace(best, trials=(*best.trials, *trials)) if trials else best
+        self._trials.append(Trial(name, text))
+        if taken:
+            self.best, self._module = replace(found, cycles=cycles), variant
+        return taken
+
+    def result(self, module: ModuleOp) -> AutotunedSubgraph:
+        """The best plan, to which the module is rewritten."""
+        if self._module is not None:
+            _replace_contents(module, self._module)
+        return replace(self.best, trials=(*self.best.trials, *self._trials)) if self._trials else self.best
 
 
-def _halves(chip: Chip) -> Iterator[tuple[Chip, int]]:
-    """The chip with a half, a quarter, ... of its columns, those nearest to the DRAM ports, and their number."""
-    columns = chip.cols // 2
-    while columns:
-        beyond = {core for core in range(chip.cores) if core % chip.cols >= columns}
-        part = replace(chip, unusable_cores=tuple(sorted(beyond.union(chip.unusable_cores))))
-        if not part.usable_cores:
-            return
-        yield part, columns
-        columns //= 2
+def _first_cores(chip: Chip, number: int) -> Chip:
+    """The chip with so many cores of its mesh at most, column by column from the DRAM ports."""
+    order = sorted(range(chip.cores), key=lambda core: (core % chip.cols, core // chip.cols))
+    return replace(chip, unusable_cores=tuple(sorted({*order[number:], *chip.unusable_cores})))
 
 
 def _may_be_faster_on_half(found: AutotunedSubgraph, chip: Chip) -> bool:

@@ -1,0 +1,47 @@
+"""Loops whose steps exchange more than they gain by further cores leave cores unused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from meshloom.analysis.recurrent_work import recurrent_layers
+from meshloom.chips import load_chip
+from meshloom.dialects.dataflow.entry_function import find_main
+from meshloom.emulator.functional.engine import run_functional
+from meshloom.emulator.reports.recurrent_time import layer_cycles
+from meshloom.emulator.timing.engine import run_timing
+from meshloom.frontend.onnx_import import import_onnx
+from meshloom.lowering.driver.compile_module import compile_module
+from meshloom.tools.oracle import Oracle, compare
+from recurrent_networks import Recurrent, build
+
+
+def test_steps_run_on_the_number_of_cores_with_the_least_reference_time() -> None:
+    """A state of 96 elements: 12 cores have 8 each, which fill a burst of DRAM; 16 would have 6 each."""
+    edge = load_chip("edge")
+    model = build(Recurrent.parse("RNN:1:96:64:64"))
+    module = import_onnx(model)
+    (layer,) = recurrent_layers(find_main(module))
+    assert min(range(1, edge.cores + 1), key=lambda cores: layer_cycles(edge, layer, cores)) == 12
+
+    compilation = compile_module(module, edge)
+    assert any("12 of 16 cores: emulated" in line and line.endswith("taken") for line in compilation.log.lines())
+    # As fast as on a chip that has no other cores, and with the results of ONNX Runtime.
+    others = tuple(core for core in range(edge.cores) if core % edge.cols == edge.cols - 1)
+    small = compile_module(import_onnx(model), replace(edge, unusable_cores=others))
+    timing = run_timing(compilation.executable)
+    assert timing.cycles == run_timing(small.executable).cycles
+    assert int(timing.port_read.sum()) <= 1.1 * (compilation.executable.weight_bytes + 64 * 64 * 4)
+    inputs = {"x": np.random.default_rng(0).standard_normal((64, 1, 64)).astype(np.float32)}
+    outputs = run_functional(compilation.executable, inputs, check=True).outputs
+    for name, value in Oracle(model.SerializeToString()).run(inputs).items():
+        assert compare(name, outputs[name], value).equal
+
+
+def test_the_log_compares_loops_with_their_steps_written_out() -> None:
+    compilation = compile_module(import_onnx(build(Recurrent.parse("RNN:1:8:4:8"))), load_chip("tiny"))
+    last = compilation.log.lines()[-1]
+    assert "loops: " in last
+    assert "unrolled" in last
+    assert last.endswith(("kept", "unrolled"))
