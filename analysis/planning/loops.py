@@ -123,18 +123,18 @@ def _carried_from(value: SSAValue) -> SSAValue | None:
     # Classes are compared: `isinstance` of another class of the IR takes ten times as long, and values are many.
     if type(value) is BlockArgument:
         loop = value.block.parent_op()
-        if type(loop) is LoopOp and value.index < len(loop.initial):
-            return loop.initial[value.index]
+        if type(loop) is LoopOp and value.index < loop.carried_count:
+            return loop.operands[value.index]
         return None
     assert isinstance(value, OpResult)
     if type(value.op) is LoopOp:
-        return value.op.initial[value.index] if value.index < len(value.op.initial) else None
+        return value.op.operands[value.index] if value.index < value.op.carried_count else None
     loop = value.op.parent_op()
     if type(loop) is LoopOp and type(value.op) is TaskOp:
         position = next(
-            (position for position, one in enumerate(loop.yielded[: len(loop.initial)]) if one is value), None
+            (position for position, one in enumerate(loop.yielded[: loop.carried_count]) if one is value), None
         )
-        return None if position is None else loop.initial[position]
+        return None if position is None else loop.operands[position]
     return None
 
 
@@ -148,17 +148,17 @@ def part_of(value: SSAValue) -> Part | None:
     The part of another value in DRAM that a value is: a step's slice of a scanned value, or a task's result that is
     stacked.
     """
-    if isinstance(value, BlockArgument):
+    if type(value) is BlockArgument:
         loop = value.block.parent_op()
-        if isinstance(loop, LoopOp) and (position := value.index - len(loop.initial)) >= 0:
-            return _part(loop, loop.scanned[position], loop.scans[position])
+        if type(loop) is LoopOp and (position := value.index - loop.carried_count) >= 0:
+            return _part(loop, loop.operands[value.index], loop.scans[position])
         return None
     assert isinstance(value, OpResult)
     loop = value.op.parent_op()
-    if isinstance(loop, LoopOp):
-        for one, whole, along in zip(loop.yielded[len(loop.initial) :], loop.stacked, loop.stacks, strict=True):
+    if type(loop) is LoopOp:
+        for position, one in enumerate(loop.yielded[loop.carried_count :]):
             if one is value:
-                return _part(loop, whole, along)
+                return _part(loop, loop.stacked[position], loop.stacks[position])
     return None
 
 

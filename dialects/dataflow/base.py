@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
+from functools import lru_cache
+from struct import unpack
 from typing import Any, ClassVar, TypeAlias
 
 from numpy.typing import NDArray
@@ -29,7 +31,13 @@ Value: TypeAlias = SSAValue | Operation
 
 def ints(attribute: Ints) -> tuple[int, ...]:
     """The Python integers of a list attribute."""
-    return tuple(attribute.get_values())
+    return _unpacked(attribute.data.data)
+
+
+@lru_cache(maxsize=1 << 14)
+def _unpacked(data: bytes) -> tuple[int, ...]:
+    """64-bit integers of the little-endian bytes; compilation reads the few lists that a network has very often."""
+    return unpack(f"<{len(data) // 8}q", data)
 
 
 def int_list(values: Sequence[int]) -> Ints:

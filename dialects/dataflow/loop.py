@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, UnitAttr, i1, i32, i64
+from xdsl.dialects.builtin import I32, I64, DenseArrayBase, IntegerAttr, TensorType, UnitAttr, i1, i32, i64
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
@@ -226,14 +226,20 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         return _along(self.stack_axes, self.stack_backwards)
 
     @property
+    def carried_count(self) -> int:
+        """The number of carried values; as `len(initial)`, but without a tuple of them."""
+        sizes = cast("DenseArrayBase[I32]", self.properties["operandSegmentSizes"])
+        return int.from_bytes(sizes.data.data[:4], "little")
+
+    @property
     def carried_arguments(self) -> Sequence[BlockArgument]:
         """The carried values as the body sees them."""
-        return self.body.block.args[: len(self.initial)]
+        return self.body.block.args[: self.carried_count]
 
     @property
     def scanned_arguments(self) -> Sequence[BlockArgument]:
         """The values of one step as the body sees them."""
-        return self.body.block.args[len(self.initial) :]
+        return self.body.block.args[self.carried_count :]
 
     @property
     def ending(self) -> Ending:
@@ -267,7 +273,7 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     @property
     def stacked(self) -> Sequence[SSAValue]:
         """The results that hold values of all steps."""
-        return self.outputs[len(self.initial) :]
+        return self.outputs[self.carried_count :]
 
     def is_outside(self, value: SSAValue) -> bool:
         """Whether a value that the body may read is defined before the loop, and so the same in all steps."""
