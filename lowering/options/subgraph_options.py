@@ -181,8 +181,8 @@ def parse_subgraphs(text: str) -> tuple[SplitRule | None, bool]:
             numbers[key.replace("-", "_")] = int(value)
         else:
             raise InputError(
-                f"--subgraphs: cannot read '{key}={value}'; settings are parts, weight-bytes, macs, nodes, at-least and "
-                f"span (numbers) and names"
+                f"--subgraphs: cannot read '{key}={value}'; settings are parts, weight-bytes, macs, nodes, at-least "
+                f"and span (numbers) and names"
             )
     if not names:
         raise InputError(f"--subgraphs: give auto, whole, or a rule of {', '.join(RULES)}, got '{text}'")
