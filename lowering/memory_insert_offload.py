@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -18,7 +19,7 @@ from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.manycore import SubgraphOp
 from ..dialects.manycore.stage import networks_of
 from ..dialects.memory.stash import is_memory_op
-from ..support.errors import InputError
+from ..support.errors import BudgetError, InputError
 from ..support.warn import warn
 from ..transforms.canonicalize import CanonicalizePass
 from ..transforms.shared.chip_option import chip_for
@@ -29,7 +30,7 @@ from .ir.refuse_launches import refuse_launches
 from .launch.note_ideal_work import note_ideal
 from .offload.add_offload import add_offload
 from .offload.budget_options import parse_budget
-from .offload.compile_launches import Budget, LaunchCompilation, needed_as_one, save_in_launches
+from .offload.compile_launches import Budget, LaunchCompilation, capacity_of, needed_as_one, save_in_launches
 from .offload.compiled_launches import CompiledLaunches
 from .offload.save_memory import Saving
 from .offload.saved_module import CAPACITY, UNSAVED, noted_bytes, saves_memory
@@ -53,7 +54,7 @@ class MemoryInsertOffloadPass(EffortOptions, ModulePass):
 
     With `th-tts`, `th-size` or `n`, tensors are chosen by the thresholds of spec 1: inputs of launches that wait longer
     than `th-tts` ns for their use, of more than `th-size` bytes, of these the `n` largest. With a budget, this is
-    repeated on the result until it fits.
+    repeated on the result until it fits; if the network fits without it, there is no gain.
 
     Given its own output, or operations of `memory` that a user wrote, the pass keeps these and offloads further
     tensors; without thresholds and without a budget it only converts the other operations to launches.
@@ -128,13 +129,7 @@ def insert_offload(
     elif budget.thresholds is None:
         saved = save_in_launches(function, chip, options, budget, cache, progress)
     else:
-        unsaved = needed_as_one(function, chip, options, cache, progress)
-        copy = function.clone()
-        wrap_operations(copy)
-        saved = add_offload(copy, chip, budget, cache, unsaved)
-        if not any(is_memory_op(op) for op in saved.function.body.block.ops):
-            warn("the thresholds select no tensor to offload")
-            saved = None
+        saved = _save_by_thresholds(function, chip, options, budget, cache, progress)
     if saved is None:
         return False
     if not saves_memory(module):
@@ -149,6 +144,39 @@ def insert_offload(
         module.attributes[CAPACITY] = IntegerAttr(saved.capacity, i64)
     module.attributes[UNSAVED] = IntegerAttr(saved.unsaved_peak, i64)
     return True
+
+
+def _save_by_thresholds(
+    function: FuncOp, chip: Chip, options: SubgraphOptions, budget: Budget, cache: CompileCache, progress: Progress
+) -> LaunchCompilation | None:
+    """
+    A copy of a function of operators, or of subgraphs, in which the thresholds choose the offloaded tensors. None, with
+    a note, if they choose none, or if memory saving has no gain: the function fits in the budget without it; or the
+    budget is a share, and the thresholds do not reach it.
+
+    Raises BudgetError for a budget in bytes that the thresholds do not reach, naming one that is enough.
+    """
+    unsaved = needed_as_one(function, chip, options, cache, progress)
+    capacity = capacity_of(budget.amount, unsaved, chip)
+    if budget.amount is not None and capacity >= unsaved:
+        warn(f"memory saving has no gain: the network needs {unsaved} bytes of DRAM, {capacity} are available")
+        return None
+    copy = function.clone()
+    wrap_operations(copy)
+    try:
+        saved = add_offload(copy, chip, budget, cache, unsaved)
+    except BudgetError as error:
+        if error.enough < unsaved:
+            raise
+        reason = f"{error.reason}, and the network needs {unsaved} bytes without memory saving, {error.enough} with it"
+        if budget.is_share:
+            warn(f"memory saving has no gain: {reason}")
+            return None
+        raise BudgetError(capacity, f"memory saving has no gain: {reason}", unsaved) from error
+    if not any(is_memory_op(op) for op in saved.function.body.block.ops):
+        warn("the thresholds select no tensor to offload")
+        return None
+    return saved
 
 
 def _note_no_gain(saved: LaunchCompilation, budget: Budget) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ..support.errors import InputError
-
 if TYPE_CHECKING:
     from ..lowering.offload.compile_launches import Budget, LaunchCompilation
 
@@ -43,13 +41,13 @@ def add_memory_options(parser: argparse.ArgumentParser) -> None:
 
 def read_memory_options(options: argparse.Namespace) -> Budget | None:
     """The budget; None if none is given. Raises InputError for invalid values."""
-    given = [name for name in ("save", "compress_to", "launch_bytes") if getattr(options, name) is not None]
-    if options.budget is None and options.offload is None:
-        if given:
-            raise InputError(f"--{given[0].replace('_', '-')} goes with --budget")
+    if all(getattr(options, name) is None for name in ("budget", "offload", "save", "compress_to", "launch_bytes")):
         return None
-    from ..lowering.offload.budget_options import parse_budget
+    from ..lowering.offload.budget_options import check_saves_memory, parse_budget
 
+    if options.budget is None and options.offload is None:
+        check_saves_memory(options.save, options.compress_to, options.launch_bytes)
+        return None
     return parse_budget(options.budget, options.save, options.compress_to, options.launch_bytes, options.offload)
 
 

@@ -218,9 +218,12 @@ def parse_shapes(options: Sequence[str]) -> dict[str, tuple[int, ...]]:
         try:
             if not separator or not name:
                 raise ValueError
-            shapes[name] = tuple(_size(size) for size in text.split("x") if text)
+            shape = tuple(_size(size) for size in text.split("x") if text)
         except ValueError:
             raise InputError(
                 f"--shape {option!r}: expected NAME=SHAPE such as input=1x3x224x224, or 1..64x1x32 for any length"
             ) from None
+        if name in shapes:
+            raise InputError(f"--shape: '{name}' is given twice: leave out one of them")
+        shapes[name] = shape
     return shapes

@@ -11,13 +11,14 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass, PassPipeline
 from xdsl.universe import Universe
-from xdsl.utils.arg_spec import parse_pipeline
+from xdsl.utils.arg_spec import PipelineLexer, SpecTokenKind, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError
 
 from ..lowering.ir.below_operators import below_operators
 from ..lowering.ir.replace_module import replace_module
 from ..lowering.launch.program_notes import noted_ideal
 from ..support.errors import BudgetError, InputError, ResourceError
+from ..support.settings import check_given_once
 from ..support.warn import warn
 from .diagnostics import verify
 from .reproducer import reproduced
@@ -44,6 +45,7 @@ def read_passes(text: str, available: Passes) -> PassPipeline:
     if found := re.search(r"(?:^|,)\s*([\w.]+)\s*\(", re.sub(r"\{[^{}]*\}", "", text)):
         raise InputError(f"-p {text!r}: passes work on whole modules: leave out '{found[1]}(...)' around them")
     try:
+        _check_options_once(text)
         unknown = [spec.name for spec in parse_pipeline(text) if spec.name not in available]
         if not unknown:
             return PassPipeline.parse_spec(dict(available), text)
@@ -52,6 +54,24 @@ def read_passes(text: str, available: Passes) -> PassPipeline:
     close = get_close_matches(unknown[0], available, n=1)
     hint = f"did you mean '{close[0]}'?" if close else "`meshloom-opt --list-passes` names all"
     raise InputError(f"-p {text!r}: there is no pass '{unknown[0]}'; {hint}")
+
+
+def _check_options_once(text: str) -> None:
+    """Raises InputError for an option of a pass that is given twice: xDSL would take the last value."""
+    lexer = PipelineLexer(text)
+    name, inside, before = "", False, SpecTokenKind.COMMA
+    options: list[str] = []
+    while (token := lexer.lex()).kind is not SpecTokenKind.EOF:
+        if token.kind is SpecTokenKind.L_BRACE:
+            inside, options = True, []
+        elif token.kind is SpecTokenKind.R_BRACE:
+            check_given_once(f"-p {text!r}: pass '{name}'", options)
+            inside = False
+        elif token.kind is SpecTokenKind.IDENT and not inside:
+            name = token.span.text
+        elif token.kind is SpecTokenKind.IDENT and before in (SpecTokenKind.L_BRACE, SpecTokenKind.SPACE):
+            options.append(token.span.text.replace("_", "-"))
+        before = token.kind
 
 
 def without_picture(message: str) -> str:

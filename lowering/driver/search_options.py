@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ...support.errors import InputError
 from ...transforms.shared.options import Number
-from ..offload.budget_options import parse_budget
+from ..offload.budget_options import check_saves_memory, parse_budget
 from ..options.effort import EffortOptions
 from ..options.subgraph_options import SubgraphOptions, check_fusion, default_jobs, parse_subgraphs
 from .calibration import calibration_inputs
@@ -51,13 +51,12 @@ class SearchOptions(EffortOptions):
         rule, split_failures = parse_subgraphs(self.subgraphs)
         subgraphs = SubgraphOptions(rule, split_failures, self.fuse, default_jobs(), effort=self.read_effort())
         check_fusion(subgraphs)
-        given = [name for name in ("save", "compress_to", "launch_bytes") if getattr(self, name) is not None]
         budget = None
         if self.saves_memory:
             check_cut(subgraphs)
             budget = parse_budget(self.budget, self.save, self.compress_to, self.launch_bytes, self.offload)
-        elif given:
-            raise InputError(f"--{given[0].replace('_', '-')} goes with --budget")
+        else:
+            check_saves_memory(self.save, self.compress_to, self.launch_bytes)
         if self.chips is not None:
             check_chips(self.chips)
         if self.calibrate and not sparse:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...dialects.memory.formats import F16, FORMATS
 from ...support.errors import InputError
+from ...support.settings import check_given_once
 from ...transforms.offload.thresholds import Thresholds
 from ...transforms.shared.options import Number, number
 from .compile_launches import Budget
@@ -11,6 +12,18 @@ from .save_memory import Saving
 
 THRESHOLDS = ("th-tts", "th-size", "n")
 KINDS = ("swap", "compress", "recompute")
+
+
+def check_saves_memory(save: object | None, compress_to: object | None, launch_bytes: object | None) -> None:
+    """Raises InputError if one of these options is given (not None): for calls without a budget and thresholds."""
+    if launch_bytes is not None:
+        raise InputError("--launch-bytes divides a network for a budget: give --budget, too, or leave it out")
+    for option, given in (("--save", save), ("--compress-to", compress_to)):
+        if given is not None:
+            raise InputError(
+                f"{option} determines how memory is saved, but nothing asks for it: give --budget, or thresholds with "
+                f"--offload, or leave it out"
+            )
 
 
 def parse_budget(
@@ -41,13 +54,20 @@ def parse_budget(
 
 
 def parse_thresholds(text: str) -> Thresholds:
-    """`th-tts=NS,th-size=BYTES,n=COUNT`, each of which is optional. Raises InputError for others."""
+    """
+    `th-tts=NS,th-size=BYTES,n=COUNT`, each of which is optional, in whole numbers. Raises InputError for others, and
+    for one that is given twice.
+    """
+    settings = [part.strip().partition("=") for part in text.split(",")]
     values: dict[str, int] = {}
-    for part in text.split(","):
-        name, _, value = part.strip().partition("=")
+    for name, equals, value in settings:
         if name not in THRESHOLDS:
-            raise InputError(f"--offload: '{part}' is none of th-tts=NS, th-size=BYTES, n=COUNT")
-        values[name] = int(number(name, value, 0))
+            raise InputError(f"--offload: '{name}{equals}{value}' is none of th-tts=NS, th-size=BYTES, n=COUNT")
+        given = number(f"--offload: {name}", value, 0)
+        if not given.is_integer():
+            raise InputError(f"--offload: {name}={value}: expected a whole number")
+        values[name] = int(given)
+    check_given_once("--offload", (name for name, _, _ in settings))
     return Thresholds(values.get("th-tts", 0), values.get("th-size", 0), values.get("n"))
 
 

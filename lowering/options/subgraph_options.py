@@ -19,6 +19,7 @@ from ...analysis.subgraphs.least_cut import AtFewestBytes
 from ...analysis.subgraphs.rules import RULES, RuleSettings, make_rule
 from ...analysis.subgraphs.split_rule import FirstThatSplits, SplitRule
 from ...support.errors import InputError
+from ...support.settings import check_given_once
 from .effort import EFFORTS, Effort
 
 LONGEST = 6
@@ -99,6 +100,7 @@ def parse_fusion(text: str) -> Fusion:
     Raises InputError for another text, and as `Fusion` does.
     """
     strategy, *settings = (item.strip() for item in text.split(","))
+    check_given_once("--fuse", (item.partition("=")[0] for item in settings))
     known = {_option(one.name): one.name for one in fields(FusionBounds)}
     bounds: dict[str, int] = {}
     for item in settings:
@@ -168,8 +170,9 @@ def parse_subgraphs(text: str) -> tuple[SplitRule | None, bool]:
     names: list[str] = []
     numbers: dict[str, int] = {}
     operators: list[str] = []
-    for item in text.split(","):
-        key, given, value = item.strip().partition("=")
+    settings = [item.strip().partition("=") for item in text.split(",")]
+    check_given_once("--subgraphs", (key for key, given, _ in settings if not given or key != "names"))
+    for key, given, value in settings:
         if not given:
             names.append(key)
         elif key == "names":
@@ -178,8 +181,8 @@ def parse_subgraphs(text: str) -> tuple[SplitRule | None, bool]:
             numbers[key.replace("-", "_")] = int(value)
         else:
             raise InputError(
-                f"--subgraphs: cannot read '{item}'; settings are parts, weight-bytes, macs, nodes, at-least and span "
-                f"(numbers) and names"
+                f"--subgraphs: cannot read '{key}={value}'; settings are parts, weight-bytes, macs, nodes, at-least "
+                f"and span (numbers) and names"
             )
     if not names:
         raise InputError(f"--subgraphs: give auto, whole, or a rule of {', '.join(RULES)}, got '{text}'")

@@ -34,6 +34,15 @@ def inserted(options: str, source: Path, folder: Path) -> Path:
     return path
 
 
+def outlined(folder: Path) -> Path:
+    """Figure 5 with a subgraph for each operation, as a user may write it: it needs four tensors at a time."""
+    path = folder / "outlined.mlir"
+    nodes = ",".join(f"n{number}" for number in range(400, 418, 2))
+    passes = f"manycore-outline-subgraphs{{rule=named names={nodes}}}"
+    assert opt.main([str(FIGURE_5), "-p", passes, "-o", str(path)]) == 0
+    return path
+
+
 def check(path: Path) -> int:
     """The text computes what figure 5 does, in the interpreter and on the chip; peak bytes, planned and found."""
     module = read_module(path, {})
@@ -96,7 +105,7 @@ def test_a_smaller_budget_on_its_own_output(tmp_path: Path) -> None:
 
 def test_thresholds_until_a_budget_is_kept(tmp_path: Path) -> None:
     """Again and again; refused with what they reach where nothing more waits so long."""
-    kept = inserted("th-tts=10000 n=1 budget=60000", FIGURE_5, tmp_path)
+    kept = inserted("th-tts=10000 n=1 budget=60000", outlined(tmp_path), tmp_path)
     assert check(kept) <= 60000
     with pytest.raises(BudgetError, match=r"the thresholds select no further tensor to offload; \d+ bytes are enough"):
         compile(read_module(kept, {}), "tiny", passes="memory-insert-offload{th-tts=10000000 budget=20000}")
@@ -105,9 +114,21 @@ def test_thresholds_until_a_budget_is_kept(tmp_path: Path) -> None:
 def test_thresholds_end_where_two_tensors_wait_for_each_other(tmp_path: Path) -> None:
     """Without a slack, each of two that are brought back for one reader waits for the other: neither leaves again."""
     with pytest.raises(BudgetError, match="the thresholds select no further tensor to offload") as raised:
-        compile(read_module(FIGURE_5, {}), "tiny", budget=parse_budget(40000, offload="n=1"))
-    assert raised.value.enough == 49152  # after the first repetitions; the last one needs more
-    assert check(inserted(f"n=1 budget={raised.value.enough}", FIGURE_5, tmp_path)) <= raised.value.enough
+        compile(read_module(outlined(tmp_path), {}), "tiny", budget=parse_budget(40000, offload="n=1"))
+    assert raised.value.enough == 49152  # three tensors: those of a product, which waits for what `memory` restores
+    assert check(inserted(f"n=1 budget={raised.value.enough}", outlined(tmp_path), tmp_path)) <= raised.value.enough
+
+
+def test_thresholds_with_a_budget_need_no_more_than_without() -> None:
+    """As all in one launch fits: said, and compiled as without; a smaller share: the same; fewer bytes: refused."""
+    plain = compile(read_module(FIGURE_5, {}), "tiny")
+    for budget in (40000, ONE_LAUNCH, 0.8):
+        with pytest.warns(MeshloomWarning, match=f"memory saving has no gain: .*needs {ONE_LAUNCH} bytes"):
+            network = compile(read_module(FIGURE_5, {}), "tiny", budget=parse_budget(budget, offload=THRESHOLDS))
+        assert network.executable.dram_bytes_used == plain.executable.dram_bytes_used == ONE_LAUNCH
+        assert network.timing.cycles == plain.timing.cycles
+    with pytest.raises(BudgetError, match=f"memory saving has no gain: .*; {ONE_LAUNCH} bytes are enough"):
+        compile(read_module(FIGURE_5, {}), "tiny", budget=parse_budget(ONE_LAUNCH - 1, offload=THRESHOLDS))
 
 
 def test_thresholds_that_need_more_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

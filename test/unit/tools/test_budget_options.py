@@ -99,3 +99,44 @@ def test_what_is_only_needed_when_it_is_computed_again_is_not_computed_before(tm
     assert text.count("dataflow.neg") == 1
     assert main([str(level), "--chip", "tiny", "-q", "-o", str(again)]) == 0
     assert again.read_bytes() == program.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--offload", "th-tts=1,n=2,th-tts=3"], "--offload: 'th-tts' is given twice: leave out one of them"),
+        (["--offload", "n=2.5"], "--offload: n=2.5: expected a whole number"),
+        (["--fuse", "grouped,max-tasks=4,max-tasks=5"], "--fuse: 'max-tasks' is given twice: leave out one of them"),
+        (["--subgraphs", "key-nodes,span=2,span=3"], "--subgraphs: 'span' is given twice: leave out one of them"),
+        (["--subgraphs", "key-nodes,key-nodes"], "--subgraphs: 'key-nodes' is given twice: leave out one of them"),
+        (["--shape", "x=1", "--shape", "x=2"], "--shape: 'x' is given twice: leave out one of them"),
+        (["-p", "memory-insert-offload{n=2 th-tts=1 n=3}"], "pass 'memory-insert-offload': 'n' is given twice"),
+        (["-p", "canonicalize,memory-insert-offload{th-tts=1 th_tts=2}"], "'th-tts' is given twice"),
+    ],
+)
+def test_a_setting_that_is_given_twice_is_an_error(
+    options: list[str], message: str, chain: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(chain), "--chip", "tiny", "-q", "-o", str(chain.with_suffix(".mlx")), *options]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+    assert not chain.with_suffix(".mlx").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "remedies"),
+    [
+        (["--save", "swap"], ["--budget", "--offload", "leave it out"]),
+        (["--compress-to", "f16"], ["--budget", "--offload", "leave it out"]),
+        (["--launch-bytes", "1000"], ["--budget", "leave it out"]),
+    ],
+)
+def test_how_memory_is_saved_needs_a_reason_to_save_it(
+    options: list[str], remedies: list[str], chain: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On the command line, and in the list of passes that it stands for."""
+    for more in ([], ["--print-pipeline"]):
+        assert main([str(chain), "--chip", "tiny", "-o", str(chain.with_suffix(".mlx")), *options, *more]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith(f"error: {options[0]} ")
+        assert all(remedy in line for remedy in remedies)

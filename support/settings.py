@@ -1,0 +1,16 @@
+"""Settings of the form `KEY=VALUE` in the texts of options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .errors import InputError
+
+
+def check_given_once(option: str, names: Iterable[str]) -> None:
+    """Raises InputError if a name of a setting of an option occurs twice: which value applies would be unclear."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InputError(f"{option}: '{name}' is given twice: leave out one of them")
+        seen.add(name)
