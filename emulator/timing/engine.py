@@ -27,22 +27,8 @@ from ..machine.mapped_work import MappedWork, RunWork
 from ..machine.noc import INPUTS, LINKS
 from .describe_deadlock import Blocked, describe
 from .event_wheel import new_wheel
-from .kernel import (
-    BUSY,
-    DISPATCHED,
-    DONE,
-    FIRST_START,
-    LANE_COLUMNS,
-    LAST_END,
-    LINK_COLUMNS,
-    NO_ROOM,
-    STARTED,
-    TOO_LONG,
-    WAITS,
-    A,
-    B,
-    simulate,
-)
+from .kernel import DONE, NO_ROOM, TOO_LONG, simulate
+from .kernel_arrays import BUSY, DISPATCHED, FIRST_START, LANE_COLUMNS, LAST_END, LINK_COLUMNS, STARTED, WAITS, A, B
 from .routes import bytes_carried, route_nodes
 from .tables import Tables, build_tables
 
