@@ -55,7 +55,7 @@ CONSTANTS: dict[str, tuple[float, ...]] = {
     "lowering.autotune.candidate_plans:MIN_STEP_LATENCIES": (1, 4),
     "lowering.autotune.fewer_cores:MAX_BOUND_SHARE": (0.6, 1.0),
     "lowering.autotune.fewer_cores:MIN_CORES": (16, 64),
-    "dialects.dataflow.contraction:MIN_SHARED_TERMS": (64, 256),
+    "dialects.dataflow.contraction.matmul:MIN_SHARED_TERMS": (64, 256),
 }
 """Module and name -> the other values that are tried."""
 MODELS = ("rnet", "pnet", "onet", "magika", "vad", "vad-sequence", "vad-half")

@@ -21,10 +21,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mapping_planted import SHEETS, planted
+
+if TYPE_CHECKING:
+    from meshloom.mapping.mesh import Mesh
+    from meshloom.mapping.topology.topology import Topology
 
 HERE = Path(__file__).parent
 INPUTS = "sheet10k,cortex10k,lenet,mlp,tiles,vgg8,mobilenet,sheet100k,cortex100k,tilesL"
@@ -38,85 +43,114 @@ OURS = ("literal", "default", "default multicast", "default cut")
 GRAPH_MAPPERS = ("metis placed", "scotch", "scotch quality", "mt-kahypar")
 
 
+@dataclass(frozen=True)
+class Mapped:
+    """A mapping, and what it took."""
+
+    core_of: Any
+    """[vertices] int32 core number."""
+    seconds: float
+    """CPU seconds."""
+    steps: dict[str, float] = field(default_factory=dict[str, float])
+    """CPU seconds of each step of the method."""
+
+
 def one(method: str, archive: Path, seed: int) -> dict[str, Any]:
     """Map the network of an archive in this process."""
-    import numpy as np
     from mapping_variants import VARIANTS
-    from meshloom.mapping.mesh import Mesh
-    from meshloom.mapping.method import Effort, MapRequest, Objective, Watch, default_capacity
-    from meshloom.mapping.methods import find_method
+    from meshloom.mapping.method import Objective, default_capacity
     from meshloom.mapping.metrics.costs import costs_of
-    from meshloom.mapping.topology.topology import Topology
 
-    def load(with_sources: bool) -> tuple[Topology, Mesh]:
-        with np.load(archive / "graph.npz") as arrays:
-            names = ["indptr", "indices", "data", "size"]
-            names += ["src_indptr", "src_indices", "spikes"] if with_sources else []
-            values = [arrays[name] for name in names]
-        values[3] = values[3].astype(np.int64)
-        return Topology(*values), Mesh.parse((archive / "mesh.txt").read_text().strip())
-
-    def small() -> tuple[Topology, Mesh]:
-        # As many vertices as make every step run once, for the compiler's sake.
-        n = 2000
-        around = np.concatenate([(np.arange(n) + step) % n for step in (1, n - 1)]).astype(np.int32)
-        indices = around.reshape(2, n).T.copy().ravel()
-        ones = np.ones(2 * n, np.int32)
-        indptr = np.arange(0, 2 * n + 1, 2)
-        return Topology(indptr, indices, ones, np.ones(n, np.int64), indptr, indices, ones), Mesh(4, 4)
-
-    name, _, options = method.partition(" ")
-    effort = next((e for e in Effort if e in options), Effort.NORMAL)
-    objective = next((o for o in Objective if o in options), Objective.HOPS)
-    topology, mesh = load(with_sources=objective == Objective.MULTICAST)
+    objective = next((o for o in Objective if o in method.partition(" ")[2]), Objective.HOPS)
+    topology, mesh = load(archive, with_sources=objective == Objective.MULTICAST)
     capacity = default_capacity(topology.total_size, mesh)
-    watch = Watch()
-    if name in ("metis", "scotch", "mt-kahypar"):
-        import mapping_peers as peers
-
-        call = {
-            "metis": peers.metis,
-            "metis placed": peers.metis,
-            "scotch": peers.scotch,
-            "scotch quality": peers.scotch_quality,
-            "mt-kahypar": peers.mt_kahypar,
-        }[method]
-        start = time.process_time()
-        core_of = call(topology, mesh, capacity, seed)
-        seconds = time.process_time() - start
+    if method in PEERS[:5]:
+        mapped = map_by_peer(method, topology, mesh, capacity, seed)
     elif method == "planted":
-        core_of, seconds = planted(network_of(archive), mesh, seed), 0.0
+        mapped = Mapped(planted(network_of(archive), mesh, seed), 0.0)
     elif method in VARIANTS:
-        VARIANTS[method](*small(), 200, seed)
+        VARIANTS[method](*warm_up_network(), 200, seed)
         start = time.process_time()
-        core_of = VARIANTS[method](topology, mesh, capacity, seed)
-        seconds = time.process_time() - start
+        mapped = Mapped(VARIANTS[method](topology, mesh, capacity, seed), time.process_time() - start)
     else:
-        mapper = find_method(name)
-        warm, warm_mesh = small()
-        mapper(
-            MapRequest(
-                warm, warm_mesh, default_capacity(warm.total_size, warm_mesh), objective=objective, effort=Effort.FAST
-            )
-        )
-        start = time.process_time()
-        found = mapper(MapRequest(topology, mesh, capacity, objective=objective, effort=effort, seed=seed, watch=watch))
-        core_of, seconds = found.core_of_vertex, time.process_time() - start
+        mapped = map_by_method(method, topology, mesh, capacity, seed)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    core_of = mapped.core_of
     if method == "metis placed":
         import mapping_peers as peers
 
         core_of = peers.placed(topology, mesh, capacity, core_of, seed)
-    topology, mesh = load(with_sources=True)
+    topology, mesh = load(archive, with_sources=True)
     costs = costs_of(topology, mesh, core_of).as_dict()
     if costs["max_load"] > capacity:
         raise SystemExit(f"{method}: {costs['max_load']} on a core of {capacity}")
     kept = ("vertices", "edges", "cores", "hop_cost", "cut", "delivered_traffic", "max_link_load", "imbalance")
     return {key: costs[key] for key in kept} | {
-        "cpu_s": round(seconds, 3),
+        "cpu_s": round(mapped.seconds, 3),
         "peak_rss_mb": round(peak, 1),
-        "seconds": {step: round(value, 3) for step, value in watch.seconds.items()},
+        "seconds": {step: round(value, 3) for step, value in mapped.steps.items()},
     }
+
+
+def load(archive: Path, with_sources: bool) -> tuple[Topology, Mesh]:
+    """The network of an archive, with its directed edges if `with_sources`, and its mesh."""
+    import numpy as np
+    from meshloom.mapping.mesh import Mesh
+    from meshloom.mapping.topology.topology import Topology
+
+    with np.load(archive / "graph.npz") as arrays:
+        names = ["indptr", "indices", "data", "size"]
+        names += ["src_indptr", "src_indices", "spikes"] if with_sources else []
+        values = [arrays[name] for name in names]
+    values[3] = values[3].astype(np.int64)
+    return Topology(*values), Mesh.parse((archive / "mesh.txt").read_text().strip())
+
+
+def warm_up_network() -> tuple[Topology, Mesh]:
+    """A network large enough that every step of a method runs once, so that all kernels are compiled."""
+    import numpy as np
+    from meshloom.mapping.mesh import Mesh
+    from meshloom.mapping.topology.topology import Topology
+
+    n = 2000
+    around = np.concatenate([(np.arange(n) + step) % n for step in (1, n - 1)]).astype(np.int32)
+    indices = around.reshape(2, n).T.copy().ravel()
+    ones = np.ones(2 * n, np.int32)
+    indptr = np.arange(0, 2 * n + 1, 2)
+    return Topology(indptr, indices, ones, np.ones(n, np.int64), indptr, indices, ones), Mesh(4, 4)
+
+
+def map_by_peer(method: str, topology: Topology, mesh: Mesh, capacity: int, seed: int) -> Mapped:
+    """The mapping of another project's tool."""
+    import mapping_peers as peers
+
+    call = {
+        "metis": peers.metis,
+        "metis placed": peers.metis,
+        "scotch": peers.scotch,
+        "scotch quality": peers.scotch_quality,
+        "mt-kahypar": peers.mt_kahypar,
+    }[method]
+    start = time.process_time()
+    core_of = call(topology, mesh, capacity, seed)
+    return Mapped(core_of, time.process_time() - start)
+
+
+def map_by_method(method: str, topology: Topology, mesh: Mesh, capacity: int, seed: int) -> Mapped:
+    """The mapping of a method of ours: its name, then its objective and effort if they are not the defaults."""
+    from meshloom.mapping.method import Effort, MapRequest, Objective, Watch, default_capacity
+    from meshloom.mapping.methods import find_method
+
+    name, _, options = method.partition(" ")
+    effort = next((e for e in Effort if e in options), Effort.NORMAL)
+    objective = next((o for o in Objective if o in options), Objective.HOPS)
+    mapper, watch = find_method(name), Watch()
+    warm, warm_mesh = warm_up_network()
+    warm_capacity = default_capacity(warm.total_size, warm_mesh)
+    mapper(MapRequest(warm, warm_mesh, warm_capacity, objective=objective, effort=Effort.FAST))
+    start = time.process_time()
+    found = mapper(MapRequest(topology, mesh, capacity, objective=objective, effort=effort, seed=seed, watch=watch))
+    return Mapped(found.core_of_vertex, time.process_time() - start, dict(watch.seconds))
 
 
 def spawn(method: str, archive: Path, seed: int, limit: float) -> dict[str, Any] | None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from meshloom.mapping.default.anneal import anneal
+from meshloom.mapping.default.target import Cooling, Target
 from meshloom.mapping.kernels.capacity import fit
 from meshloom.mapping.kernels.graph import Graph, merge_vertices
 from meshloom.mapping.kernels.random import random_state
@@ -56,7 +57,7 @@ def placed(topology: Topology, mesh: Mesh, capacity: int, part: Cores, seed: int
     sweeps = 500.0
     while time.process_time() < end:
         core_of = np.random.default_rng(int(state[0] % 2**32)).permutation(mesh.cores).astype(np.int32)
-        anneal(groups, core_of, mesh, mesh.usable_cores, 1, state, hot=1.0, cold=0.001, sweeps=sweeps)
+        anneal(groups, core_of, Target(mesh, mesh.usable_cores, 1), state, Cooling(1.0, 0.001, sweeps))
         rows = np.repeat(np.arange(mesh.cores), np.diff(groups.indptr))
         cost = int((mesh.hops(core_of[rows], core_of[groups.indices]) * groups.data).sum())
         if best_cost < 0 or cost < best_cost:

@@ -12,7 +12,7 @@ from meshloom.mapping.default.dual import dual_bisection
 from meshloom.mapping.default.hierarchy import MERGINGS, hierarchy
 from meshloom.mapping.default.hops import map_hops
 from meshloom.mapping.default.schedule import SCHEDULES, Schedule, Work
-from meshloom.mapping.kernels.capacity import fit
+from meshloom.mapping.default.target import Target
 from meshloom.mapping.kernels.graph import Graph
 from meshloom.mapping.kernels.random import random_state
 from meshloom.mapping.mesh import Mesh
@@ -37,17 +37,18 @@ def _run(
 ) -> Cores:
     graph = Graph(topology.indptr, topology.indices, topology.data, topology.size)
     state = random_state(seed)
-    return map_hops(graph, mesh, mesh.usable_cores, capacity, state, schedule, Watch(), mergings)
+    return map_hops(graph, Target(mesh, mesh.usable_cores, capacity), state, schedule, Watch(), mergings)
 
 
 def _bisected(topology: Topology, mesh: Mesh, capacity: int, seed: int) -> Cores:
     graph = Graph(topology.indptr, topology.indices, topology.data, topology.size)
     state = random_state(seed)
     merged, last = hierarchy(graph, capacity, state, "tied", Watch())
-    core_of = dual_bisection(last, mesh, mesh.usable_cores, capacity, state)
+    target = Target(mesh, mesh.usable_cores, capacity)
+    core_of = dual_bisection(last, target, state)
     for steps in reversed(merged.levels):
         core_of = undo(steps, core_of)
-    fit(graph, core_of, mesh.x, mesh.y, mesh.usable_cores, capacity)
+    target.fit(graph, core_of)
     return core_of
 
 

@@ -26,9 +26,9 @@ import meshloom.transforms.manycore_split_reductions as manycore_split_reduction
 import meshloom.transforms.manycore_tile as manycore_tile
 from light_models import LIGHT_MODELS
 from meshloom.analysis.placement.methods import PLACE_METHODS
+from meshloom.analysis.planning.network_plan import NetworkPlan
 from meshloom.analysis.planning.placement import column_major, row_major
 from meshloom.analysis.planning.plan_memo import PlanMemo, forget_plans
-from meshloom.analysis.planning.plan_network import NetworkPlan
 from meshloom.chips import Chip
 from meshloom.lowering.options.effort import EFFORTS, with_placement
 from meshloom.lowering.options.subgraph_options import SubgraphOptions

@@ -166,12 +166,7 @@ def calibration(name: str, module: ModuleOp, inputs: Arrays) -> Arrays:
 def line_of(name: str, density: float, method: Method, chip: Chip) -> dict[str, Any]:
     """One network at one density, pruned in one way."""
     module, inputs = network(name)
-    context = Context()
-    context.load_dialect(Dataflow)
-    CanonicalizePass().apply(context, module)
-    DataflowFoldAffinePass().apply(context, module)
-    if density < 1:
-        DataflowPrunePass(density=density, method=method).apply(context, module)
+    _prune(module, density, method)
     uses = weight_uses(module)
     sizes = {f"{LAYER}{number}": (use.rows, use.fibers.inputs, use.fibers.outputs) for number, use in enumerate(uses)}
     for layer_name, use in zip(sizes, uses, strict=True):
@@ -198,10 +193,6 @@ def line_of(name: str, density: float, method: Method, chip: Chip) -> dict[str, 
     pairs = list(zip(executables, runs, strict=True))
     cycles = [run_timing(executable, mapped=run.mapped).cycles for executable, run in pairs]
     units = [max(1, busy(executable, run)) for executable, run in pairs]
-    difference = max(
-        float(np.abs(runs[2].outputs[out] - value).max()) / (float(np.abs(value).max()) or 1.0)
-        for out, value in runs[0].outputs.items()
-    )
     taken = 2 if sparse.taken else 3
     known = [plan.neurons.density for plan in sparse.plans if plan.neurons is not None]
     return {
@@ -227,8 +218,27 @@ def line_of(name: str, density: float, method: Method, chip: Chip) -> dict[str, 
         "model_error": model_errors(executables[3], runs[3]),
         "other_inputs": model_errors(executables[2], runs[2]),
         **_lanes(balanced),
-        "difference": float(f"{difference:.3g}"),
+        "difference": _difference(runs[2].outputs, runs[0].outputs),
     }
+
+
+def _prune(module: ModuleOp, density: float, method: Method) -> None:
+    """Canonicalise a network and prune its weights to a density."""
+    context = Context()
+    context.load_dialect(Dataflow)
+    CanonicalizePass().apply(context, module)
+    DataflowFoldAffinePass().apply(context, module)
+    if density < 1:
+        DataflowPrunePass(density=density, method=method).apply(context, module)
+
+
+def _difference(results: Arrays, expected: Arrays) -> float:
+    """The largest difference of a result, over the largest expected one."""
+    worst = max(
+        float(np.abs(results[out] - value).max()) / (float(np.abs(value).max()) or 1.0)
+        for out, value in expected.items()
+    )
+    return float(f"{worst:.3g}")
 
 
 def _weight_bound(

@@ -340,40 +340,96 @@ def compile(
         )  # fmt: skip
         passes = pipeline
     progress = progress or _silent
-    target = _chip(chip)
+    compiler = _Compiler(_chip(chip), chip, calibration, progress)
     _check_arguments(progress, subgraphs, budget, chips)
     given = _pipeline(passes)
     check_argument("max_steps", max_steps, (int, type(None)), "a number of steps")
     fixed = check_names("values", values or {}, "a mapping to numbers")
     module = _module(model, _shapes(shapes), fixed, progress, max_steps)
-    from ..lowering.driver.calibration import calibration_values
-    from ..lowering.driver.compile_function import Compilation
-    from ..lowering.driver.compile_network import CompileOptions, compile_network
-    from ..lowering.linker.read_program import is_program
-    from ..lowering.memory_to_coreasm import select_instructions
-    from ..lowering.multi_chip.assembled import assembled, is_assembled
+    from ..lowering.driver.compile_network import CompileOptions
 
     asked = CompileOptions(_search(subgraphs, effort, order, stop_at, placement), _limit(budget), chips, sparse)
-
-    def inputs(one: ModuleOp) -> dict[str, NDArray[Any]] | None:
-        return None if calibration is None else calibration_values(one, calibration)
-
-    if given is not None and _apply_passes(given, module, chip, target, asked, inputs, progress):
-        asked = replace(asked, sparse=False)
+    encoded = given is not None and compiler.apply(given, module, asked)
     if pipeline is not None:
-        return _made_by(module, target, is_assembled(module))
-    if asked.sparse and (is_program(module) or is_assembled(module)):
-        from ..lowering.driver.compile_sparse import check_operators
+        return compiler.executable_of(module)
+    return compiler.compile(module, asked, encoded)
 
-        check_operators(module)
-    if is_program(module):
-        select_instructions(module, target)
-    if is_assembled(module):
-        return _of(assembled(module))
-    if asked.sparse or not sparse:
-        asked = replace(asked, calibration=inputs(module))
-    compilation = compile_network(module, target, asked, progress).compilation
-    return _on_chip(compilation) if isinstance(compilation, Compilation) else _on_chips(compilation)
+
+@dataclass(frozen=True)
+class _Compiler:
+    """What `compile` does to a module for a chip."""
+
+    chip: Chip
+    given: str | Chip
+    """The chip as it was given."""
+    calibration: Mapping[str, NDArray[Any]] | None
+    progress: Callable[[str], None]
+
+    def apply(self, pipeline: PassPipeline, module: ModuleOp, asked: CompileOptions) -> bool:
+        """Apply passes. Returns whether weights were encoded between them."""
+        from .pass_pipeline import apply_passes
+
+        if not asked.sparse:
+            apply_passes(pipeline, module, self.progress)
+            return False
+        from ..lowering.driver.search_options import SearchOptions
+        from .encoding_passes import EncodeAsCompiled, encoding_passes
+
+        name = _name_of(self.given)
+        encode = EncodeAsCompiled(
+            SearchOptions(name), lambda module: self.chip, asked, self._inputs, self.progress, lambda line: None
+        )
+        unnamed = self.chip if name is None else None
+        apply_passes(pipeline, module, self.progress, before_tasks=encoding_passes(encode, unnamed))
+        return bool(encode.found)
+
+    def executable_of(self, module: ModuleOp) -> CompiledNetwork | CompiledPipeline:
+        """
+        The executables that a complete pipeline made. Raises InputError unless the module is at the level of
+        instructions and for the chip.
+        """
+        from ..emulator.executable.executable import Executable
+        from ..lowering.multi_chip.assembled import assembled, is_assembled
+
+        if not is_assembled(module):
+            raise InputError(
+                "the pipeline does not end at the level of instructions: its last pass is memory-to-coreasm"
+            )
+        made = assembled(module)
+        one = made if isinstance(made, Executable) else made.chips[0]
+        if one.chip != self.chip:
+            raise InputError(
+                f"the pipeline is for chip '{one.chip.name}', and chip is '{self.chip.name}': give the same"
+            )
+        return _of(made)
+
+    def compile(self, module: ModuleOp, asked: CompileOptions, encoded: bool) -> CompiledNetwork | CompiledPipeline:
+        """The executables of a module at any level; `encoded`: its weights are encoded already."""
+        from ..lowering.driver.compile_function import Compilation
+        from ..lowering.driver.compile_network import compile_network
+        from ..lowering.linker.read_program import is_program
+        from ..lowering.memory_to_coreasm import select_instructions
+        from ..lowering.multi_chip.assembled import assembled, is_assembled
+
+        needs_encoding = asked.sparse and not encoded
+        if needs_encoding and (is_program(module) or is_assembled(module)):
+            from ..lowering.driver.compile_sparse import check_operators
+
+            check_operators(module)
+        if is_program(module):
+            select_instructions(module, self.chip)
+        if is_assembled(module):
+            return _of(assembled(module))
+        calibration = None if encoded else self._inputs(module)
+        asked = replace(asked, sparse=needs_encoding, calibration=calibration)
+        compilation = compile_network(module, self.chip, asked, self.progress).compilation
+        return _on_chip(compilation) if isinstance(compilation, Compilation) else _on_chips(compilation)
+
+    def _inputs(self, module: ModuleOp) -> dict[str, NDArray[Any]] | None:
+        """The values for calibration; None if none were given."""
+        from ..lowering.driver.calibration import calibration_values
+
+        return None if self.calibration is None else calibration_values(module, self.calibration)
 
 
 def _search(
@@ -416,23 +472,6 @@ def _check_alone(**options: object) -> None:
     for name, value in options.items():
         if value is not None:
             raise InputError(f"pipeline says all that is done: leave out {name}, or give passes to run first instead")
-
-
-def _made_by(module: ModuleOp, chip: Chip, at_end: bool) -> CompiledNetwork | CompiledPipeline:
-    """
-    The executables that a complete pipeline made. Raises InputError unless the module is at the level of instructions
-    and for the chip.
-    """
-    from ..emulator.executable.executable import Executable
-    from ..lowering.multi_chip.assembled import assembled
-
-    if not at_end:
-        raise InputError("the pipeline does not end at the level of instructions: its last pass is memory-to-coreasm")
-    made = assembled(module)
-    one = made if isinstance(made, Executable) else made.chips[0]
-    if one.chip != chip:
-        raise InputError(f"the pipeline is for chip '{one.chip.name}', and chip is '{chip.name}': give the same")
-    return _of(made)
 
 
 def _chip(chip: object) -> Chip:
@@ -498,33 +537,6 @@ def _pipeline(passes: object) -> PassPipeline | None:
     for one in given:
         check_argument("an element of passes", one, (ModulePass,), "a pass: an object, not its class")
     return PassPipeline(given) if given else None
-
-
-def _apply_passes(
-    pipeline: PassPipeline,
-    module: ModuleOp,
-    chip: str | Chip,
-    target: Chip,
-    asked: CompileOptions,
-    calibration: Callable[[ModuleOp], dict[str, NDArray[Any]] | None],
-    progress: Callable[[str], None],
-) -> bool:
-    """Apply passes to a module for a chip. Returns whether weights were encoded between them."""
-    from .pass_pipeline import apply_passes
-
-    if not asked.sparse:
-        apply_passes(pipeline, module, progress)
-        return False
-    from ..lowering.driver.search_options import SearchOptions
-    from .encoding_passes import EncodeAsCompiled, encoding_passes
-
-    name = _name_of(chip)
-    encode = EncodeAsCompiled(
-        SearchOptions(name), lambda module: target, asked, calibration, progress, lambda line: None
-    )
-    unnamed = target if name is None else None
-    apply_passes(pipeline, module, progress, before_tasks=encoding_passes(encode, unnamed))
-    return bool(encode.found)
 
 
 def _name_of(chip: str | Chip) -> str | None:

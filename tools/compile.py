@@ -173,11 +173,21 @@ def _compile(options: argparse.Namespace) -> None:
         _write(options, compilation, stages, layers, not slower)
         tried = "" if before is None else _try(options, before, chip, asked, compiled, stages)
     if not options.quiet:
-        print(_summary(options.output.name, compilation))
-        if sparse is not None:
-            _print_dense_weights(sparse)
-        if tried:
-            print(tried)
+        _print_summary(options.output.name, compilation, sparse, tried)
+
+
+def _print_summary(
+    name: str,
+    compilation: Compilation | ChipsCompilation,
+    sparse: SparseNetwork[Compilation | ChipsCompilation] | None,
+    tried: str,
+) -> None:
+    """Print the summary of the executable, the decision about sparse weights, and the cycles with other options."""
+    print(_summary(name, compilation))
+    if sparse is not None:
+        _print_dense_weights(sparse)
+    if tried:
+        print(tried)
 
 
 def _hint(module: ModuleOp, progress: Progress) -> None:

@@ -13,9 +13,10 @@ from xdsl.passes import ModulePass
 from ..analysis.placement.estimate import PlaceObjective
 from ..analysis.placement.methods import find_place_method
 from ..analysis.placement.tile_graph import cores_of, tile_graph
+from ..analysis.planning.network_plan import NetworkPlan
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_memo import PlanMemo
-from ..analysis.planning.plan_network import NetworkPlan, plan_network
+from ..analysis.planning.plan_network import plan_network
 from ..analysis.semantic_effect import EXACT, SemanticEffect
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main

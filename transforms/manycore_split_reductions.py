@@ -18,13 +18,16 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..analysis.planning.network_estimate import TaskWorks
+from ..analysis.planning.network_plan import NetworkPlan
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_memo import PlanMemo
-from ..analysis.planning.plan_network import WORKING_SHARE, NetworkPlan, in_cores, plan_network, source_of
-from ..analysis.planning.plan_task import Shortage, Source, TaskPlan, aligned, plan_task
+from ..analysis.planning.plan_network import WORKING_SHARE, plan_network
+from ..analysis.planning.plan_task import TaskRequest, plan_task
 from ..analysis.planning.reads import ReadKind
+from ..analysis.planning.resident_values import in_cores, source_of
 from ..analysis.planning.sram_budget import SramBudget
 from ..analysis.planning.sram_layout import estimated_times, lay_out_sram
+from ..analysis.planning.task_plan import Shortage, Source, TaskPlan, aligned
 from ..analysis.semantic_effect import SemanticEffect, reassociating
 from ..analysis.tasks.task_info import TaskInfo, value_bytes
 from ..chips import Chip
@@ -345,8 +348,10 @@ def _cycles(
     def in_parts(grid: tuple[int, ...]) -> bool:
         return parts is None or grid[0] == parts
 
+    partial = TaskRequest(first, chip, sources, lambda held: True, place, in_parts)
+
     def plan_partial(budget: SramBudget) -> TaskPlan | Shortage:
-        return plan_task(first, chip, sources, budget, lambda held: True, place, limit=limit, accept=in_parts)
+        return plan_task(partial, budget, limit)
 
     planned = memo.plan(first, sources, available, ("partial", limit), plan_partial)
     if not isinstance(planned, TaskPlan) or not planned.resident:
@@ -358,8 +363,10 @@ def _cycles(
     available -= aligned(planned.tile_bytes)
     limit -= planned.cycles
 
+    whole = TaskRequest(second, chip, sources, lambda held: True, place)
+
     def plan_total(budget: SramBudget) -> TaskPlan | Shortage:
-        return plan_task(second, chip, sources, budget, lambda held: True, place, limit=limit)
+        return plan_task(whole, budget, limit)
 
     total = memo.plan(second, sources, available, ("total", limit), plan_total)
     return planned.cycles + total.cycles if isinstance(total, TaskPlan) else None

@@ -11,9 +11,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from ..analysis.planning.busy_links import with_busy_links
+from ..analysis.planning.network_plan import NetworkPlan
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_memo import PlanMemo
-from ..analysis.planning.plan_network import NetworkPlan, network_plans
+from ..analysis.planning.plan_network import network_plans
 from ..analysis.planning.tiling_beam_search import tiling_beam_search
 from ..analysis.semantic_effect import SemanticEffect, reassociating
 from ..chips import Chip

@@ -15,7 +15,7 @@ from ...dialects.dataflow.tiling import Box, TilingInterface
 from ...dialects.dataflow.types import tensor_bytes, tensor_of
 from ...dialects.manycore import TaskOp
 from ..subgraphs.deferrable_nodes import deferrable_nodes
-from ..subgraphs.op_graph import Adjacency, OpGraph
+from ..subgraphs.op_graph import Adjacency, NodeInfo, OpGraph
 from ..subgraphs.updates import state_types, update_nodes
 
 
@@ -73,14 +73,16 @@ def block_graph(block: Block) -> BlockGraph:
     graph = OpGraph.build(
         edges,
         list(_names(ops)),
-        op_types=[op.name.partition(".")[2] for op in ops],
-        macs=macs,
-        other_ops=[others for _, others in costs],
-        weight_bytes=[_weight_bytes(op) for op in ops],
-        result_bytes=[sum(tensor_bytes(tensor_of(result)) for result in op.results) for op in ops],
-        outputs=[number for number, _ in outputs],
-        inputs=[number for number, op in enumerate(ops) if any(value in inputs for value in values_read(op))],
-        updates=sorted({*update_nodes(successors, outputs, state), *deferrable_nodes(successors, macs)}),
+        NodeInfo(
+            op_types=[op.name.partition(".")[2] for op in ops],
+            macs=macs,
+            other_ops=[others for _, others in costs],
+            weight_bytes=[_weight_bytes(op) for op in ops],
+            result_bytes=[sum(tensor_bytes(tensor_of(result)) for result in op.results) for op in ops],
+            outputs=[number for number, _ in outputs],
+            inputs=[number for number, op in enumerate(ops) if any(value in inputs for value in values_read(op))],
+            updates=sorted({*update_nodes(successors, outputs, state), *deferrable_nodes(successors, macs)}),
+        ),
     )
     return BlockGraph(graph, ops)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..cost_graphs.graph import LOAD_PHASE, CostGraph, Ints
 from ..subgraphs.key_nodes import cut_nodes
-from ..subgraphs.op_graph import OpGraph
+from ..subgraphs.op_graph import NodeInfo, OpGraph
 from ..subgraphs.segments_between import segments_between
 from .anneal import anneal, anneal_from
 from .lists import list_schedule, unlimited_orders
@@ -35,7 +35,7 @@ def segments_of(graph: CostGraph) -> list[Ints]:
     edges = np.stack([graph.predecessors.values, graph.predecessors.rows], axis=1)
     loads = [op for op, phase in enumerate(graph.phases) if phase == LOAD_PHASE]
     updates = np.flatnonzero(makes | (reads & ends)).tolist()
-    nodes = OpGraph.build(edges, graph.op_names, weight_loads=loads, updates=updates)
+    nodes = OpGraph.build(edges, graph.op_names, NodeInfo(weight_loads=loads, updates=updates))
     return [np.sort(part.nodes) for part in segments_between(nodes, cut_nodes(nodes)).parts]
 
 

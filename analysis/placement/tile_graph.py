@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.ir import SSAValue
 
-from ..planning.plan_network import NetworkPlan, storage_root
+from ..planning.network_plan import NetworkPlan, storage_root
 from ..planning.reads import ReadKind, ReadPlan, ReadSize, is_shared
 from ..planning.traffic import overlaps
 from ..tasks.task_info import TaskInfo

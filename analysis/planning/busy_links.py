@@ -13,8 +13,9 @@ from ...chips import Chip
 from ...support.errors import ResourceError
 from .estimate import Pricing, run_alone
 from .network_estimate import TaskWorks
+from .network_plan import NetworkPlan
 from .plan_memo import PlanMemo
-from .plan_network import NetworkPlan, plan_network
+from .plan_network import plan_network
 from .plan_specified import is_specified
 from .plan_task import PlaceTiles
 from .sram_layout import estimated_times, lay_out_sram

@@ -22,6 +22,7 @@ from ...chips.cycles import RATE_BY_WIDTH, STARTUP, matmul_cycles, shared_produc
 from ...chips.dram_ports import port_of_core, port_rate
 from ...dialects.coreasm import isa
 from ...dialects.dataflow.tiling import Box, OpCost, Unit
+from ...dialects.manycore import Tiling
 from ..sparse.product_cycles import dense_weights_cycles, product_cycles
 from ..tasks.task_info import TaskInfo, value_bytes
 from .clock_kernels import WORK, run_each
@@ -213,23 +214,31 @@ class TaskWork(NamedTuple):
         return float(vector + root) if step.unit == "VPU" else float(max(vector, root))
 
 
+class Gather(NamedTuple):
+    """The values that a task gathers from other cores, in cycles."""
+
+    prepare: int
+    """Vector unit: padding, and copies of the gathered values that a core holds itself."""
+    first: float
+    """Network: data that the first step needs."""
+    later: float
+    """Network: data that later steps need."""
+
+
 def task_work(
     step: StepWork,
-    steps: int,
+    tiling: Tiling,
     outputs: int,
-    prepare: int,
-    gather: float,
-    arriving: float,
+    gather: Gather,
     reads: Sequence[tuple[ReadSize, bool]],
     result_bytes: float,
     chip: Chip,
-    cores: tuple[int, ...],
 ) -> TaskWork:
     """
-    The work of a task from its steps and reads (size, whether it is a constant); `result_bytes` are stored to DRAM, 0
-    if the result stays.
+    The work of a task from that of a step, the number of steps that compute different parts of the result, and its
+    reads (size, whether it is a constant); `result_bytes` are stored to DRAM, 0 if the result stays.
     """
-    bandwidth = dram_bandwidth(chip, cores)
+    steps, bandwidth = tiling.step_count, dram_bandwidth(chip, tiling.cores)
     first, passed, later = [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]
     for size, constant in reads:
         once = size.dram_bytes / size.versions
@@ -237,7 +246,7 @@ def task_work(
         later[constant] += size.dram_bytes - once
         passed[constant] += size.received_bytes / chip.link_bytes_per_cycle / steps
     return TaskWork(
-        step, steps, outputs, prepare, gather, arriving, first[True] / bandwidth, first[False] / bandwidth,
+        step, steps, outputs, *gather, first[True] / bandwidth, first[False] / bandwidth,
         sum(later) / bandwidth / max(1, steps - 1), passed[True], passed[False], result_bytes / outputs / bandwidth,
         later_constants=later[True] / bandwidth / max(1, steps - 1),
     )  # fmt: skip

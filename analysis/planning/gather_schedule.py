@@ -12,8 +12,8 @@ from ...dialects.manycore import Tiling
 from ..tasks.slices import Tiles
 from ..tasks.task_info import TaskInfo
 from .multicasts import multicasts
-from .plan_task import TaskPlan
 from .reads import MOST_PARTS, ReadKind, ReadPlan, gather_parts
+from .task_plan import TaskPlan
 from .traffic import BoxArrays, overlaps
 from .transfers import Transfers
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ...dialects.dataflow.tiling import Box
 from ..tasks.task_info import TaskInfo
-from .plan_task import TaskPlan, output_steps
 from .reads import last_tile
+from .task_plan import TaskPlan, output_steps
 
 
 def parts_interleave(info: TaskInfo, plan: TaskPlan) -> bool:

@@ -19,7 +19,7 @@ from ...dialects.dataflow import ConstantOp, LoopOp, ReshapeOp, WeightOp
 from ..tasks.task_info import TaskInfo
 from .loops import spans_of
 from .plan_specified import is_specified
-from .plan_task import Shortage, Source, TaskPlan, aligned
+from .task_plan import Shortage, Source, TaskPlan, aligned
 
 LEAST_BYTES = 4096
 """Smallest size of a task's constants for which tasks are given the same tiling."""

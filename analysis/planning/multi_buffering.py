@@ -17,11 +17,11 @@ from ...chips import Chip
 from ...support.errors import InputError, ResourceError
 from ..search import ACCEPT_RATIO
 from .network_estimate import TaskWorks
-from .plan_network import NetworkPlan
-from .plan_task import TaskPlan, aligned
+from .network_plan import NetworkPlan
 from .prefetch import specified_prefetch
 from .prefetch_candidates import prefetch_starts
 from .sram_layout import SramLayout, estimated_times, lay_out, lay_out_sram
+from .task_plan import TaskPlan, aligned
 
 TASKS = 8
 """Largest number of tasks that are tried: those that wait longest."""

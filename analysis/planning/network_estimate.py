@@ -19,8 +19,8 @@ from .estimate import TaskWork, clock_rates, task_arrays
 from .exchange_time import credit_cycles, follow
 from .gather_schedule import gather_transfers
 from .interleaved import parts_interleave
-from .plan_network import NetworkPlan
-from .plan_task import TaskPlan
+from .network_plan import NetworkPlan
+from .task_plan import TaskPlan
 
 T = TypeVar("T")
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from ...chips import Chip
 from ...dialects.manycore import TaskOp
 from ..tasks.task_info import TaskInfo
-from .plan_task import Shortage, Source, TaskPlan
 from .sram_budget import BudgetMemo, SramBudget
+from .task_plan import Shortage, Source, TaskPlan
 
 KEPT_TASKS = 4000
 """Largest number of tasks in the shared memo; beyond it a new one is begun."""

@@ -10,9 +10,10 @@ from ...dialects.memory import Space
 from ...support.errors import InputError
 from ..tasks.slices import Tiles
 from ..tasks.task_info import TaskInfo
-from .plan_task import Cut, Shortage, Source, TaskPlan, fits
+from .plan_task import Cut, fits
 from .reads import last_tile, plan_read
 from .sram_budget import SramBudget
+from .task_plan import Shortage, Source, TaskPlan
 
 
 def is_specified(info: TaskInfo) -> bool:

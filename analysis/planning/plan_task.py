@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import permutations
-from typing import NamedTuple, TypeVar, cast
+from typing import NamedTuple
 
 from ...chips import Chip
 from ...chips.cycles import bound_by_weights
@@ -18,25 +18,21 @@ from ...support.records import lazy, quick_init
 from ..sparse.product_cycles import LOADING_WORK
 from ..tasks.slices import Tiles
 from ..tasks.task_info import TaskInfo, value_bytes
-from .estimate import Pricing, TaskWork, alone, least_price, step_work, task_work
+from .estimate import Gather, Pricing, TaskWork, step_work, task_work
 from .reads import (
     ReadPlan,
     ReadSize,
     burst_bytes,
     last_tile,
-    measure_kept,
     measure_read,
     plan_read,
     sample_tiles,
 )
 from .sram_budget import BudgetMemo, SramBudget
 from .storage import Distribution
+from .task_plan import Shortage, Source, TaskPlan, aligned, estimate_together, output_steps
 from .tiling_search import coarser_steps, finer_steps, grid_candidates, much_finer_steps
 
-T = TypeVar("T")
-
-ALIGNMENT = 64
-"""Bytes to which buffers in SRAM are aligned."""
 CONSTANT_SHARE = 5
 """A buffer for constants takes at most this fraction (1 / 5) of SRAM, so that the next one can be prefetched."""
 MATRIX_WORK = 0.2
@@ -50,185 +46,6 @@ MAX_GRIDS = 8
 """Largest number of grids that are estimated exactly."""
 
 
-def aligned(size: int) -> int:
-    """`size` rounded up to the alignment."""
-    return (size + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
-
-
-@quick_init
-@dataclass(frozen=True)
-class Source:
-    """The source of an operand: its distribution over the cores (None: DRAM), and whether it is a constant."""
-
-    distribution: Distribution | None
-    constant: bool
-    keep: bool = False
-    """Whether it is a constant that is kept in the cores for later tasks."""
-
-
-@quick_init
-@dataclass(frozen=True)
-class TaskPlan:
-    """A tiling with everything derived from it."""
-
-    tiling: Tiling
-    reads: tuple[ReadPlan, ...]
-    sizes: tuple[ReadSize, ...]
-    keeps_constants: bool
-    """Whether constants of all steps are loaded before the first."""
-    slots: int
-    """Number of buffers of each read that changes during the task (2: double-buffered)."""
-    resident: bool
-    """Whether the result stays in the cores."""
-    tile_bytes: int
-    """Bytes of the largest tile of the result."""
-    step_elements: int
-    """Elements of the result of the largest step."""
-    scratch_bytes: int
-    """Bytes of scratch memory that the instructions of a step need in addition to all values."""
-    working_bytes: int
-    """SRAM of the busiest core that the task needs in addition to resident values, including its result."""
-    count_work: Callable[[Sequence[ReadSize]], TaskWork] = field(repr=False, compare=False)
-    """Computes `work` on demand, since plans that do not fit never need it."""
-    info: TaskInfo = field(repr=False, compare=False)
-    """The task, or one with the same operations."""
-    chip: Chip = field(repr=False, compare=False)
-    matrix_work: float = 0.0
-    """The weight of the work of matrix units; see `price`."""
-    fitting_steps: int = 1
-    """Number of steps of the first plan that fitted; more steps are for speed."""
-    pricing: Pricing = field(default=Pricing.HIDDEN, compare=False)
-    """The pricing of `cycles`."""
-
-    @lazy
-    def work(self) -> TaskWork:
-        """The work on its busiest core."""
-        return self.count_work(self.sizes)
-
-    @lazy
-    def cycles(self) -> float:
-        """Estimated cycles in isolation."""
-        return alone([self.work], self.chip, self.pricing)[0]
-
-    @lazy
-    def price(self) -> float:
-        """
-        The criterion by which plans of a task are compared: the cycles, and for encoded weights a share of the mean
-        matrix unit's.
-
-        Weights of low density are multiplied quickly, so that a layer mostly waits for memory, and cycles hardly
-        distinguish plans; but cores that share the weights and have separate rows all load these weights.
-        """
-        step = self.work.step
-        if not self.matrix_work or step.unit != "MPU":
-            return self.cycles
-        work = step.root * self.work.steps * len(self.tiling.cores)
-        return self.cycles + self.matrix_work * work / len(self.chip.usable_cores)
-
-    @property
-    def least_price(self) -> float:
-        """Lower bound of the price of all plans that differ in steps only."""
-        return least_price(self.work)
-
-    @lazy
-    def largest_constant(self) -> int:
-        """Bytes of the largest multi-buffered constant; kept constants need a single buffer."""
-        return max(
-            [
-                size.buffer_bytes
-                for read, size in zip(self.reads, self.sizes, strict=True)
-                if read.constant and not read.keep
-            ],
-            default=0,
-        )
-
-    def once(self, what: str, make: Callable[[], T]) -> T:
-        """
-        The result of `make` for this plan, cached: variants of a network share plans, and tasks with the same work.
-        """
-        if what not in self._known:
-            self._known[what] = make()
-        return cast("T", self._known[what])
-
-    @lazy
-    def _known(self) -> dict[str, object]:
-        return {}
-
-    @lazy
-    def distribution(self) -> Distribution:
-        """The distribution of the result's tiles over the cores."""
-        tiles = self.tiling.tile_boxes(self.info.sizes)
-        return Distribution({core: self.info.root.result_box(tile) for core, tile in tiles.items()}, self.tile_bytes)
-
-    def staging_slots(self, info: TaskInfo) -> int:
-        """Number of buffers from which steps of the result are stored to DRAM."""
-        return 0 if self.resident else min(self.slots, output_steps(info, self.tiling))
-
-    def temporary_bytes(self, buffer: int) -> int:
-        """Bytes of a temporary buffer of the body: those of two steps if it is double-buffered."""
-        nbytes = self.step_elements * self.info.buffers.item_bytes[buffer]
-        doubled = buffer == self.info.double_buffered_root and min(self.slots, output_steps(self.info, self.tiling)) > 1
-        return 2 * aligned(nbytes) if doubled else nbytes
-
-    def buffers_of(self, number: int, multi_buffered: int = 0) -> int:
-        """Number of buffers of read `number`; `multi_buffered`: of constants that change in every step."""
-        size = self.sizes[number]
-        if not size.buffer_bytes:
-            return 0
-        return min(max(self.slots, multi_buffered) if self.changes_always(number) else self.slots, size.versions)
-
-    def kept_reads(self) -> list[int]:
-        """Numbers of the reads that are kept in the cores for later tasks."""
-        return [number for number, read in enumerate(self.reads) if read.keep]
-
-    def loading(self, numbers: Container[int]) -> TaskPlan:
-        """The plan if it is the first to load these kept reads; the others are there already."""
-        tile = last_tile(self.info, self.tiling)
-        sizes = tuple(
-            measure_kept(read, self.info, self.chip, tile, found=number not in numbers) if read.keep else size
-            for number, (read, size) in enumerate(zip(self.reads, self.sizes, strict=True))
-        )
-        return replace(self, sizes=sizes)
-
-    def changes_always(self, number: int) -> bool:
-        """Whether read `number` is of constants that differ in every step."""
-        return self.reads[number].constant and self.sizes[number].versions == self.tiling.step_count > 1
-
-
-def output_steps(info: TaskInfo, tiling: Tiling) -> int:
-    """Number of steps that compute different parts of the result."""
-    return tiling.step_count // math.prod([tiling.steps[dim] for dim in info.reductions])
-
-
-@dataclass(frozen=True)
-class Shortage:
-    """The reason why no tiling fits: the smallest one tried needs so many bytes of SRAM on a core."""
-
-    needed: int
-    operand: int | None = None
-    """The operand whose tiles take most of the memory."""
-    operand_bytes: int = 0
-
-    @staticmethod
-    def of(plan: TaskPlan) -> Shortage:
-        """The shortage of a plan."""
-        parts = {
-            read.read.operand: min(plan.slots, size.versions) * aligned(size.buffer_bytes)
-            for read, size in zip(plan.reads, plan.sizes, strict=True)
-        }
-        largest = max(parts, key=parts.__getitem__, default=None)
-        return Shortage(plan.working_bytes, largest, 0 if largest is None else parts[largest])
-
-
-def estimate_together(plans: Sequence[TaskPlan]) -> None:
-    """Estimate the cycles of several plans for one chip and with one pricing in one call, which is faster."""
-    unknown = [plan for plan in plans if "cycles" not in plan.__dict__]
-    if unknown:
-        found = alone([plan.work for plan in unknown], unknown[0].chip, unknown[0].pricing)
-        for plan, cycles in zip(unknown, found, strict=True):
-            plan.__dict__["cycles"] = cycles
-
-
 PlaceTiles = Callable[[TaskInfo, tuple[int, ...]], tuple[int, ...]]
 """Chooses the cores of a grid's tiles: (task, grid) -> a core for each tile, in row-major order of the tiles."""
 
@@ -237,64 +54,45 @@ Readable = Callable[[Callable[[], Distribution]], bool]
 """Whether readers can use a result in the cores; its argument computes the distribution of the result on demand."""
 
 
-def plan_task(
-    info: TaskInfo,
-    chip: Chip,
-    sources: Sequence[Source],
-    budget: SramBudget,
-    readable: Readable | None,
-    place: PlaceTiles,
-    *,
-    limit: float = math.inf,
-    accept: Callable[[tuple[int, ...]], bool] = lambda grid: True,
-    grid: Grid | None = None,
-    pricing: Pricing = Pricing.HIDDEN,
-) -> TaskPlan | Shortage:
-    """
-    The cheapest tiling that fits `budget` on each core, by estimated cycles.
+@dataclass(frozen=True)
+class TaskRequest:
+    """A task to be tiled, and the conditions for its tilings."""
 
-    Only grids that `accept` allows are tried, and only plans whose price may be below `limit`. `grid`: the only one to
-    try, which need not be a candidate.
+    info: TaskInfo
+    chip: Chip
+    sources: Sequence[Source]
+    """The source of each operand."""
+    readable: Readable | None
+    """A result that is not readable goes to DRAM. None: it goes there in any case."""
+    place: PlaceTiles
+    accept: Callable[[tuple[int, ...]], bool] = lambda grid: True
+    """Whether a grid may be tried."""
+    grid: Grid | None = None
+    """The only grid to try, which need not be a candidate."""
+    pricing: Pricing = Pricing.HIDDEN
 
-    A result that is not `readable` goes to DRAM. None: it goes there in any case.
-    """
-    found = task_plans(
-        info, chip, sources, budget, readable, place, 1, limit=limit, accept=accept, grid=grid, pricing=pricing
-    )
+
+def plan_task(request: TaskRequest, budget: SramBudget, limit: float = math.inf) -> TaskPlan | Shortage:
+    """The cheapest tiling that fits `budget` on each core, by estimated cycles, of those with a price below `limit`."""
+    found = task_plans(request, budget, 1, limit)
     return found if isinstance(found, Shortage) else found[0]
 
 
 def task_plans(
-    info: TaskInfo,
-    chip: Chip,
-    sources: Sequence[Source],
-    budget: SramBudget,
-    readable: Readable | None,
-    place: PlaceTiles,
-    most: int,
-    *,
-    limit: float = math.inf,
-    accept: Callable[[tuple[int, ...]], bool] = lambda grid: True,
-    grid: Grid | None = None,
-    pricing: Pricing = Pricing.HIDDEN,
+    request: TaskRequest, budget: SramBudget, most: int, limit: float = math.inf
 ) -> list[TaskPlan] | Shortage:
     """
     The cheapest tilings with different grids, the best first: at most `most`, and none that costs much more than the
-    best. The arguments are as for `plan_task`.
+    best. `budget` and `limit` are as for `plan_task`.
     """
     found: list[TaskPlan] = []
     least = Shortage(1 << 62)
-    tilings = [
-        Tiling(one.parts, place(info, one.parts), (1,) * len(one.parts), _default_order(info), one.multiples)
-        for one in (map(Grid, grid_candidates(info, chip)) if grid is None else (grid,))
-        if accept(one.parts)
-    ]
-    for looked_at, bound in enumerate(_fastest_first(info, chip, sources, readable, tilings, pricing)):
+    for looked_at, bound in enumerate(_fastest_first(request, _tilings(request))):
         if found and looked_at >= MAX_GRIDS:
             break
         if bound.least_price >= limit:
             continue
-        cut = _cut(info, chip, sources, readable, Tiles.of(bound.tiling, info.sizes), pricing)
+        cut = _cut(request, Tiles.of(bound.tiling, request.info.sizes))
         if cut.plan(bound.tiling).least_price >= limit:
             continue
         cut = cut.with_traffic()
@@ -312,23 +110,29 @@ def task_plans(
     return found or least
 
 
-def _fastest_first(
-    info: TaskInfo,
-    chip: Chip,
-    sources: Sequence[Source],
-    readable: Readable | None,
-    tilings: Sequence[Tiling],
-    pricing: Pricing,
-) -> Iterator[TaskPlan]:
+def _tilings(request: TaskRequest) -> list[Tiling]:
+    """A tiling in one step for each grid that may be tried."""
+    info = request.info
+    grids = map(Grid, grid_candidates(info, request.chip)) if request.grid is None else (request.grid,)
+    order = _default_order(info)
+    return [
+        Tiling(grid.parts, request.place(info, grid.parts), (1,) * len(grid.parts), order, grid.multiples)
+        for grid in grids
+        if request.accept(grid.parts)
+    ]
+
+
+def _fastest_first(request: TaskRequest, tilings: Sequence[Tiling]) -> Iterator[TaskPlan]:
     """
     Grids by ascending lower bound of their cycles, which is that without steps and messages.
 
     Reads are examined only for tilings whose operations alone take less than others in total.
     """
+    info = request.info
     heap: list[tuple[float, int, int]] = []
     for number, tiling in enumerate(tilings):
         last = last_tile(info, tiling)
-        work = step_work(info, last, chip)
+        work = step_work(info, last, request.chip)
         vector = work.rest + work.begun
         least = work.root + vector if work.unit == "VPU" else max(work.root, vector)
         heap.append((float(least), 0, number))
@@ -340,16 +144,15 @@ def _fastest_first(
             yield found.pop(number)
             continue
         tiling = tilings[number]
-        plan = _cut(info, chip, sources, readable, sample_tiles(info, tiling), pricing).plan(tiling)
+        plan = _cut(request, sample_tiles(info, tiling)).plan(tiling)
         found[number] = plan
         heapq.heappush(heap, (plan.price, 1, number))
 
 
-def _cut(
-    info: TaskInfo, chip: Chip, sources: Sequence[Source], readable: Readable | None, tiles: Tiles, pricing: Pricing
-) -> Cut:
+def _cut(request: TaskRequest, tiles: Tiles) -> Cut:
     """A grid with its reads; a lower bound if `tiles` is a sample."""
-    served = [sources[read.operand] for read in info.reads]
+    info, chip, readable = request.info, request.chip, request.readable
+    served = [request.sources[read.operand] for read in info.reads]
     reads = tuple(
         plan_read(info, chip, tiles, read, source.distribution, source.constant, source.keep)
         for read, source in zip(info.reads, served, strict=True)
@@ -359,7 +162,7 @@ def _cut(
         return Distribution({core: info.root.result_box(tile) for core, tile in tiles.boxes().items()}, 0)
 
     resident = readable is not None and readable(held)
-    return Cut(info, chip, reads, last_tile(info, tiles.tiling), resident, pricing)
+    return Cut(info, chip, reads, last_tile(info, tiles.tiling), resident, request.pricing)
 
 
 class _Steps(NamedTuple):
@@ -592,11 +395,9 @@ class Cut:
         for read, size in zip(self.reads, sizes, strict=True):
             first += read.exchange_cycles / size.parts
         stored = 0.0 if self.resident else self._stored_bytes(step)
-        return task_work(
-            step_work(self.info, step, self.chip), tiling.step_count, outputs, prepare, first, exchange - first,
-            [(size, read.constant) for read, size in zip(self.reads, sizes, strict=True)], stored, self.chip,
-            tiling.cores,
-        )  # fmt: skip
+        reads = [(size, read.constant) for read, size in zip(self.reads, sizes, strict=True)]
+        gather = Gather(prepare, first, exchange - first)
+        return task_work(step_work(self.info, step, self.chip), tiling, outputs, gather, reads, stored, self.chip)
 
     def _stored_bytes(self, step: Box) -> float:
         """Bytes over DRAM ports for the result, of which each step stores a part: whole bursts."""

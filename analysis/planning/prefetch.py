@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...support.errors import InputError
-from .plan_network import NetworkPlan
+from .network_plan import NetworkPlan
 
 
 def specified_prefetch(network: NetworkPlan) -> tuple[dict[int, int], dict[int, int]] | None:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from ...chips import Chip
 from ...chips.dram_ports import dram_rate
 from .estimate import HANDSHAKE, run_alone
-from .plan_task import TaskPlan, estimate_together
+from .task_plan import TaskPlan, estimate_together
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from ...support.jit import Array, jit
 from ..search import ACCEPT_RATIO
 from .clock_kernels import CLOCKS, Run, Tasks, Times, run_tasks
 from .network_estimate import Code, TaskWorks, estimate_rates, estimate_times, network_estimate
-from .plan_network import NetworkPlan
+from .network_plan import NetworkPlan
 
 SHIFTS = (-1, 1, 2)
 """Distances, in tasks, by which loads are moved."""

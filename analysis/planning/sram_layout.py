@@ -18,11 +18,11 @@ from ..search import ACCEPT_RATIO
 from .interleaved import parts_interleave
 from .loops import held_as, held_rows, is_carry
 from .network_estimate import Code, TaskWorks, network_estimate
-from .plan_network import NetworkPlan
-from .plan_task import ALIGNMENT, TaskPlan, aligned
+from .network_plan import NetworkPlan
 from .prefetch_candidates import prefetch_starts
 from .reads import ReadKind
 from .shift_prefetch import shift_prefetch
+from .task_plan import ALIGNMENT, TaskPlan, aligned
 
 DOUBLING = 4
 """Prefetches that prevent a layout are delayed one at a time at first, and twice as many after each DOUBLING rounds."""

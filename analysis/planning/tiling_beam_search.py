@@ -20,13 +20,16 @@ from ...support.phases import phase
 from .clock_kernels import Tasks
 from .kept_constants import keep_operands, with_loads
 from .network_estimate import Code, NetworkRun, TaskWorks, exact_work, work_beside
+from .network_plan import NetworkPlan
 from .plan_memo import PlanMemo
-from .plan_network import WORKING_SHARE, NetworkPlan, readable_as, shapes_read, source_of
+from .plan_network import WORKING_SHARE
 from .plan_specified import is_specified
-from .plan_task import PlaceTiles, Shortage, TaskPlan, aligned, task_plans
+from .plan_task import PlaceTiles, TaskRequest, task_plans
 from .prefetch_candidates import PREFETCH_POLICIES
+from .resident_values import readable_as, shapes_read, source_of
 from .sram_budget import SramBudget
 from .sram_layout import SramLayout, estimated_times, lay_out_sram
+from .task_plan import Shortage, TaskPlan, aligned
 
 BEAM = 6
 """Width of the beam: partial plans that are continued after each task."""
@@ -164,12 +167,10 @@ class _Search:
             return not kept or grid == before.tiling.grid  # tasks that keep the same constants have the same tiling
 
         readable = readable_as(info, read_as) if stays else None
+        request = TaskRequest(info, self.chip, sources, readable, self.place, accept, pricing=self.network.pricing)
 
         def search(budget: SramBudget) -> list[TaskPlan]:
-            plans = task_plans(
-                info, self.chip, sources, budget, readable, self.place, TILINGS,
-                accept=accept, pricing=self.network.pricing,
-            )  # fmt: skip
+            plans = task_plans(request, budget, TILINGS)
             return [] if isinstance(plans, Shortage) else [plan for plan in plans if plan.resident == stays]
 
         how = stays, frozenset(read_as), before.tiling.grid if kept else None, self.network.pricing

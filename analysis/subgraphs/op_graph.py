@@ -53,6 +53,23 @@ class Adjacency:
 
 
 @dataclass(frozen=True, eq=False)
+class NodeInfo:
+    """What is known about the nodes of a graph besides their edges; numbers that are not given are 0."""
+
+    op_types: Sequence[str] | None = None
+    macs: Sequence[int] | Ints | None = None
+    other_ops: Sequence[int] | Ints | None = None
+    weight_bytes: Sequence[int] | Ints | None = None
+    result_bytes: Sequence[int] | Ints | None = None
+    outputs: Sequence[int] | None = None
+    """Nodes whose results are the network's. None: the nodes without readers."""
+    inputs: Sequence[int] | None = None
+    """Nodes that read an input of the network. None: the nodes without operands, except weight loads."""
+    weight_loads: Sequence[int] = ()
+    updates: Sequence[int] = ()
+
+
+@dataclass(frozen=True, eq=False)
 class OpGraph:
     """
     Operators and their dependences (spec 2, "Node information"). All arrays have one entry for each node.
@@ -77,25 +94,11 @@ class OpGraph:
     is_update: Flags
 
     @staticmethod
-    def build(
-        edges: Sequence[tuple[int, int]] | Ints,
-        names: Sequence[str],
-        *,
-        op_types: Sequence[str] | None = None,
-        macs: Sequence[int] | Ints | None = None,
-        other_ops: Sequence[int] | Ints | None = None,
-        weight_bytes: Sequence[int] | Ints | None = None,
-        result_bytes: Sequence[int] | Ints | None = None,
-        outputs: Sequence[int] | None = None,
-        inputs: Sequence[int] | None = None,
-        weight_loads: Sequence[int] = (),
-        updates: Sequence[int] = (),
-    ) -> OpGraph:
+    def build(edges: Sequence[tuple[int, int]] | Ints, names: Sequence[str], info: NodeInfo | None = None) -> OpGraph:
         """
-        A graph from its edges (producer, reader). Arrays that are not given are 0. Without `outputs`, these are the
-        nodes without readers; without `inputs`, the nodes without operands, except weight loads. Raises ValueError for
-        an edge that does not lead to a later node.
+        A graph from its edges (producer, reader). Raises ValueError for an edge that does not lead to a later node.
         """
+        info = NodeInfo() if info is None else info
         count = len(names)
         pairs = np.asarray(edges, np.int64).reshape(-1, 2)
         sources, targets = pairs[:, 0], pairs[:, 1]
@@ -103,20 +106,20 @@ class OpGraph:
             raise ValueError("an edge should lead from a node to a later one: number nodes in a topological order")
         successors = Adjacency.of(count, sources, targets)
         predecessors = Adjacency.of(count, targets, sources)
-        loads = _marks(count, weight_loads)
+        loads = _marks(count, info.weight_loads)
         return OpGraph(
             names=tuple(names),
-            op_types=tuple(op_types) if op_types is not None else ("",) * count,
+            op_types=tuple(info.op_types) if info.op_types is not None else ("",) * count,
             successors=successors,
             predecessors=predecessors,
-            macs=_numbers(count, macs),
-            other_ops=_numbers(count, other_ops),
-            weight_bytes=_numbers(count, weight_bytes),
-            result_bytes=_numbers(count, result_bytes),
-            is_output=successors.degrees == 0 if outputs is None else _marks(count, outputs),
-            reads_input=(predecessors.degrees == 0) & ~loads if inputs is None else _marks(count, inputs),
+            macs=_numbers(count, info.macs),
+            other_ops=_numbers(count, info.other_ops),
+            weight_bytes=_numbers(count, info.weight_bytes),
+            result_bytes=_numbers(count, info.result_bytes),
+            is_output=successors.degrees == 0 if info.outputs is None else _marks(count, info.outputs),
+            reads_input=(predecessors.degrees == 0) & ~loads if info.inputs is None else _marks(count, info.inputs),
             is_weight_load=loads,
-            is_update=_marks(count, updates),
+            is_update=_marks(count, info.updates),
         )
 
     def __len__(self) -> int:

@@ -11,8 +11,6 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute, Dialect, Operation
 
 from . import (
-    contraction,
-    elementwise,
     movement,
     partial_conv,
     partial_matmul,
@@ -22,12 +20,14 @@ from . import (
     scatter,
     sources,
 )
+from .contraction import conv, matmul
+from .elementwise import binary, compare, unary
 from .loop import LoopOp, YieldOp
 from .sources import ConstantOp, Dense
 
 _MODULES = (
-    sources, elementwise, quantize, contraction, partial_conv, partial_matmul, reduction, reshape, movement,
-    scatter,
+    sources, unary, binary, compare, quantize, matmul, conv, partial_conv, partial_matmul, reduction, reshape,
+    movement, scatter,
 )  # fmt: skip
 
 
@@ -56,6 +56,6 @@ class ConstantMaterialization(ConstantMaterializationInterface):
 Dataflow = Dialect(
     "dataflow",
     [*OPERATIONS, LoopOp, YieldOp],
-    [elementwise.PredicateAttr, reduction.ReductionAttr, scatter.ScatterModeAttr],
+    [compare.PredicateAttr, reduction.ReductionAttr, scatter.ScatterModeAttr],
     [ConstantMaterialization()],
 )

@@ -188,13 +188,7 @@ def costs_by_descriptor(
         cycles[at] = copy_cycles(chip, ceil_div(total, run), run)
     at = np.flatnonzero(_DRAM[ops])
     if len(at):
-        side = np.where(ops[at] == OPCODE["store"], 0, 1)
-        run = geometry.run_of(at, side)
-        total = geometry.item[at, side] * geometry.points[at, side]
-        rows = ops[at] == OPCODE["load.gather"]
-        if rows.any():
-            total[rows], run[rows] = geometry.rows(at[rows], side[rows] * 0, side[rows] * 0 + 3)
-        traffic[at] = dram_traffic(chip, ceil_div(total, run), run)
+        traffic[at] = _dram_bytes(chip, ops, geometry, at)
     at = np.flatnonzero(_PUT[ops])
     if len(at):
         traffic[at] = geometry.total(at, 1)
@@ -209,6 +203,17 @@ def costs_by_descriptor(
     if len(at):
         macs[at] = geometry.sparse_macs(at)
     return WordCosts(cycles, traffic, macs, vpu_ops, np.einsum("ij->i", geometry.bytes), loading)
+
+
+def _dram_bytes(chip: Chip, ops: NDArray[np.uint8], geometry: _Geometry, at: Ints) -> Ints:
+    """Bytes of whole DRAM bursts of the loads and stores `at`."""
+    side = np.where(ops[at] == OPCODE["store"], 0, 1)
+    run = geometry.run_of(at, side)
+    total = geometry.item[at, side] * geometry.points[at, side]
+    rows = ops[at] == OPCODE["load.gather"]
+    if rows.any():
+        total[rows], run[rows] = geometry.rows(at[rows], side[rows] * 0, side[rows] * 0 + 3)
+    return dram_traffic(chip, ceil_div(total, run), run)
 
 
 class _Geometry:

@@ -17,7 +17,7 @@ import numpy as np
 from ...dialects.coreasm.isa import QUEUES, Unit
 from ..executable.executable import Executable, source_name
 from ..timing.engine import TimingResult
-from ..timing.kernel import KIND, LOAD, LOCAL, MAPPED, PUT, PUT_MAPPED, STORE, WAIT, A
+from ..timing.kernel_arrays import KIND, LOAD, LOCAL, MAPPED, PUT, PUT_MAPPED, STORE, WAIT, A
 from .launch_trace import LaunchTrace, launch_traces
 
 COMPUTES, DRAM_RATE, LINK_RATE = "computes", "DRAM rate", "link rate"

@@ -13,7 +13,7 @@ from ...dialects.coreasm.isa import QUEUES
 from ..executable.executable import Executable
 from ..machine.expand import Decisions
 from ..timing.engine import TimingResult, Trace
-from ..timing.kernel import (
+from ..timing.kernel_arrays import (
     DRAIN,
     HALT,
     KIND,

@@ -22,7 +22,7 @@ from ..timing.tables import Tables, build_tables
 from .achievable import achievable_of
 from .busiest import busiest
 from .device_memory import device_memory
-from .energy import energy_picojoules
+from .energy import EnergyEvents, energy_picojoules
 from .recurrent_layers import RecurrentLayer
 from .recurrent_time import noted_layers, reference_time
 from .roofline import Roofline, Work, ideal_work, roofline
@@ -91,19 +91,16 @@ def collect(exe: Executable, timing: TimingResult, mapped: MappedWork | None = N
     work = count_work(exe, launches, mapped)
     sparse = sparse_figures(mapped) if has_sparse_work(exe) else None
     cycles = max(timing.cycles, 1)
-    links = _link_bytes(timing)
     dram = int(timing.port_read.sum() + timing.port_written.sum())
     host = timing.host_in_bytes + timing.host_out_bytes
-    noc = sum(links.values())
+    noc = sum(_link_bytes(timing).values())
     own = roofline(chip, Work(work.mpu_macs_f32, work.vpu_ops_f32, dram, noc, host))
     ideal = ideal_work(exe)
     bound = network_roofline(exe, work) or own
     layers = noted_layers(exe)
     names = [Unit(unit).name for unit in range(QUEUES)]
-    energy = energy_picojoules(
-        chip, work.mpu_macs_f32, work.vpu_ops_f32, work.sram_bytes, noc, dram, host,
-        0 if mapped is None else mapped.total("index_elements"),
-    )  # fmt: skip
+    indices = 0 if mapped is None else mapped.total("index_elements")
+    events = EnergyEvents(work.mpu_macs_f32, work.vpu_ops_f32, work.sram_bytes, noc, dram, host, indices)
     return {
         "chip": chip.name,
         "cycles": timing.cycles,
@@ -124,23 +121,28 @@ def collect(exe: Executable, timing: TimingResult, mapped: MappedWork | None = N
         "busiest": [asdict(one) for one in busiest(exe, timing)],
         **_achievable(exe, cycles),
         **({} if ideal is None or not layers else _reference(chip, _at_rate(ideal, work), layers, timing.cycles)),
-        "bytes": {
-            "links": links,
-            "dram_read": int(timing.port_read.sum()),
-            "dram_written": int(timing.port_written.sum()),
-            "dram_of_port": (timing.port_read + timing.port_written).tolist(),
-            "host_in": timing.host_in_bytes,
-            "host_out": timing.host_out_bytes,
-            "sram": work.sram_bytes,
-            "weights": exe.weight_bytes,
-            "host_weights": exe.host_weight_bytes,
-        },
+        "bytes": _bytes(exe, timing, work),
         "peak_sram": _peaks(peak_sram(exe, launches)),
         "peak_dram": exe.dram_bytes_used,
         "peak_host": exe.host_bytes,
         **_device_memory(exe, timing),
-        "energy_pj": energy,
+        "energy_pj": energy_picojoules(chip, events),
         **({} if sparse is None else {"sparse": sparse}),
+    }
+
+
+def _bytes(exe: Executable, timing: TimingResult, work: Totals) -> dict[str, Any]:
+    """Bytes on links, to and from memories, and of weights."""
+    return {
+        "links": _link_bytes(timing),
+        "dram_read": int(timing.port_read.sum()),
+        "dram_written": int(timing.port_written.sum()),
+        "dram_of_port": (timing.port_read + timing.port_written).tolist(),
+        "host_in": timing.host_in_bytes,
+        "host_out": timing.host_out_bytes,
+        "sram": work.sram_bytes,
+        "weights": exe.weight_bytes,
+        "host_weights": exe.host_weight_bytes,
     }
 
 

@@ -12,7 +12,7 @@ from ...dialects.coreasm.isa import QUEUES, Unit
 from ..executable.executable import Executable
 from ..machine.costs import RATE
 from ..timing.engine import TimingResult
-from ..timing.kernel import KIND, LOAD, STORE
+from ..timing.kernel_arrays import KIND, LOAD, STORE
 from .busiest import COMPUTING
 from .critical_path import BUSY_LINKS, BUSY_PORT, COMPUTES, DRAM_RATE, HOPS, LATENCY, LINK_RATE, SEMAPHORE, Piece
 from .launch_trace import launch_traces

@@ -19,7 +19,7 @@ from ...dialects.coreasm.isa import QUEUES, Unit
 from ..executable.executable import Executable
 from ..machine.costs import RATE
 from ..timing.engine import TimingResult
-from ..timing.kernel import KIND, LOAD, STORE
+from ..timing.kernel_arrays import KIND, LOAD, STORE
 from .critical_path import BUSY_PORT, COMPUTES, DRAM_RATE, FULL_QUEUE, HOST, SEQUENCER, Piece
 from .launch_trace import launch_traces
 from .stats import count_work, network_roofline

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...chips.chip import Chip
 from ...dialects.coreasm.isa import DEPENDS_ON_DATA, MAX_LOOPS, QUEUES
 from ...support.phases import phase
 from ..executable.executable import Executable
@@ -27,22 +28,8 @@ from ..machine.mapped_work import MappedWork, RunWork
 from ..machine.noc import INPUTS, LINKS
 from .describe_deadlock import Blocked, describe
 from .event_wheel import new_wheel
-from .kernel import (
-    BUSY,
-    DISPATCHED,
-    DONE,
-    FIRST_START,
-    LANE_COLUMNS,
-    LAST_END,
-    LINK_COLUMNS,
-    NO_ROOM,
-    STARTED,
-    TOO_LONG,
-    WAITS,
-    A,
-    B,
-    simulate,
-)
+from .kernel import DONE, NO_ROOM, TOO_LONG, simulate
+from .kernel_arrays import BUSY, DISPATCHED, FIRST_START, LANE_COLUMNS, LAST_END, LINK_COLUMNS, STARTED, WAITS, A, B
 from .routes import bytes_carried, route_nodes
 from .tables import Tables, build_tables
 
@@ -324,59 +311,94 @@ def time_launch(
 
     Raises EmulationError for a deadlock, for runs that do not end, and if `mapped` does not match.
     """
-    chip, cores, lanes = exe.chip, exe.chip.cores, exe.chip.cores * QUEUES
-    cycles, first_mapped = _mapped(tables, number, cores, mapped)
+    cores = exe.chip.cores
     decisions = None if mapped is None else mapped.decisions
-    known = Decisions.of(cores, np.zeros(0, np.int64), np.zeros(0, np.int64)) if decisions is None else decisions
-    ring = 1 << (chip.queue_depth - 1).bit_length()
-    numbers = np.array(
-        [
-            chip.queue_depth, chip.semaphores, chip.noc_packet_bytes, chip.link_bytes_per_cycle,
-            max(chip.hop_cycles, 1), chip.dram_ports, chip.dram_bytes_per_cycle, chip.dram_latency, ring,
-        ], np.int64,
-    )  # fmt: skip
     traced = int(tables.instructions(decisions)[:, :QUEUES].sum()) if trace else 0
     if traced > MAX_TRACE:
         raise EmulationError(f"{traced} instructions are too many for a trace (at most {MAX_TRACE}): run without it")
-    routes, nodes, base = tables.routes, route_nodes(tables.routes, cores), tables.base
-    room, status = FIRST_ROOM, NO_ROOM
-    while True:
+    run = _run_kernel(exe, tables, number, mapped, traced)
+    state, count = run.state, int(run.finish[1])
+    waiting = state.lanes[:, DISPATCHED] > state.lanes[:, STARTED]
+    if not state.halted.all() or waiting.any():
+        raise EmulationError(describe(exe, exe.launches[number], list(_blocked(tables, state, exe.chip.semaphores))))
+    columns: list[NDArray[Any]] = [column[:count] for column in run.trace]
+    found = _trace_of(tables.base, exe.launches[number].program_of_core, *columns) if trace else None
+    busy, first, last, started = (
+        state.lanes[:, column].reshape(cores, QUEUES) for column in (BUSY, FIRST_START, LAST_END, STARTED)
+    )
+    executed = np.concatenate([started, run.seq_count[:, None]], axis=1)
+    links, read, written = bytes_carried(exe.chip, tables.routes, run.entered)
+    cycles, links = int(run.finish[0]), links.reshape(cores, LINKS)
+    return LaunchTiming(cycles, busy, first, last, executed, links, read, written, found)
+
+
+@dataclass
+class _KernelRun:
+    """What the kernel writes for one launch; see the parameters of `kernel.simulate`."""
+
+    state: KernelState
+    seq_count: NDArray[np.int64]
+    """[cores] instructions that each sequencer executed itself."""
+    entered: NDArray[np.int64]
+    """[routes] bytes that entered each route."""
+    finish: NDArray[np.int64]
+    """[2] cycles of the launch, and number of entries in the trace."""
+    trace: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
+    """Lane, word, start and end of each instruction."""
+
+    @staticmethod
+    def empty(chip: Chip, tables: Tables, traced: int) -> _KernelRun:
+        """The arrays before a launch, with `traced` entries for a trace."""
+        cores, lanes, ring = chip.cores, chip.cores * QUEUES, _ring(chip)
         state = KernelState(
-            base.copy(), np.zeros(cores, np.uint8), np.zeros((lanes, LANE_COLUMNS), np.int64),
+            tables.base.copy(), np.zeros(cores, np.uint8), np.zeros((lanes, LANE_COLUMNS), np.int64),
             np.zeros((lanes, ring), np.uint32), np.zeros((lanes, ring), np.int64),
             np.zeros(cores * chip.semaphores, np.int64), np.zeros(cores, np.int64), np.zeros(cores * 64, np.uint32),
         )  # fmt: skip
         state.lanes[:, [FIRST_START, LAST_END]] = -1
-        seq_count, entered, finish = (np.zeros(size, np.int64) for size in (cores, len(routes.router), 2))
-        t_word, t_lane = np.zeros(traced, np.int32), np.zeros(traced, np.int32)
-        t_start, t_end = np.zeros(traced, np.int64), np.zeros(traced, np.int64)
-        tables_and_state: list[NDArray[Any]] = [
+        seq_count, entered, finish = (np.zeros(size, np.int64) for size in (cores, len(tables.routes.router), 2))
+        lane, word = np.zeros(traced, np.int32), np.zeros(traced, np.int32)
+        start, end = np.zeros(traced, np.int64), np.zeros(traced, np.int64)
+        return _KernelRun(state, seq_count, entered, finish, (lane, word, start, end))
+
+
+def _ring(chip: Chip) -> int:
+    """Entries of the ring buffer that holds a queue: the power of two from its depth on."""
+    return 1 << (chip.queue_depth - 1).bit_length()
+
+
+def _run_kernel(exe: Executable, tables: Tables, number: int, mapped: RunWork | None, traced: int) -> _KernelRun:
+    """Run the kernel, with larger pools as long as they are too small. Raises EmulationError for a run without end."""
+    chip, cores, routes = exe.chip, exe.chip.cores, tables.routes
+    cycles, first_mapped = _mapped(tables, number, cores, mapped)
+    none = np.zeros(0, np.int64)
+    known = Decisions.of(cores, none, none.copy()) if mapped is None or mapped.decisions is None else mapped.decisions
+    numbers = np.array(
+        [
+            chip.queue_depth, chip.semaphores, chip.noc_packet_bytes, chip.link_bytes_per_cycle,
+            max(chip.hop_cycles, 1), chip.dram_ports, chip.dram_bytes_per_cycle, chip.dram_latency, _ring(chip),
+        ], np.int64,
+    )  # fmt: skip
+    nodes = route_nodes(routes, cores)
+    room = FIRST_ROOM
+    while True:
+        run = _KernelRun.empty(chip, tables, traced)
+        state, (lane, word, start, end) = run.state, run.trace
+        arguments: list[NDArray[Any]] = [
             tables.word_class, tables.classes, nodes, routes.child, routes.put_root, routes.load_root,
             routes.store_root, cycles, first_mapped.copy(), known.values, known.first[:-1].copy(), known.first[1:],
             numbers, state.pc, state.halted, state.lanes, state.queued, state.when, state.semaphores, state.seq_time,
-            state.tokens,
+            state.tokens, *_working_room(exe, room), run.seq_count, run.entered, run.finish, word, lane, start, end,
         ]  # fmt: skip
-        results = [seq_count, entered, finish, t_word, t_lane, t_start, t_end]
-        arguments: list[Any] = [*tables_and_state, *_working_room(exe, room), *results]
         status = int(simulate(*(array.reshape(-1) for array in arguments)))
+        if status == DONE:
+            return run
         if status != NO_ROOM or room >= LAST_ROOM:
-            break
+            limit = "cycles" if status == TOO_LONG else "tokens, messages or packets at one time"
+            raise EmulationError(
+                f"launch {number} needs more {limit} than the emulator allows: is a loop count damaged?"
+            )
         room *= 16
-    if status != DONE:
-        limit = "cycles" if status == TOO_LONG else "tokens, messages or packets at one time"
-        raise EmulationError(f"launch {number} needs more {limit} than the emulator allows: is a loop count damaged?")
-    waiting = state.lanes[:, DISPATCHED] > state.lanes[:, STARTED]
-    if not state.halted.all() or waiting.any():
-        raise EmulationError(describe(exe, exe.launches[number], list(_blocked(tables, state, chip.semaphores))))
-    count = int(finish[1])
-    traces = (t_lane[:count], t_word[:count], t_start[:count], t_end[:count])
-    found = _trace_of(base, exe.launches[number].program_of_core, *traces) if trace else None
-    busy, first, last, started = (
-        state.lanes[:, column].reshape(cores, QUEUES) for column in (BUSY, FIRST_START, LAST_END, STARTED)
-    )
-    executed = np.concatenate([started, seq_count[:, None]], axis=1)
-    links, read, written = bytes_carried(chip, routes, entered)
-    return LaunchTiming(int(finish[0]), busy, first, last, executed, links.reshape(cores, LINKS), read, written, found)
 
 
 def _trace_of(

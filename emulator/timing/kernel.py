@@ -15,8 +15,6 @@ returns, and is run again with larger ones.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...dialects.coreasm.encoding import MAX_LOOPS
@@ -39,43 +37,51 @@ from .event_wheel import (
     next_cycle,
     push,
 )
+from .kernel_arrays import (
+    BEGIN,
+    BEGIN_AT,
+    BUSY,
+    DISPATCHED,
+    DRAIN,
+    FIRST_START,
+    FORK,
+    FREE,
+    FREE_AT,
+    HALT,
+    HERE,
+    INTO_CORE,
+    INTO_PORT,
+    KIND,
+    LAST_END,
+    LAST_IN,
+    LEAD,
+    LEAVE,
+    LEFT,
+    LOAD,
+    LOCAL,
+    LOOP,
+    LOOP_BY,
+    MAPPED,
+    NODE_MASK,
+    ONE_LINK,
+    PART,
+    PUT,
+    PUT_MAPPED,
+    SIGNAL,
+    SIGNALS,
+    STARTED,
+    STORE,
+    TARGET,
+    TURN,
+    UNIT,
+    WAIT,
+    WAITING,
+    WAITS,
+    A,
+    B,
+)
+from .links import enter, new_turn, wait_for
 from .time_queues import IN_USE, append, take
-
-LOCAL, MAPPED, WAIT, PUT, PUT_MAPPED, SIGNAL, LOAD, STORE, HALT, SEQ, LOOP, DRAIN, LOOP_BY, LEAVE = range(14)
-"""
-Kinds of words for timing; kinds from HALT on are executed by the sequencer. The time of MAPPED ones, the bytes of
-PUT_MAPPED ones, the count of LOOP_BY and whether LEAVE ends a loop depend on values.
-"""
-KIND, UNIT, WAITS, SIGNALS, A, B, LEAD, TARGET = range(8)
-COLUMNS = 8
-"""Columns of a class of words; for A, B, LEAD and TARGET see `tables.Tables`."""
-
-DISPATCHED, STARTED, FREE, BUSY, FIRST_START, LAST_END, BEGIN, LEFT = range(8)
-LANE_COLUMNS = 8
-"""
-Columns of a lane (a unit of a core): instructions that entered its queue, and that started; the cycle from which it is
-free (while a transfer is under way: -1 - its word); cycles in which it worked; first start; last completion; start of
-the transfer under way, and its bytes that are not yet offered.
-"""
-
-ONE_LINK, INTO_CORE, FORK, FROM_PORT, INTO_PORT, TURN = range(6)
-"""Kinds of nodes of a route. A TURN is none: the event says that a link may be promised to a packet that waits."""
-NODE_KIND, NODE_WAY, NODE_NEXT, NODE_MASK = range(4)
-"""
-Columns of a node: its kind + 8 * the way into its router (`noc.FROM_CORE`); its link (of FORK the first of the
-router's; DRAM ports are numbered after the links); the node after it (HERE: what was read is at its core; of FORK
-itself); the ways out that a FORK takes.
-"""
-HERE = 0xFFFFFFFF
-
-FREE_AT, BEGIN_AT, LAST_IN, WAITING = range(4)
-PART = BEGIN_AT
-LINK_COLUMNS = 4
-"""
-Columns of a link: when all packets have left it that it is promised to; when the last of them begins (until then others
-wait); the way in by which this one came; the ways in (bits) by which those came that wait. Of a DRAM port, after the
-links: the cycle in which it is free, and the part of that cycle which is still taken, in bytes of all ports together.
-"""
 
 DONE, NO_ROOM, TOO_LONG = range(3)
 """Results of `simulate`: no event is left; the pools are too small; a time is too large."""
@@ -88,38 +94,6 @@ FIRST, LAST = 1, 2
 _LOAD, _STORE, _SEND, _RECV = 3, 4, 5, 6
 _LOG2 = np.zeros(129, np.uint8)
 _LOG2[[1 << _bit for _bit in range(8)]] = range(8)
-
-
-@jit_with(_nrt=False)
-def enter(events: Array, nodes: Array, event: Any, node: Any, flags: Any) -> None:
-    """Move the packet of `event` to `node`, whose row is copied to the event."""
-    events[8 * event + FLAGS] = flags | nodes[4 * node + NODE_KIND] << 2
-    events[8 * event + WAY] = nodes[4 * node + NODE_WAY]
-    events[8 * event + NODE] = nodes[4 * node + NODE_NEXT]
-
-
-@jit_with(_nrt=False)
-def wait_for(links: Array, heads: Array, tails: Array, events: Array, way: Any, came: Any, event: Any) -> bool:
-    """Have `event` wait for link `way` behind what came by the same way; whether it is the only one that waits."""
-    queue = INPUTS * np.int64(way) + came
-    others = links[4 * way + WAITING]
-    if others >> came & 1:
-        events[8 * tails[queue] + NEXT] = event
-    else:
-        heads[queue] = event
-        links[4 * way + WAITING] = others | 1 << came
-    tails[queue] = event
-    return others == 0
-
-
-@jit_with(_nrt=False)
-def new_turn(events: Array, counters: Array, way: Any) -> int:
-    """An event that says that link `way` may be promised to a packet that waits."""
-    turn = new_event(events, counters)
-    events[8 * turn + LANE] = 0  # before all packets: matrix units send none
-    events[8 * turn + FLAGS] = TURN << 2
-    events[8 * turn + WAY] = way
-    return turn
 
 
 @jit_with(_nrt=False)

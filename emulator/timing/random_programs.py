@@ -20,7 +20,7 @@ from ..executable.executable import Executable
 from ..machine.expand import Decisions
 from ..machine.mapped_work import COLUMNS, MappedWork
 from ..machine.memory import BOOL, F32
-from .kernel import KIND, LEAVE, LOOP_BY
+from .kernel_arrays import KIND, LEAVE, LOOP_BY
 from .tables import Tables, build_tables
 
 MPU, VPU, DAU, LOAD, STORE, SEND, RECV, MAP = range(8)

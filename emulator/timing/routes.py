@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...chips.chip import Chip
 from ...support.jit import Array, jit
 from ..machine.noc import FROM_CORE, FROM_DRAM, FROM_STORE, LINKS, Routes
-from .kernel import FORK, FROM_PORT, HERE, INTO_CORE, INTO_PORT, ONE_LINK
+from .kernel_arrays import FORK, FROM_PORT, HERE, INTO_CORE, INTO_PORT, ONE_LINK
 
 
 def route_nodes(routes: Routes, cores: int) -> NDArray[np.uint32]:

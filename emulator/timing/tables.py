@@ -19,7 +19,7 @@ from ..machine.errors import EmulationError
 from ..machine.expand import Decisions
 from ..machine.noc import Routes, build_routes
 from ..machine.word_classes import classify
-from .kernel import (
+from .kernel_arrays import (
     COLUMNS,
     DRAIN,
     HALT,

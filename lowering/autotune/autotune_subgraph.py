@@ -10,8 +10,8 @@ from math import inf
 from xdsl.dialects.func import FuncOp
 
 from ...analysis.placement.methods import HOPS, MAPPED
+from ...analysis.planning.network_plan import NetworkPlan
 from ...analysis.planning.plan_memo import memo_for
-from ...analysis.planning.plan_network import NetworkPlan
 from ...analysis.planning.prefetch_candidates import PREFETCH_POLICIES, PrefetchPolicy
 from ...analysis.search import Search, Trial
 from ...chips import Chip

@@ -7,9 +7,10 @@ from dataclasses import replace
 from xdsl.dialects.func import FuncOp
 
 from ...analysis.planning.loops import LoopSpan, loops_in
+from ...analysis.planning.network_plan import NetworkPlan
 from ...analysis.planning.placement import column_major
 from ...analysis.planning.plan_memo import PlanMemo
-from ...analysis.planning.plan_network import NetworkPlan, plan_network
+from ...analysis.planning.plan_network import plan_network
 from ...analysis.search import ACCEPT_RATIO
 from ...chips import Chip
 from ...support.errors import MeshloomError

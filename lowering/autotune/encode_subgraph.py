@@ -8,7 +8,7 @@ from xdsl.dialects.func import FuncOp
 
 from ...analysis.planning.multi_buffering import lay_out_multi_buffered
 from ...analysis.planning.network_estimate import TaskWorks
-from ...analysis.planning.plan_network import NetworkPlan
+from ...analysis.planning.network_plan import NetworkPlan
 from ...analysis.planning.sram_layout import SramLayout, estimated_times
 from ...chips import Chip
 from ...support.phases import phase

@@ -145,50 +145,73 @@ def compile_encoded(
     smaller, removed = without_zero_channels(module)
     bound = any(bound_by_weights(chip, use.rows) for use in weight_uses(smaller))
     objectives: list[Objective] = ["loads", "cycles"] if bound else ["cycles"]
-    plans: tuple[PlannedWeight, ...] = ()
-    dense: tuple[tuple[str, str], ...] = ()
-    taken: dict[tuple[bool, bool], int] = {}
-    """Cycles of the variant that was timed last: encoded or dense, with channels removed or with all."""
-
-    def timed(network: SparseNetwork[Compiled]) -> int:
-        taken[network.taken, bool(network.removed)] = cycles(network.compilation)
-        return taken[network.taken, bool(network.removed)]
-
-    search = Search(timed, "emulated")
-
-    def compiled(variant: ModuleOp, objective: Objective, encoded: bool, whole: bool) -> SparseNetwork[Compiled]:
-        shapes = {} if whole else removed
-        with held_back() as notes:
-            compilation = compile(variant.clone())
-        messages = tuple(dict.fromkeys(notes))
-        return SparseNetwork(compilation, variant, plans, encoded, objective, dense, removed=shapes, notes=messages)
-
+    variants = _Variants(compile, cycles, removed)
     for base, objective in product([smaller, module] if removed else [module], objectives):
-        variant = base.clone()
-        plans = tuple(encode_weights(variant, chip, calibration, objective))
-        dense = _stay_dense(variant, plans)
+        encoded = base.clone()
+        plans = tuple(encode_weights(encoded, chip, calibration, objective))
+        variants.plans, variants.stays_dense = plans, _stay_dense(encoded, plans)
         if any(plan.is_sparse for plan in plans):
-            make = partial(compiled, variant, objective, True, base is module)
-            search.try_variant(f"weights encoded for few {objective}", make, share=ACCEPT_RATIO)
-    encoded = search.best() if search.is_any else None
-    # Dense weights are the default: encoded ones are taken if they take less than a share of the cycles.
-    fewest = None if encoded is None else search.least()
-    share = 1.0 if encoded is None else 1 / ACCEPT_RATIO
-    refused = str(search.failures[0]) if encoded is None and search.failures else ""
-    search.try_variant("dense weights", partial(compiled, smaller, "cycles", False, False), share=share)
-    if removed:
-        search.try_variant("dense weights, all channels", partial(compiled, module, "cycles", False, True))
-    _check_failures(search)
-    best = search.best()
-    for note in best.notes:
-        warn(note)
-    dense_cycles = [found for (is_encoded, _), found in taken.items() if not is_encoded]
-    if encoded is None or fewest is None or not dense_cycles:
-        return replace(best, refused=refused)
-    found = replace(encoded, timed=(fewest, min(dense_cycles)))
-    if best.taken:
-        return found
-    return replace(found, compilation=best.compilation, module=best.module, taken=False, removed=best.removed)
+            make = partial(variants.compiled, encoded, objective, True, base is module)
+            variants.search.try_variant(f"weights encoded for few {objective}", make, share=ACCEPT_RATIO)
+    return variants.with_dense(smaller, module)
+
+
+class _Variants(Generic[Compiled]):
+    """Encoded and dense variants of a network, which are compiled and timed."""
+
+    def __init__(
+        self,
+        compile: Callable[[ModuleOp], Compiled],
+        cycles: Callable[[Compiled], int],
+        removed: Mapping[str, tuple[Shape, Shape]],
+    ) -> None:
+        self._compile, self._cycles, self._removed = compile, cycles, removed
+        self._timings: dict[tuple[bool, bool], int] = {}
+        """(encoded, without zero channels) -> cycles of the variant that was timed last."""
+        self.plans: tuple[PlannedWeight, ...] = ()
+        """The encodings that were planned last."""
+        self.stays_dense: tuple[tuple[str, str], ...] = ()
+        self.search: Search[SparseNetwork[Compiled]] = Search(self._timed, "emulated")
+
+    def compiled(self, variant: ModuleOp, objective: Objective, encoded: bool, whole: bool) -> SparseNetwork[Compiled]:
+        """A variant, compiled; `whole`: with all channels."""
+        removed: Mapping[str, tuple[Shape, Shape]] = {} if whole else self._removed
+        with held_back() as notes:
+            compilation = self._compile(variant.clone())
+        return SparseNetwork(
+            compilation, variant, self.plans, encoded, objective, self.stays_dense, removed=removed,
+            notes=tuple(dict.fromkeys(notes)),
+        )  # fmt: skip
+
+    def with_dense(self, smaller: ModuleOp, whole: ModuleOp) -> SparseNetwork[Compiled]:
+        """
+        The best of the encoded variants so far and of the dense network, without zero channels and with all. Raises
+        errors as `compile_encoded`.
+        """
+        search = self.search
+        encoded = search.best() if search.is_any else None
+        # Dense weights are the default: encoded ones are taken if they take less than a share of the cycles.
+        fewest = None if encoded is None else search.least()
+        share = 1.0 if encoded is None else 1 / ACCEPT_RATIO
+        refused = str(search.failures[0]) if encoded is None and search.failures else ""
+        search.try_variant("dense weights", partial(self.compiled, smaller, "cycles", False, False), share=share)
+        if self._removed:
+            search.try_variant("dense weights, all channels", partial(self.compiled, whole, "cycles", False, True))
+        _check_failures(search)
+        best = search.best()
+        for note in best.notes:
+            warn(note)
+        dense_cycles = [found for (is_encoded, _), found in self._timings.items() if not is_encoded]
+        if encoded is None or fewest is None or not dense_cycles:
+            return replace(best, refused=refused)
+        found = replace(encoded, timed=(fewest, min(dense_cycles)))
+        if best.taken:
+            return found
+        return replace(found, compilation=best.compilation, module=best.module, taken=False, removed=best.removed)
+
+    def _timed(self, network: SparseNetwork[Compiled]) -> int:
+        cycles = self._timings[network.taken, bool(network.removed)] = self._cycles(network.compilation)
+        return cycles
 
 
 def _check_failures(search: Search[Any]) -> None:

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from ...analysis.planning.plan_network import storage_root
+from ...analysis.planning.network_plan import storage_root
 from ...analysis.tasks.grouping import group_operations
 from ...dialects.dataflow.entry_function import argument_names, find_main, main_function, result_names
 from ...dialects.memory.attributes import Space

@@ -19,7 +19,7 @@ from xdsl.ir import SSAValue
 from ...analysis.allocation.allocate import allocate
 from ...analysis.allocation.memory_reuse import reuse_dependences
 from ...analysis.planning.loops import memory_root, part_of
-from ...analysis.planning.plan_network import NetworkPlan
+from ...analysis.planning.network_plan import NetworkPlan
 from ...chips import Chip
 from ...dialects.dataflow import ConstantOp, WeightOp
 from ...dialects.dataflow.types import tensor_bytes, tensor_of

@@ -16,9 +16,9 @@ from typing import TypeAlias
 
 from xdsl.ir import BlockArgument, SSAValue
 
-from ...analysis.planning.plan_task import aligned
 from ...analysis.planning.reads import ReadPlan
 from ...analysis.planning.storage import Distribution
+from ...analysis.planning.task_plan import aligned
 from ...analysis.tasks.task_info import Read, TaskInfo
 from ...dialects.dataflow.types import dtype_code, shape_of
 from ...dialects.manycore import Tiling

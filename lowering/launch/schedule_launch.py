@@ -9,10 +9,10 @@ from functools import partial
 from xdsl.ir import SSAValue
 
 from ...analysis.planning.loops import memory_root, part_of, written_part
-from ...analysis.planning.plan_network import NetworkPlan
-from ...analysis.planning.plan_task import TaskPlan
+from ...analysis.planning.network_plan import NetworkPlan
 from ...analysis.planning.reads import ReadKind, ReadPlan, is_shared
 from ...analysis.planning.sram_layout import Key, SramLayout
+from ...analysis.planning.task_plan import TaskPlan
 from .dram_segments import DramSegments, bytes_of
 from .launch_schedule import (
     Action,

@@ -12,10 +12,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from ...analysis.planning.loops import LoopSpan, Part, held_as, memory_root, part_of, written_part
-from ...analysis.planning.plan_network import NetworkPlan
-from ...analysis.planning.plan_task import TaskPlan
+from ...analysis.planning.network_plan import NetworkPlan
 from ...analysis.planning.reads import ReadKind
 from ...analysis.planning.sram_layout import Key, SramBuffer, SramLayout
+from ...analysis.planning.task_plan import TaskPlan
 from ...analysis.tasks.task_info import TaskInfo
 from ...dialects.dataflow.entry_function import main_function
 from ...dialects.dataflow.types import element_bytes, element_of, shape_of, ui8

@@ -14,7 +14,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
 from ...analysis.allocation.allocate import lower_bound
-from ...analysis.planning.plan_task import aligned
+from ...analysis.planning.task_plan import aligned
 from ...chips import Chip
 from ...dialects.dataflow import ConstantOp, WeightOp
 from ...dialects.dataflow.entry_function import argument_names, find_main, result_names

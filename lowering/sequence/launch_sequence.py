@@ -18,7 +18,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from ...analysis.planning.plan_network import storage_root
+from ...analysis.planning.network_plan import storage_root
 from ...analysis.tasks.task_info import value_bytes
 from ...dialects.dataflow import ConstantOp, LoopOp, ReshapeOp, WeightOp
 from ...dialects.dataflow.base import ints

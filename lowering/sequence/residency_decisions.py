@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from ...analysis.planning.plan_network import storage_root
+from ...analysis.planning.network_plan import storage_root
 from ...dialects.locations import located
 from ...dialects.manycore import SubgraphOp
 from ...dialects.memory.attributes import Space, SpaceAttr

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from ...analysis.planning.plan_network import storage_root
+from ...analysis.planning.network_plan import storage_root
 from ...analysis.tasks.operator_parts import Parts, choose_parts, data_bytes
 from ...chips import Chip
 from ...dialects.dataflow import ConcatOp, ReshapeOp, SliceOp, WeightOp

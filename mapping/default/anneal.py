@@ -14,8 +14,8 @@ from ...support.jit import Array, jit
 from ..kernels.graph import Graph, induced
 from ..kernels.members import core_loads, member_table, move_member
 from ..kernels.random import random_below, random_bits, random_unit
-from ..mesh import Mesh
 from .hop_table import hop_table
+from .target import Cooling, Target
 
 _CLOSED = 0.9
 """After this share of the work no core may grow beyond its final limit."""
@@ -30,28 +30,22 @@ _RISE = 5.0
 def anneal(
     graph: Graph,
     core_of: Array,
-    mesh: Mesh,
-    cores: Array,
-    capacity: int,
+    target: Target,
     state: Array,
-    *,
-    hot: float,
-    cold: float,
-    sweeps: float,
+    cooling: Cooling,
     limits: tuple[int, int] | None = None,
 ) -> int:
     """
-    Anneal `core_of` [n] in place from temperature `hot` to `cold`, in units of the mean weight at a vertex. Returns the
+    Anneal `core_of` [n] in place with temperatures in units of the mean weight at a vertex. Returns the
     change of the hop cost.
 
-    No load beyond `capacity` grows, or beyond `limits`: the largest loads at first and in the end; loads over the
+    No load beyond the capacity grows, or beyond `limits`: the largest loads at first and in the end; loads over the
     capacity have a price then.
 
     A sweep is the work of one proposal a vertex with a fiftieth of its edges touched. While many proposals are
     accepted, the temperature falls faster, so that most time is spent at temperatures where few are.
     """
-    usable = np.zeros(mesh.cores, np.bool_)
-    usable[cores] = True
+    mesh, capacity = target.mesh, target.capacity
     # Numbering by core keeps vertices that interact close in memory.
     order = np.argsort(core_of, kind="stable").astype(np.int32)
     is_near = bool((core_of[:-1] <= core_of[1:]).all())
@@ -68,14 +62,14 @@ def anneal(
         placed,
         mesh.column_positions,
         mesh.row_positions,
-        usable,
+        target.usable,
         hop_table(near, placed, mesh),
         capacity,
         limits or (capacity, capacity),
         unit * graph.vertices / max(1, int(graph.size.sum())),
-        hot * unit,
-        cold * unit,
-        sweeps * (graph.vertices + 0.02 * graph.indices.size),
+        cooling.hot * unit,
+        cooling.cold * unit,
+        cooling.sweeps * (graph.vertices + 0.02 * graph.indices.size),
         state,
     )
     core_of[order] = placed

@@ -15,10 +15,12 @@ from ...support.jit import Array, jit
 from ..kernels.graph import Graph, induced
 from ..mesh import Mesh
 from .bisect import bisect
+from .target import Target
 
 
-def dual_bisection(graph: Graph, mesh: Mesh, cores: Array, capacity: int, state: Array) -> Array:
+def dual_bisection(graph: Graph, target: Target, state: Array) -> Array:
     """Core of each vertex ([n] int32), of `cores`; some are overfull by less than a vertex where sizes are awkward."""
+    mesh, cores, capacity = target.mesh, target.cores, target.capacity
     n = graph.vertices
     core_of = np.full(n, cores[0], np.int32)
     # Positions in units of half a hop, so that the middle of a rectangle is an integer.

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...support.jit import Array
-from ..kernels.capacity import fit, fit_merged
 from ..kernels.graph import Graph
 from ..kernels.numbered import Numbered
 from ..mesh import Mesh
@@ -19,6 +18,7 @@ from .hop_table import hop_total
 from .scan_anneal import anneal_scanning
 from .schedule import Schedule
 from .starts import best_starts, first_start
+from .target import Cooling, Target
 
 MAX_TABLE = 1 << 24
 """Most entries of the table of costs by vertex and column or row; larger graphs are annealed without it."""
@@ -34,45 +34,42 @@ _SETTLING = 0.1
 
 def map_hops(
     graph: Graph,
-    mesh: Mesh,
-    cores: Array,
-    capacity: int,
+    target: Target,
     state: Array,
     schedule: Schedule,
     watch: Watch,
     mergings: Sequence[str] = tuple(MERGINGS),
 ) -> Array:
-    """Core of each vertex ([n] int32), of `cores`; `mergings` are the ways of merging that are tried."""
+    """Core of each vertex ([n] int32), of the target's cores; `mergings` are the ways of merging that are tried."""
     kept = watch.checkpoints.restore("place-coarse")
     if kept is not None:
         core_of = kept["core_of"]
         state[:] = kept["state"]
     else:
-        merged, found = _started(graph, mesh, cores, capacity, state, schedule, watch, mergings)
+        merged, found = _started(graph, target, state, schedule, watch, mergings)
         with watch.step("anneal coarse"):
-            core_of = _refined(merged, found, mesh, cores, capacity, state, schedule)
+            core_of = _refined(merged, found, target, state, schedule)
         watch.checkpoints.save("place-coarse", {"core_of": core_of, "state": state})
     with watch.step("anneal"):
         sweeps = schedule.fine.sweeps_of(graph)
-        if _is_scanned(graph, mesh):
-            fit(graph, core_of, mesh.x, mesh.y, cores, capacity)
+        if _is_scanned(graph, target.mesh):
+            target.fit(graph, core_of)
+            mesh = target.mesh
             every = np.arange(mesh.cores)
             distance = mesh.hops(every[:, None], every[None, :]).astype(np.int32)
-            anneal_scanning(graph, core_of, distance, capacity, state, hot=0.05, cold=0.01, sweeps=sweeps)
+            anneal_scanning(graph, core_of, distance, target.capacity, state, Cooling(0.05, 0.01, sweeps))
         else:
             hot = _FINE_HOT if schedule.trial.bounds(graph) else _LAST_HOT
-            _anneal_loosely(graph, core_of, mesh, cores, capacity, state, schedule, hot, (1 - _SETTLING) * sweeps)
-            fit(graph, core_of, mesh.x, mesh.y, cores, capacity)
+            _anneal_loosely(graph, core_of, target, state, schedule, hot, (1 - _SETTLING) * sweeps)
+            target.fit(graph, core_of)
             hot, cold = _SETTLING_HOT, _SETTLING_COLD
-            anneal(graph, core_of, mesh, cores, capacity, state, hot=hot, cold=cold, sweeps=_SETTLING * sweeps)
+            anneal(graph, core_of, target, state, Cooling(hot, cold, _SETTLING * sweeps))
     return core_of
 
 
 def _started(
     graph: Graph,
-    mesh: Mesh,
-    cores: Array,
-    capacity: int,
+    target: Target,
     state: Array,
     schedule: Schedule,
     watch: Watch,
@@ -81,22 +78,20 @@ def _started(
     """(the levels, the best starts on the last), merged in the way whose first start was best."""
     with watch.step("coarsen"):
         if schedule.start.bounds(graph):
-            ways = hierarchies(graph, capacity, state, mergings, watch)
+            ways = hierarchies(graph, target.capacity, state, mergings, watch)
         else:
             # On a small network every method is cheap.
-            ways = [hierarchy(graph, capacity, state, name, watch) for name in mergings]
+            ways = [hierarchy(graph, target.capacity, state, name, watch) for name in mergings]
     with watch.step("start"):
-        starts = [first_start(last, mesh, cores, capacity, state, schedule) for _, last in ways]
+        starts = [first_start(last, target, state, schedule) for _, last in ways]
         best = min(range(len(ways)), key=lambda way: starts[way].cost)
-        return ways[best][0], best_starts(starts[best], mesh, cores, capacity, state, schedule)
+        return ways[best][0], best_starts(starts[best], target, state, schedule)
 
 
 def _refined(
     merged: Hierarchy,
     found: list[Array],
-    mesh: Mesh,
-    cores: Array,
-    capacity: int,
+    target: Target,
     state: Array,
     schedule: Schedule,
 ) -> Array:
@@ -105,10 +100,10 @@ def _refined(
         found = [undo(steps, core_of) for core_of in found]
         if number:
             # The few sweeps on a scanned network cannot repair cores over their capacity.
-            is_loose = not _is_scanned(merged.network, mesh)
-            found = _annealed(Numbered(merged.finer(number)), found, mesh, cores, capacity, state, schedule, is_loose)
+            is_loose = not _is_scanned(merged.network, target.mesh)
+            found = _annealed(Numbered(merged.finer(number)), found, target, state, schedule, is_loose)
         else:
-            found = _tried(merged.network, found, mesh, cores, capacity, state, schedule)
+            found = _tried(merged.network, found, target, state, schedule)
     return found[0]
 
 
@@ -119,9 +114,7 @@ def _is_scanned(graph: Graph, mesh: Mesh) -> bool:
 def _annealed(
     level: Numbered,
     found: list[Array],
-    mesh: Mesh,
-    cores: Array,
-    capacity: int,
+    target: Target,
     state: Array,
     schedule: Schedule,
     is_loose: bool,
@@ -134,44 +127,40 @@ def _annealed(
     for core_of in found:
         level.number(np.argsort(core_of, kind="stable"))
         graph, annealed = level.graph, core_of[level.order]
-        room, limits = capacity, schedule.merged_limits(graph, capacity)
+        fitted, limits = target, schedule.merged_limits(graph, target.capacity)
         if not is_loose:
-            room, limits = fit_merged(graph, annealed, mesh.x, mesh.y, cores, capacity), None
-        anneal(graph, annealed, mesh, cores, room, state, hot=hot, cold=cold, sweeps=sweeps, limits=limits)
+            fitted, limits = target.fitted_merged(graph, annealed), None
+        anneal(graph, annealed, fitted, state, Cooling(hot, cold, sweeps), limits=limits)
         core_of[level.order] = annealed
         del graph
     if len(found) > 1:
-        found.sort(key=lambda core_of: hop_total(level.graph, core_of[level.order], mesh))
+        found.sort(key=lambda core_of: hop_total(level.graph, core_of[level.order], target.mesh))
     return found
 
 
-def _tried(
-    graph: Graph, found: list[Array], mesh: Mesh, cores: Array, capacity: int, state: Array, schedule: Schedule
-) -> list[Array]:
+def _tried(graph: Graph, found: list[Array], target: Target, state: Array, schedule: Schedule) -> list[Array]:
     """The mappings `found` annealed on the graph itself, best first."""
     if schedule.trial.bounds(graph):
         return found[:1]
     sweeps = schedule.trial.sweeps_of(graph)
     for core_of in found:
-        _anneal_loosely(graph, core_of, mesh, cores, capacity, state, schedule, _FINE_HOT, sweeps)
-    return sorted(found, key=lambda core_of: hop_total(graph, core_of, mesh))
+        _anneal_loosely(graph, core_of, target, state, schedule, _FINE_HOT, sweeps)
+    return sorted(found, key=lambda core_of: hop_total(graph, core_of, target.mesh))
 
 
 def _anneal_loosely(
     graph: Graph,
     core_of: Array,
-    mesh: Mesh,
-    cores: Array,
-    capacity: int,
+    target: Target,
     state: Array,
     schedule: Schedule,
     hot: float,
     sweeps: float,
 ) -> None:
     """Anneal `core_of` on the graph itself; a core may end over its capacity by little."""
-    limits = schedule.limits(capacity)
-    if graph.size.max() > limits[0] - capacity:
+    limits = schedule.limits(target.capacity)
+    if graph.size.max() > limits[0] - target.capacity:
         # Large vertices might not fit afterwards: keep to the capacity throughout.
-        fit(graph, core_of, mesh.x, mesh.y, cores, capacity)
+        target.fit(graph, core_of)
         limits = None
-    anneal(graph, core_of, mesh, cores, capacity, state, hot=hot, cold=_COLD, sweeps=sweeps, limits=limits)
+    anneal(graph, core_of, target, state, Cooling(hot, _COLD, sweeps), limits=limits)

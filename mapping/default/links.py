@@ -12,8 +12,8 @@ from ...support.jit import Array, jit
 from ..kernels.graph import Graph, group_members
 from ..kernels.members import core_loads
 from ..kernels.random import random_below, random_unit
-from ..mesh import Mesh
 from ..method import Effort
+from .target import Target
 
 LINK_PROPOSALS = {Effort.FAST: 200_000, Effort.NORMAL: 2_000_000, Effort.HIGH: 10_000_000}
 """Moves and swaps that are tried."""
@@ -29,21 +29,17 @@ def level_links(
     outgoing: Graph,
     incoming: Graph,
     core_of: Array,
-    mesh: Mesh,
-    cores: Array,
-    capacity: int,
+    target: Target,
     state: Array,
-    *,
     proposals: int,
 ) -> None:
     """
     `outgoing` and `incoming` are rows of what each vertex sends and gets (the graph twice, where that is not known).
 
     `core_of` [n] changes in place, by moves and swaps of single vertices; what had the lowest load on its busiest link
-    counts. No load of a core beyond `capacity` grows.
+    counts. No load of a core beyond the capacity grows.
     """
-    usable = np.zeros(mesh.cores, np.bool_)
-    usable[cores] = True
+    mesh = target.mesh
     start, members = group_members(core_of, mesh.cores)
     _level(
         outgoing.indptr,
@@ -56,10 +52,10 @@ def level_links(
         core_of,
         mesh.width,
         mesh.height,
-        usable,
+        target.usable,
         start,
         members,
-        capacity,
+        target.capacity,
         proposals,
         state,
     )

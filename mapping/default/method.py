@@ -21,6 +21,7 @@ from .multicast import CYCLES, refine_multicast
 from .nets import nets_of
 from .schedule import SCHEDULES
 from .step import refine_step
+from .target import Target
 
 
 def map_default(request: MapRequest) -> Mapping:
@@ -37,26 +38,24 @@ def map_default(request: MapRequest) -> Mapping:
     check_capacity(topology.size, capacity, mesh.usable_cores.size)
     if topology.vertices == 0:
         return Mapping(np.empty(0, np.int32), watch.seconds)
-    cores = _cores(topology.size, capacity, mesh)
+    target = Target(mesh, _cores(topology.size, capacity, mesh), capacity)
     graph = Graph(topology.indptr, topology.indices, topology.data, topology.size)
     state = random_state(request.seed)
     if request.objective == Objective.CUT:
-        return Mapping(map_cut(graph, mesh, cores, capacity, state, request.effort, watch), watch.seconds)
-    core_of = map_hops(graph, mesh, cores, capacity, state, SCHEDULES[request.effort], watch)
+        return Mapping(map_cut(graph, target, state, request.effort, watch), watch.seconds)
+    core_of = map_hops(graph, target, state, SCHEDULES[request.effort], watch)
     if request.objective == Objective.MULTICAST:
         with watch.step("multicast"):
             nets = nets_of(*_directed(topology))
-            core_of = refine_multicast(nets, graph, core_of, mesh, cores, capacity, state, CYCLES[request.effort])
+            core_of = refine_multicast(nets, graph, core_of, target, state, CYCLES[request.effort])
     elif request.objective == Objective.CYCLES:
         with watch.step("cycles"):
             nets = nets_of(*_directed(topology))
-            core_of = refine_step(nets, graph, core_of, mesh, cores, capacity, state, request.effort)
+            core_of = refine_step(nets, graph, core_of, target, state, request.effort)
     elif request.objective == Objective.LINK:
         with watch.step("links"):
             outgoing, incoming = _directions(topology, graph)
-            level_links(
-                outgoing, incoming, core_of, mesh, cores, capacity, state, proposals=LINK_PROPOSALS[request.effort]
-            )
+            level_links(outgoing, incoming, core_of, target, state, LINK_PROPOSALS[request.effort])
     return Mapping(core_of, watch.seconds)
 
 

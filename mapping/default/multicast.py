@@ -15,13 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...support.jit import Array
-from ..kernels.capacity import fit, fit_merged
 from ..kernels.graph import Graph
-from ..mesh import Mesh
 from ..method import Effort
 from .multicast_anneal import Distances, anneal_multicast, apart, delivered_traffic, hop_distances, traffic_between
 from .nets import Nets, merge_nets, shared_nets
 from .parts_first import place_parts
+from .target import Cooling, Target
 
 MAX_COUNTS = 1 << 27
 """Most pairs of net and core for the table of counts; for larger networks the mapping by hops is kept."""
@@ -41,7 +40,7 @@ class Cycle:
 
 @dataclass(frozen=True)
 class Cycles:
-    """The work of an effort: sweeps are proposals per vertex, fewer on large networks (see `_sweeps`)."""
+    """The work of an effort: sweeps are proposals per vertex, fewer on large networks (see `SizedNets.sweeps`)."""
 
     first: Cycle
     """From the mapping for few hops."""
@@ -71,26 +70,26 @@ COLD = 0.002
 """Share of worsening proposals that are accepted at the end of every annealing."""
 
 
-def refine_multicast(
-    nets: Nets, graph: Graph, core_of: Array, mesh: Mesh, cores: Array, capacity: int, state: Array, cycles: Cycles
-) -> Array:
+def refine_multicast(nets: Nets, graph: Graph, core_of: Array, target: Target, state: Array, cycles: Cycles) -> Array:
     """Core of each vertex ([n] int32), from a mapping `core_of` within the capacity; `graph` is the same network."""
-    if nets.count * mesh.cores > MAX_COUNTS:
+    if nets.count * target.mesh.cores > MAX_COUNTS:
         return core_of
-    hops = hop_distances(mesh)
+    hops = hop_distances(target.mesh)
+
+    vertices = SizedNets(nets, graph.size)
 
     def cycled(start: Array, cycle: Cycle, distances: Distances) -> Array:
-        return _cycled(nets, graph.size, start, distances, cores, capacity, state, cycle, cycles)
+        return _cycled(vertices, start, distances, target, state, cycle, cycles)
 
     def traffic(mapping: Array) -> int:
-        return delivered_traffic(nets, mapping, mesh)
+        return delivered_traffic(nets, mapping, target.mesh)
 
     found = [core_of, cycled(core_of, cycles.first, hops)]
     if cycles.parts:
-        parts = _from_clusters(nets, graph, core_of, mesh, cores, capacity, state, cycles)
+        parts = _from_clusters(nets, graph, core_of, target, state, cycles)
         for cycle in cycles.parts[1:]:
-            parts = cycled(parts, cycle, apart(mesh.cores))
-        placed = place_parts(parts, traffic_between(nets, parts, mesh.cores), mesh, cores, state)
+            parts = cycled(parts, cycle, apart(target.mesh.cores))
+        placed = place_parts(parts, traffic_between(nets, parts, target.mesh.cores), target, state)
         found.append(cycled(placed, PLACED, hops))
     best = min(found, key=traffic)
     for cycle in cycles.following:
@@ -98,70 +97,83 @@ def refine_multicast(
     return best
 
 
+@dataclass(frozen=True)
+class SizedNets:
+    """The nets of a graph's vertices, or of clusters of these, and their sizes."""
+
+    nets: Nets
+    size: Array
+    """[n] int64"""
+
+    def sweeps(self, sweeps: float, work: float) -> float:
+        """`sweeps`, or as many as `work` proposals are (a fiftieth of the pins counts too), but at least 10."""
+        return max(10.0, min(sweeps, work / (self.size.size + 0.02 * self.nets.pins.size)))
+
+    def merged(self, coarse_of: Array, count: int) -> SizedNets:
+        """Those of `count` clusters; `coarse_of` [n]: cluster of each vertex."""
+        size = np.bincount(coarse_of, self.size, count).astype(np.int64)
+        return SizedNets(merge_nets(self.nets, coarse_of, count), size)
+
+
 def _cycled(
-    nets: Nets,
-    size: Array,
+    vertices: SizedNets,
     core_of: Array,
     distances: Distances,
-    cores: Array,
-    capacity: int,
+    target: Target,
     state: Array,
     cycle: Cycle,
     cycles: Cycles,
 ) -> Array:
     """Merge vertices that share nets and a core, anneal the clusters, then every level on the way back."""
-    limit = max(1, capacity // cycle.parts_of_capacity)
-    levels, nets, size, core_of = _coarsened(nets, size, core_of, limit, state, by_core=True)
-    sweeps = _sweeps(nets, size, cycles.coarse_sweeps, cycles.coarse_work)
-    anneal_multicast(nets, size, core_of, distances, cores, capacity, state, hot=cycle.hot, cold=COLD, sweeps=sweeps)
-    for finer, size, coarse_of in reversed(levels):
+    limit = max(1, target.capacity // cycle.parts_of_capacity)
+    levels, coarse, core_of = _coarsened(vertices, core_of, limit, state, by_core=True)
+    cooling = Cooling(cycle.hot, COLD, coarse.sweeps(cycles.coarse_sweeps, cycles.coarse_work))
+    anneal_multicast(coarse.nets, coarse.size, core_of, distances, target, state, cooling)
+    for finer, coarse_of in reversed(levels):
         core_of = core_of[coarse_of]
-        sweeps = _sweeps(finer, size, cycles.fine_sweeps, cycles.fine_work)
-        anneal_multicast(
-            finer, size, core_of, distances, cores, capacity, state, hot=cycle.warm, cold=COLD, sweeps=sweeps
-        )
+        cooling = Cooling(cycle.warm, COLD, finer.sweeps(cycles.fine_sweeps, cycles.fine_work))
+        anneal_multicast(finer.nets, finer.size, core_of, distances, target, state, cooling)
     return core_of
 
 
-def _from_clusters(
-    nets: Nets, graph: Graph, core_of: Array, mesh: Mesh, cores: Array, capacity: int, state: Array, cycles: Cycles
-) -> Array:
+def _from_clusters(nets: Nets, graph: Graph, core_of: Array, target: Target, state: Array, cycles: Cycles) -> Array:
     """
-    A partition ([n] int32, of `cores`) with small net spans: as `_cycled`, but any vertices that share nets are merged.
-    Clusters that exceed the capacity are corrected level by level; `core_of` is only the start of the annealing.
+    A partition ([n] int32, of the target's cores) with small net spans: as `_cycled`, but any vertices that share nets
+    are merged. Clusters that exceed the capacity are corrected level by level; `core_of` is only the start of the
+    annealing.
     """
-    cycle, distances = cycles.parts[0], apart(mesh.cores)
-    limit = max(1, capacity // cycle.parts_of_capacity)
-    levels, nets, size, core_of = _coarsened(nets, graph.size, core_of, limit, state, by_core=False)
+    cycle, distances = cycles.parts[0], apart(target.mesh.cores)
+    limit = max(1, target.capacity // cycle.parts_of_capacity)
+    levels, coarse, core_of = _coarsened(SizedNets(nets, graph.size), core_of, limit, state, by_core=False)
 
-    def annealed(nets: Nets, size: Array, hot: float, sweeps: float) -> None:
-        room = fit_merged(_edgeless(size), core_of, mesh.x, mesh.y, cores, capacity)
-        anneal_multicast(nets, size, core_of, distances, cores, room, state, hot=hot, cold=COLD, sweeps=sweeps)
+    def annealed(vertices: SizedNets, hot: float, sweeps: float) -> None:
+        fitted = target.fitted_merged(_edgeless(vertices.size), core_of)
+        anneal_multicast(vertices.nets, vertices.size, core_of, distances, fitted, state, Cooling(hot, COLD, sweeps))
 
-    annealed(nets, size, cycle.hot, _sweeps(nets, size, cycles.coarse_sweeps, cycles.coarse_work))
-    for finer, size, coarse_of in reversed(levels):
+    annealed(coarse, cycle.hot, coarse.sweeps(cycles.coarse_sweeps, cycles.coarse_work))
+    for finer, coarse_of in reversed(levels):
         core_of = core_of[coarse_of]
-        annealed(finer, size, cycle.warm, _sweeps(finer, size, cycles.fine_sweeps, cycles.fine_work))
-    fit(graph, core_of, mesh.x, mesh.y, cores, capacity)
+        annealed(finer, cycle.warm, finer.sweeps(cycles.fine_sweeps, cycles.fine_work))
+    target.fit(graph, core_of)
     return core_of
 
 
 def _coarsened(
-    nets: Nets, size: Array, core_of: Array, limit: int, state: Array, by_core: bool
-) -> tuple[list[tuple[Nets, Array, Array]], Nets, Array, Array]:
+    vertices: SizedNets, core_of: Array, limit: int, state: Array, by_core: bool
+) -> tuple[list[tuple[SizedNets, Array]], SizedNets, Array]:
     """
     Merge vertices that share nets, up to clusters of size `limit`; with `by_core` those of different cores stay apart.
 
-    Returns the levels, finest first, as (nets, sizes, cluster of each vertex), and nets, sizes and cores of the
-    clusters.
+    Returns the levels, finest first, as (vertices, cluster of each vertex), and the clusters with their cores.
     """
-    levels: list[tuple[Nets, Array, Array]] = []
+    levels: list[tuple[SizedNets, Array]] = []
     while True:
+        nets, size = vertices.nets, vertices.size
         coarse_of, count = shared_nets(nets, size, limit, state, within=core_of if by_core else None)
         if count > 0.9 * size.size:
-            return levels, nets, size, core_of.copy()
-        levels.append((nets, size, coarse_of))
-        nets, size = merge_nets(nets, coarse_of, count), np.bincount(coarse_of, size, count).astype(np.int64)
+            return levels, vertices, core_of.copy()
+        levels.append((vertices, coarse_of))
+        vertices = vertices.merged(coarse_of, count)
         core_of = _of_merged(core_of, coarse_of, count)
 
 
@@ -175,8 +187,3 @@ def _of_merged(core_of: Array, coarse_of: Array, count: int) -> Array:
 def _edgeless(size: Array) -> Graph:
     """A graph without edges, for sizes only."""
     return Graph(np.zeros(size.size + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.int64), size)
-
-
-def _sweeps(nets: Nets, size: Array, sweeps: float, work: float) -> float:
-    """`sweeps`, or as many as `work` proposals are (a fiftieth of the pins counts too), but at least 10."""
-    return max(10.0, min(sweeps, work / (size.size + 0.02 * nets.pins.size)))

@@ -23,6 +23,7 @@ from ..kernels.random import random_below, random_bits, random_unit
 from ..mesh import Mesh
 from .anneal import next_core
 from .nets import Nets, permuted_nets
+from .target import Cooling, Target
 
 _BLOCK = 1024
 """Proposals between two changes of the temperature, and in the first measurement of it; a power of two."""
@@ -70,23 +71,16 @@ def anneal_multicast(
     size: Array,
     core_of: Array,
     distances: Distances,
-    cores: Array,
-    capacity: int,
+    target: Target,
     state: Array,
-    *,
-    hot: float,
-    cold: float,
-    sweeps: float,
+    cooling: Cooling,
 ) -> int:
     """
     Anneal `core_of` [n] in place; the change of the sum over nets and the cores of their pins of weight x distance. Of
-    the proposals that make it worse, a share of `hot` is accepted at first, of `cold` at last. No load beyond
-    `capacity` grows.
+    the proposals that make it worse, a share of `cooling.hot` is accepted at first, of `cooling.cold` at last. No load
+    beyond the capacity grows.
     """
     across, along = distances.across, distances.along
-    count = across.shape[0] * along.shape[0]
-    usable = np.zeros(count, np.bool_)
-    usable[cores] = True
     n = size.size
     if nets.pins.size == 0:
         return 0
@@ -106,11 +100,11 @@ def anneal_multicast(
         core_of,
         across,
         along,
-        usable,
-        capacity,
-        hot,
-        cold,
-        max(sweeps * (n + 0.02 * nets.pins.size), 1.0 * _LEAST_BLOCKS * _BLOCK),
+        target.usable,
+        target.capacity,
+        cooling.hot,
+        cooling.cold,
+        max(cooling.sweeps * (n + 0.02 * nets.pins.size), 1.0 * _LEAST_BLOCKS * _BLOCK),
         state,
     )
 

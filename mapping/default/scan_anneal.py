@@ -12,6 +12,7 @@ from ...support.jit import Array, jit
 from ..kernels.graph import Graph
 from ..kernels.members import core_loads, member_table, move_member, swap_members
 from ..kernels.random import random_below, random_unit
+from .target import Cooling
 
 
 def anneal_scanning(
@@ -20,14 +21,12 @@ def anneal_scanning(
     distance: Array,
     capacity: int,
     state: Array,
-    *,
-    hot: float,
-    cold: float,
-    sweeps: float,
+    cooling: Cooling,
 ) -> int:
     """
-    Anneal `core_of` [n] in place from temperature `hot` to `cold`, in units of the mean weight at a vertex, with
-    `sweeps` proposals a vertex; the change of the sum over edges of weight x `distance` [cores, cores] (symmetric).
+    Anneal `core_of` [n] in place, with temperatures in units of the mean weight at a vertex. Returns the change of the
+    sum over edges of weight x `distance` [cores, cores] (symmetric).
+
     Vertices go to cores of their neighbours; no load beyond `capacity` grows.
     """
     unit = float(graph.data.sum()) / max(1, graph.vertices)
@@ -41,9 +40,9 @@ def anneal_scanning(
         core_of,
         distance,
         capacity,
-        hot * unit,
-        cold * unit,
-        int(sweeps * graph.vertices),
+        cooling.hot * unit,
+        cooling.cold * unit,
+        int(cooling.sweeps * graph.vertices),
         state,
     )
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from ...support.jit import Array
 from ..kernels.graph import Graph
-from ..mesh import Mesh
 from ..method import Effort
 from .multicast import CYCLES, MAX_COUNTS, refine_multicast
 from .nets import Nets
 from .step_anneal import anneal_step, step_loads
+from .target import Cooling, Target
 
 HOT, COLD = 3e-4, 3e-6
 """Worsening proposals are accepted up to about this share of the cost, at first and in the end."""
@@ -40,26 +40,22 @@ STEP_WORK = {
 }
 
 
-def refine_step(
-    nets: Nets, graph: Graph, core_of: Array, mesh: Mesh, cores: Array, capacity: int, state: Array, effort: Effort
-) -> Array:
+def refine_step(nets: Nets, graph: Graph, core_of: Array, target: Target, state: Array, effort: Effort) -> Array:
     """
     Core of each vertex ([n] int32), from a mapping `core_of` within the capacity; `graph` is the same network.
 
     Networks with too many nets for the mesh (`multicast.MAX_COUNTS`) stay as they are.
     """
-    if nets.count * mesh.cores > MAX_COUNTS:
+    if nets.count * target.mesh.cores > MAX_COUNTS:
         return core_of
     work = STEP_WORK[effort]
     starts = [core_of]
     if work.multicast is not None:
-        starts.append(
-            refine_multicast(nets, graph, core_of.copy(), mesh, cores, capacity, state, CYCLES[work.multicast])
-        )
+        starts.append(refine_multicast(nets, graph, core_of.copy(), target, state, CYCLES[work.multicast]))
     sweeps = max(5.0, min(work.sweeps, work.work / (graph.vertices + nets.pins.size)))
     found: list[Array] = []
     for start in starts:
         annealed = start.copy()
-        anneal_step(nets, graph.size, annealed, mesh, cores, capacity, state, hot=HOT, cold=COLD, sweeps=sweeps)
+        anneal_step(nets, graph.size, annealed, target, state, Cooling(HOT, COLD, sweeps))
         found.append(annealed)
-    return min(found, key=lambda mapping: float(step_loads(nets, mapping, mesh).max()))
+    return min(found, key=lambda mapping: float(step_loads(nets, mapping, target.mesh).max()))

@@ -15,6 +15,7 @@ from ..kernels.members import core_loads
 from ..kernels.random import random_below, random_unit
 from ..mesh import Mesh
 from .nets import Nets
+from .target import Cooling, Target
 
 INTO, OUT_OF = 4, 5
 """Resources besides the links east, west, north and south: a core's input from the network, and its output to it."""
@@ -24,28 +25,22 @@ def anneal_step(
     nets: Nets,
     size: Array,
     core_of: Array,
-    mesh: Mesh,
-    cores: Array,
-    capacity: int,
+    target: Target,
     state: Array,
-    *,
-    hot: float,
-    cold: float,
-    sweeps: float,
+    cooling: Cooling,
 ) -> None:
     """
     Change `core_of` ([n] int32, on `cores`) in place; what had the least load on its busiest way counts.
 
-    `hot`, `cold`: worsening proposals are accepted up to about this share of the cost, at first and in the end. No load
-    of a core beyond `capacity` grows.
+    `cooling`: worsening proposals are accepted up to about this share of the cost, at first and in the end. No load
+    of a core beyond the capacity grows.
     """
-    usable = np.zeros(mesh.cores, np.bool_)
-    usable[cores] = True
+    mesh = target.mesh
     root_start, rooted = group_members(nets.root, size.size)
-    proposals = int(sweeps * size.size)
+    proposals = int(cooling.sweeps * size.size)
     _anneal(
         nets.root, nets.weight, nets.start, nets.pins, nets.of_start, nets.of, root_start, rooted, size, core_of,
-        mesh.width, mesh.height, usable, capacity, state, hot, cold, proposals,
+        mesh.width, mesh.height, target.usable, target.capacity, state, cooling.hot, cooling.cold, proposals,
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...analysis.planning.plan_network import NetworkPlan
+from ...analysis.planning.network_plan import NetworkPlan
 from ...analysis.planning.sram_layout import SramLayout
 
 

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from meshloom.analysis.planning.multi_buffering import lay_out_multi_buffered
 from meshloom.analysis.planning.network_estimate import TaskWorks
+from meshloom.analysis.planning.network_plan import NetworkPlan
 from meshloom.analysis.planning.placement import column_major
-from meshloom.analysis.planning.plan_network import NetworkPlan, plan_network
+from meshloom.analysis.planning.plan_network import plan_network
 from meshloom.analysis.planning.prefetch_candidates import PREFETCH_POLICIES
 from meshloom.analysis.planning.sram_layout import lay_out_sram
 from meshloom.chips import load_chip

@@ -23,7 +23,7 @@ from meshloom.mapping.default.multicast_anneal import (
 )
 from meshloom.mapping.default.nets import merge_nets, nets_of, shared_nets
 from meshloom.mapping.default.scan_anneal import anneal_scanning
-from meshloom.mapping.kernels.capacity import fit
+from meshloom.mapping.default.target import Cooling, Target
 from meshloom.mapping.kernels.graph import Graph, induced, merge_steps, merge_vertices
 from meshloom.mapping.kernels.heap import heap_fix, heap_make, heap_remove
 from meshloom.mapping.kernels.numbered import Numbered
@@ -70,11 +70,11 @@ def test_cores_over_their_capacity_for_a_while_save_hops() -> None:
 
     def hops(seed: int, limits: tuple[int, int] | None) -> int:
         core_of = start.copy()
-        cores, state = mesh.usable_cores, random_state(seed)
-        anneal(graph, core_of, mesh, cores, capacity, state, hot=1, cold=0.01, sweeps=200, limits=limits)
+        target = Target(mesh, mesh.usable_cores, capacity)
+        anneal(graph, core_of, target, random_state(seed), Cooling(1, 0.01, 200), limits)
         # The price kept all but a few cores within their capacity.
         assert np.maximum(np.bincount(core_of) - capacity, 0).sum() < 8
-        fit(graph, core_of, mesh.x, mesh.y, cores, capacity)
+        target.fit(graph, core_of)
         return hop_cost(topology, mesh, core_of)
 
     # A single run may end with the sheet twisted over the mesh.
@@ -89,9 +89,10 @@ def test_annealing_counts_its_changes_right(mesh: Mesh, seed: int, hot: float) -
     start = some_mapping(topology, mesh, seed)
     before = np.bincount(start, topology.size, mesh.cores)
     capacity = int(topology.total_size / len(cores)) + 3
+    target, cooling = Target(mesh, cores, capacity), Cooling(hot, 0.01, 20)
 
     core_of = start.copy()
-    change = anneal(graph, core_of, mesh, cores, capacity, random_state(seed), hot=hot, cold=0.01, sweeps=20)
+    change = anneal(graph, core_of, target, random_state(seed), cooling)
     assert hop_cost(topology, mesh, core_of) == hop_cost(topology, mesh, start) + change
     after = np.bincount(core_of, topology.size, mesh.cores)
     assert (after <= np.maximum(before, capacity)).all()
@@ -99,9 +100,7 @@ def test_annealing_counts_its_changes_right(mesh: Mesh, seed: int, hot: float) -
 
     core_of = start.copy()
     limits = (capacity + 9, capacity + 2)
-    change = anneal(
-        graph, core_of, mesh, cores, capacity, random_state(seed), hot=hot, cold=0.01, sweeps=20, limits=limits
-    )
+    change = anneal(graph, core_of, target, random_state(seed), cooling, limits)
     assert hop_cost(topology, mesh, core_of) == hop_cost(topology, mesh, start) + change
     after = np.bincount(core_of, topology.size, mesh.cores)
     assert (after <= np.maximum(before, limits[0])).all()
@@ -109,7 +108,7 @@ def test_annealing_counts_its_changes_right(mesh: Mesh, seed: int, hot: float) -
 
     core_of = start.copy()
     apart = 1 - np.eye(mesh.cores, dtype=np.int32)
-    change = anneal_scanning(graph, core_of, apart, capacity, random_state(seed), hot=hot, cold=0.01, sweeps=20)
+    change = anneal_scanning(graph, core_of, apart, capacity, random_state(seed), cooling)
     assert cut(topology, core_of) == cut(topology, start) + change
     assert (np.bincount(core_of, topology.size, mesh.cores) <= np.maximum(before, capacity)).all()
 
@@ -118,10 +117,8 @@ def test_annealing_counts_its_changes_right(mesh: Mesh, seed: int, hot: float) -
     assert topology.spikes is not None
     core_of = start.copy()
     nets = nets_of(topology.src_indptr, topology.src_indices, topology.spikes)
-    state = random_state(seed)
-    change = anneal_multicast(
-        nets, topology.size, core_of, hop_distances(mesh), cores, capacity, state, hot=hot / 20, cold=0.01, sweeps=20
-    )
+    state, cooling = random_state(seed), Cooling(hot / 20, 0.01, 20)
+    change = anneal_multicast(nets, topology.size, core_of, hop_distances(mesh), target, state, cooling)
     traffic = delivered_traffic(nets, core_of, mesh)
     assert traffic == delivered_traffic(nets, start, mesh) + change
     assert (np.bincount(core_of, topology.size, mesh.cores) <= np.maximum(before, capacity)).all()
@@ -129,9 +126,7 @@ def test_annealing_counts_its_changes_right(mesh: Mesh, seed: int, hot: float) -
     # On distances of 1, what a core sends to each other core, wherever that is.
     core_of = start.copy()
     nearness = Distances(1 - np.eye(mesh.cores, dtype=np.int64), np.zeros((1, 1), np.int64))
-    change = anneal_multicast(
-        nets, topology.size, core_of, nearness, cores, capacity, state, hot=hot / 20, cold=0.01, sweeps=20
-    )
+    change = anneal_multicast(nets, topology.size, core_of, nearness, target, state, cooling)
     sent = [traffic_between(nets, mapping, mesh.cores) for mapping in (start, core_of)]
     every = np.arange(mesh.cores)
     assert (sent[0] * mesh.hops(every[:, None], every)).sum() == delivered_traffic(nets, start, mesh)
@@ -149,8 +144,8 @@ def test_annealing_for_multicast_is_the_same_in_all_units() -> None:
     for factor in (1, 1024):
         core_of = some_mapping(topology, mesh, 1)
         scaled = replace(nets, weight=nets.weight * factor)
-        hops, cores, state = hop_distances(mesh), mesh.usable_cores, random_state(1)
-        anneal_multicast(scaled, topology.size, core_of, hops, cores, 60, state, hot=0.3, cold=0.01, sweeps=1000)
+        target, cooling = Target(mesh, mesh.usable_cores, 60), Cooling(0.3, 0.01, 1000)
+        anneal_multicast(scaled, topology.size, core_of, hop_distances(mesh), target, random_state(1), cooling)
         found.append(core_of)
     assert (found[0] == found[1]).all()
     assert (found[0] != some_mapping(topology, mesh, 1)).any()
@@ -192,7 +187,7 @@ def test_busiest_link_gets_less_busy(directed: bool) -> None:
         outgoing = incoming = graph
     core_of = some_mapping(topology, mesh, 1)
     before = unicast_loads(topology, mesh, core_of).max()
-    level_links(outgoing, incoming, core_of, mesh, mesh.usable_cores, 25, random_state(1), proposals=20_000)
+    level_links(outgoing, incoming, core_of, Target(mesh, mesh.usable_cores, 25), random_state(1), 20_000)
     assert unicast_loads(topology, mesh, core_of).max() < 0.8 * before
 
 

@@ -13,6 +13,7 @@ from meshloom.emulator.functional.engine import run_functional
 from meshloom.emulator.timing.reference import run_reference
 from meshloom.mapping.default.nets import nets_of
 from meshloom.mapping.default.step_anneal import INTO, OUT_OF, anneal_step, step_loads
+from meshloom.mapping.default.target import Cooling, Target
 from meshloom.mapping.kernels.random import random_state
 from meshloom.mapping.mesh import Mesh
 from meshloom.mapping.messages import MOST_SETS, messages_of
@@ -169,9 +170,8 @@ def test_annealing_lowers_the_busiest_way_within_the_capacity(seed: int) -> None
     # Eleven cores of 12 places; the mapping that it begins with puts vertex v on the v-th place.
     core_of = mesh.usable_cores[np.arange(120) // 11].astype(np.int32)
     before = step_loads(nets, core_of, mesh).max()
-    anneal_step(
-        nets, topology.size, core_of, mesh, mesh.usable_cores, 12, random_state(seed), hot=1e-3, cold=1e-5, sweeps=30
-    )
+    target = Target(mesh, mesh.usable_cores, 12)
+    anneal_step(nets, topology.size, core_of, target, random_state(seed), Cooling(1e-3, 1e-5, 30))
     assert step_loads(nets, core_of, mesh).max() < before
     assert np.bincount(core_of, minlength=12).max() <= 12
     assert not (core_of == 5).any()

@@ -1,4 +1,4 @@
-"""An execution's log, replayed without the planner: who is where at each time, and how many bytes that is."""
+"""An execution's log, replayed without the planner: where each tensor is at each time, and the bytes in memory."""
 
 from __future__ import annotations
 
@@ -15,125 +15,189 @@ Span = tuple[int, int]
 
 
 def recount(problem: OffloadProblem, plan: OffloadPlan, model: Model) -> int:
-    """The most bytes in memory at any time. Asserts that the execution is one that the machine allows."""
-    graph = problem.graph
-    rows: dict[int, dict[int, Span]] = defaultdict(dict)
-    for what, number, start, end in plan.log.tolist():
-        assert number not in rows[what], "nothing happens twice"
-        rows[what][number] = (start, end)
-    ops = rows[OP]
-    assert list(ops) == list(range(graph.ops)), "operations run in the order of the graph"
-    for op, (start, end) in ops.items():
-        assert end - start == graph.duration[op]
-    for engine in ((OP, AGAIN), (OUT,), (IN,), (PACK, UNPACK)):
-        spans = sorted(span for row in engine for span in rows[row].values())
-        assert all(first[1] <= second[0] for first, second in pairwise(spans)), engine
-    vpu = sorted(
-        [ops[op] for op in range(graph.ops) if problem.on_vpu[op]] + [*rows[PACK].values(), *rows[UNPACK].values()]
-    )
-    assert all(first[1] <= second[0] for first, second in pairwise(vpu)), "one thing at a time"
-    assert max((end for _, end in ops.values()), default=0) == plan.time_ns
-
-    events: list[tuple[int, int]] = []
-
-    def hold(start: int, end: int, size: int) -> None:
-        assert start <= end
-        events.extend(((start, size), (end, -size)))
-
-    copied: dict[tuple[int, bool], int] = {}
-    for gap, (start, end) in rows[OUT].items():
-        tensor, packed = int(problem.tensor[gap]), plan.kind[gap] == Kind.COMPRESS_SWAP
-        size = int(problem.size[gap])
-        assert end - start == model.copy_ns(model.packed(problem.size) if packed else problem.size)[gap]
-        assert start >= ops[int(problem.producer[gap])][1], "copied before it was there"
-        copied[tensor, packed] = end
-    absent: dict[int, list[Span]] = defaultdict(list)
-    left_after: dict[tuple[int, Span], int] = {}
-    taken: dict[int, list[int]] = defaultdict(list)
-
-    def away(gone: int, back: int) -> None:
-        absent[tensor].append((gone, back))
-        left_after[tensor, (gone, back)] = int(problem.before[gap])
-
+    """The largest number of bytes in memory. Asserts that the execution is one that the machine allows."""
+    replay = _Replay(problem, plan, model)
+    replay.check_order()
+    replay.check_units()
+    replay.count_copies_out()
     for gap in range(problem.gaps):
-        tensor, size = int(problem.tensor[gap]), int(problem.size[gap])
-        small = int(model.packed(problem.size)[gap])
-        used = ops[int(problem.before[gap])][1]
-        kind = Kind(int(plan.kind[gap]))
-        pack, unpack = rows[PACK].get(gap), rows[UNPACK].get(gap)
-        arrive, again = rows[IN].get(gap), rows[AGAIN].get(gap)
+        replay.count_gap(gap)
+    replay.check_uses()
+    replay.check_reads_of_copies()
+    replay.check_recomputations()
+    replay.count_tensors()
+    return replay.peak()
+
+
+class _Replay:
+    """The log of a plan, and the changes of the bytes in memory that follow from it."""
+
+    def __init__(self, problem: OffloadProblem, plan: OffloadPlan, model: Model) -> None:
+        self.problem, self.plan, self.model, self.graph = problem, plan, model, problem.graph
+        self.rows: dict[int, dict[int, Span]] = defaultdict(dict)
+        """Kind of event -> number of its operation or gap -> its start and end."""
+        for what, number, start, end in plan.log.tolist():
+            assert number not in self.rows[what], "nothing happens twice"
+            self.rows[what][number] = (start, end)
+        self.ops = self.rows[OP]
+        self.events: list[tuple[int, int]] = []
+        """(time, bytes more in memory from then on)"""
+        self.copied: dict[tuple[int, bool], int] = {}
+        """(tensor, whether compressed) -> end of its copy to the host."""
+        self.absent: dict[int, list[Span]] = defaultdict(list)
+        """Tensor -> when it is not in memory."""
+        self.left_after: dict[tuple[int, Span], int] = {}
+        """(tensor, absence) -> the last operation that uses it before."""
+        self.taken: dict[int, list[int]] = defaultdict(list)
+        """Gap -> tensors that its recomputation reads."""
+        self.last = dict[int, int]()
+        """Tensor -> the last operation that uses it."""
+        for op in range(self.graph.ops):
+            for tensor in (*self.graph.inputs.row(op), *self.graph.outputs.row(op)):
+                self.last[tensor] = op
+
+    def check_order(self) -> None:
+        assert list(self.ops) == list(range(self.graph.ops)), "operations run in the order of the graph"
+        for op, (start, end) in self.ops.items():
+            assert end - start == self.graph.duration[op]
+        assert max((end for _, end in self.ops.values()), default=0) == self.plan.time_ns
+
+    def check_units(self) -> None:
+        """Each unit does one thing at a time."""
+        rows = self.rows
+        for engine in ((OP, AGAIN), (OUT,), (IN,), (PACK, UNPACK)):
+            spans = sorted(span for row in engine for span in rows[row].values())
+            assert all(first[1] <= second[0] for first, second in pairwise(spans)), engine
+        vector = [self.ops[op] for op in range(self.graph.ops) if self.problem.on_vpu[op]]
+        vpu = sorted([*vector, *rows[PACK].values(), *rows[UNPACK].values()])
+        assert all(first[1] <= second[0] for first, second in pairwise(vpu)), "one thing at a time"
+
+    def count_copies_out(self) -> None:
+        problem, model = self.problem, self.model
+        for gap, (start, end) in self.rows[OUT].items():
+            packed = self.plan.kind[gap] == Kind.COMPRESS_SWAP
+            assert end - start == model.copy_ns(model.packed(problem.size) if packed else problem.size)[gap]
+            assert start >= self.ops[int(problem.producer[gap])][1], "copied before it was computed"
+            self.copied[int(problem.tensor[gap]), packed] = end
+
+    def count_gap(self, gap: int) -> None:
+        """Check the events of a gap, and count the bytes that they free and take."""
+        kind = Kind(int(self.plan.kind[gap]))
+        pack, unpack, arrive = self.rows[PACK].get(gap), self.rows[UNPACK].get(gap), self.rows[IN].get(gap)
         if kind is Kind.SWAP and arrive:
-            gone = max(used, copied[tensor, False])
-            assert gone <= arrive[0], "fetched before it had left"
-            away(gone, arrive[1])
-            events.extend(((gone, -size), (arrive[0], size)))
+            self._count_swap(gap, arrive)
         elif kind is Kind.COMPRESS and pack:
             assert unpack is not None
-            assert used <= pack[0] < pack[1] <= unpack[0]
-            hold(pack[0], unpack[1], small)
-            away(pack[1], unpack[1])
-            events.extend(((pack[1], -size), (unpack[0], size)))
+            self._count_compression(gap, pack, unpack)
         elif kind is Kind.COMPRESS_SWAP and (pack or arrive):
             assert unpack is not None
             assert arrive is not None
-            gone = used
-            if pack:
-                gone = pack[1]
-                hold(pack[0], copied[tensor, True], small)
-            assert max(gone, copied[tensor, True]) <= arrive[0]
-            assert arrive[1] <= unpack[0]
-            hold(arrive[0], unpack[1], small)
-            away(gone, unpack[1])
-            events.extend(((gone, -size), (unpack[0], size)))
-        elif kind >= Kind.RECOMPUTE and again:
-            chain = plan.chains.row(gap)
-            assert again[1] - again[0] == sum(int(graph.duration[op]) for op in chain)
-            time = again[0]
-            made: dict[int, int] = {}
-            last_read: dict[int, int] = {}
-            for op in chain:
-                time += int(graph.duration[op])
-                for value in graph.inputs.row(op):
-                    if value in made:
-                        last_read[value] = time
-                    else:
-                        taken[gap].append(value)
-                for value in graph.outputs.row(op):
-                    made[value] = time - int(graph.duration[op])
+            self._count_compressed_swap(gap, pack, arrive, unpack)
+        elif kind >= Kind.RECOMPUTE and (again := self.rows[AGAIN].get(gap)):
+            self._count_recomputation(gap, again)
+
+    def _count_swap(self, gap: int, arrive: Span) -> None:
+        gone = max(self._used(gap), self.copied[int(self.problem.tensor[gap]), False])
+        assert gone <= arrive[0], "fetched before it had left"
+        self._leave(gap, gone, arrive[0], arrive[1])
+
+    def _count_compression(self, gap: int, pack: Span, unpack: Span) -> None:
+        assert self._used(gap) <= pack[0] < pack[1] <= unpack[0]
+        self._hold(pack[0], unpack[1], self._packed_bytes(gap))
+        self._leave(gap, pack[1], unpack[0], unpack[1])
+
+    def _count_compressed_swap(self, gap: int, pack: Span | None, arrive: Span, unpack: Span) -> None:
+        gone, copied = self._used(gap), self.copied[int(self.problem.tensor[gap]), True]
+        if pack:
+            gone = pack[1]
+            self._hold(pack[0], copied, self._packed_bytes(gap))
+        assert max(gone, copied) <= arrive[0]
+        assert arrive[1] <= unpack[0]
+        self._hold(arrive[0], unpack[1], self._packed_bytes(gap))
+        self._leave(gap, gone, unpack[0], unpack[1])
+
+    def _count_recomputation(self, gap: int, again: Span) -> None:
+        graph, tensor = self.graph, int(self.problem.tensor[gap])
+        chain = self.plan.chains.row(gap)
+        assert again[1] - again[0] == sum(int(graph.duration[op]) for op in chain)
+        time = again[0]
+        made: dict[int, int] = {}
+        last_read: dict[int, int] = {}
+        for op in chain:
+            time += int(graph.duration[op])
+            for value in graph.inputs.row(op):
+                if value in made:
                     last_read[value] = time
-            for value, start in made.items():
-                if value != tensor and graph.counted[value]:
-                    hold(start, last_read[value], int(graph.size[value]))
-            away(used, again[1])
-            events.extend(((used, -size), (made[tensor], size)))
-    for op, (start, end) in ops.items():
-        for tensor in {*graph.inputs.row(op)}:
-            for gone, back in absent[tensor]:
-                # Operations may take no time: the use that it leaves after may start when it leaves.
-                used_before = op <= left_after[tensor, (gone, back)]
-                assert end <= gone if used_before else start >= back, "used while away"
-    last = dict[int, int]()
-    for op in range(graph.ops):
-        for tensor in (*graph.inputs.row(op), *graph.outputs.row(op)):
-            last[tensor] = op
-    for row in (OUT, PACK):
-        for gap, (start, end) in rows[row].items():
-            if row == OUT and plan.kind[gap] == Kind.COMPRESS_SWAP:
-                continue  # what is copied is the compressed tensor
-            tensor = int(problem.tensor[gap])
-            assert not any(gone < end and start < back for gone, back in absent[tensor]), "copied while away"
-            assert end <= ops[last[tensor]][1], "copied while its room is given away"
-    for gap, (start, end) in rows[AGAIN].items():
-        for tensor in taken[gap]:
-            assert not any(gone < end and start < back for gone, back in absent[tensor]), "built from what is away"
-            assert not graph.counted[tensor] or end <= ops[last[tensor]][1], "built from what is gone"
-    for tensor, op in last.items():
-        if graph.counted[tensor]:
-            hold(ops[int(graph.producer[tensor])][0], ops[op][1], int(graph.size[tensor]))
-    # What ends at a time makes room for what begins then.
-    held = peak = 0
-    for _, change in sorted(events):
-        held += change
-        peak = max(peak, held)
-    assert held == 0
-    return peak
+                else:
+                    self.taken[gap].append(value)
+            for value in graph.outputs.row(op):
+                made[value] = time - int(graph.duration[op])
+                last_read[value] = time
+        for value, start in made.items():
+            if value != tensor and graph.counted[value]:
+                self._hold(start, last_read[value], int(graph.size[value]))
+        self._leave(gap, self._used(gap), made[tensor], again[1])
+
+    def check_uses(self) -> None:
+        """No operation reads a tensor while it is not in memory."""
+        for op, (start, end) in self.ops.items():
+            for tensor in {*self.graph.inputs.row(op)}:
+                for gone, back in self.absent[tensor]:
+                    # Operations may take no time: the use that it leaves after may start when it leaves.
+                    used_before = op <= self.left_after[tensor, (gone, back)]
+                    assert end <= gone if used_before else start >= back, "used while absent"
+
+    def check_reads_of_copies(self) -> None:
+        """Copies and compressions read tensors that are in memory."""
+        for row in (OUT, PACK):
+            for gap, span in self.rows[row].items():
+                if row == OUT and self.plan.kind[gap] == Kind.COMPRESS_SWAP:
+                    continue  # the compressed tensor is copied
+                tensor = int(self.problem.tensor[gap])
+                assert not self._is_absent(tensor, span), "copied while absent"
+                assert span[1] <= self.ops[self.last[tensor]][1], "copied after its memory was freed"
+
+    def check_recomputations(self) -> None:
+        """Recomputations read tensors that are in memory."""
+        for gap, span in self.rows[AGAIN].items():
+            for tensor in self.taken[gap]:
+                assert not self._is_absent(tensor, span), "recomputed from an absent tensor"
+                freed = self.ops[self.last[tensor]][1]
+                assert not self.graph.counted[tensor] or span[1] <= freed, "recomputed from a freed tensor"
+
+    def count_tensors(self) -> None:
+        """Count each tensor from its producer to its last use; gaps have been subtracted."""
+        graph = self.graph
+        for tensor, op in self.last.items():
+            if graph.counted[tensor]:
+                self._hold(self.ops[int(graph.producer[tensor])][0], self.ops[op][1], int(graph.size[tensor]))
+
+    def peak(self) -> int:
+        """The largest number of bytes in memory; what ends at a time is freed before anything begins at that time."""
+        held = peak = 0
+        for _, change in sorted(self.events):
+            held += change
+            peak = max(peak, held)
+        assert held == 0
+        return peak
+
+    def _hold(self, start: int, end: int, size: int) -> None:
+        assert start <= end
+        self.events.extend(((start, size), (end, -size)))
+
+    def _leave(self, gap: int, gone: int, taken: int, back: int) -> None:
+        """The tensor of a gap is freed at `gone`; it has memory again from `taken`, and its values from `back` on."""
+        tensor, size = int(self.problem.tensor[gap]), int(self.problem.size[gap])
+        self.absent[tensor].append((gone, back))
+        self.left_after[tensor, (gone, back)] = int(self.problem.before[gap])
+        self.events.extend(((gone, -size), (taken, size)))
+
+    def _is_absent(self, tensor: int, span: Span) -> bool:
+        return any(gone < span[1] and span[0] < back for gone, back in self.absent[tensor])
+
+    def _used(self, gap: int) -> int:
+        """The end of the use before a gap."""
+        return self.ops[int(self.problem.before[gap])][1]
+
+    def _packed_bytes(self, gap: int) -> int:
+        return int(self.model.packed(self.problem.size)[gap])

@@ -11,8 +11,9 @@ import pytest
 from meshloom.analysis.placement.estimate import MESSAGE_CYCLES, SPREAD, Estimator, PlaceObjective
 from meshloom.analysis.placement.methods import PLACE_METHODS
 from meshloom.analysis.placement.tile_graph import TileGraph, cores_of, tile_graph
+from meshloom.analysis.planning.network_plan import NetworkPlan
 from meshloom.analysis.planning.placement import column_major
-from meshloom.analysis.planning.plan_network import NetworkPlan, plan_network
+from meshloom.analysis.planning.plan_network import plan_network
 from meshloom.analysis.planning.reads import ReadKind
 from meshloom.chips import Chip, load_chip
 from meshloom.chips.dram_ports import port_of_core, port_rate, port_rows

@@ -10,8 +10,9 @@ from meshloom.analysis.planning import busy_links
 from meshloom.analysis.planning.busy_links import with_busy_links
 from meshloom.analysis.planning.estimate import Pricing
 from meshloom.analysis.planning.network_estimate import TaskWorks
+from meshloom.analysis.planning.network_plan import NetworkPlan
 from meshloom.analysis.planning.placement import column_major
-from meshloom.analysis.planning.plan_network import NetworkPlan, plan_network
+from meshloom.analysis.planning.plan_network import plan_network
 from meshloom.analysis.planning.sram_layout import estimated_times, lay_out_sram
 from meshloom.chips import load_chip
 from meshloom.dialects.dataflow import Dataflow

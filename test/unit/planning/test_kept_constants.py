@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from meshloom.analysis.planning.kept_constants import find_sharing
+from meshloom.analysis.planning.network_plan import NetworkPlan
 from meshloom.analysis.planning.placement import column_major
 from meshloom.analysis.planning.plan_memo import PlanMemo
-from meshloom.analysis.planning.plan_network import NetworkPlan, plan_network
+from meshloom.analysis.planning.plan_network import plan_network
 from meshloom.chips import Chip, load_chip
 from meshloom.dialects.dataflow.entry_function import find_main
 from meshloom.frontend.onnx_import import import_onnx

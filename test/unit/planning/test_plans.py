@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import pytest
 from meshloom.analysis.planning.estimate import run_alone
+from meshloom.analysis.planning.network_plan import NetworkPlan
 from meshloom.analysis.planning.placement import column_major, row_major
 from meshloom.analysis.planning.plan_memo import PlanMemo
-from meshloom.analysis.planning.plan_network import NetworkPlan, plan_network
-from meshloom.analysis.planning.plan_task import Shortage, Source, TaskPlan
+from meshloom.analysis.planning.plan_network import plan_network
 from meshloom.analysis.planning.reads import ReadKind, plan_read, version_count
 from meshloom.analysis.planning.sram_budget import SramBudget
 from meshloom.analysis.planning.storage import Distribution
+from meshloom.analysis.planning.task_plan import Shortage, Source, TaskPlan
 from meshloom.analysis.planning.tiling_search import grid_candidates
 from meshloom.analysis.tasks.grouping import group_operations
 from meshloom.analysis.tasks.slices import Tiles

@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 from meshloom.analysis.planning.network_estimate import Code, TaskWorks, network_estimate
+from meshloom.analysis.planning.network_plan import NetworkPlan
 from meshloom.analysis.planning.placement import column_major
-from meshloom.analysis.planning.plan_network import NetworkPlan, plan_network
+from meshloom.analysis.planning.plan_network import plan_network
 from meshloom.analysis.planning.prefetch_candidates import PREFETCH_POLICIES, prefetch_starts
 from meshloom.analysis.planning.shift_prefetch import SHIFTS, shift_prefetch
 from meshloom.analysis.search import ACCEPT_RATIO

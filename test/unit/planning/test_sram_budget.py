@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from meshloom.analysis.planning.estimate import TaskWork
 from meshloom.analysis.planning.placement import column_major
-from meshloom.analysis.planning.plan_network import readable_as
-from meshloom.analysis.planning.plan_task import Shortage, Source, TaskPlan, plan_task, task_plans
+from meshloom.analysis.planning.plan_task import TaskRequest, plan_task, task_plans
+from meshloom.analysis.planning.resident_values import readable_as
 from meshloom.analysis.planning.sram_budget import BudgetMemo, SramBudget
+from meshloom.analysis.planning.task_plan import Shortage, Source, TaskPlan
 from meshloom.analysis.tasks.task_info import TaskInfo
 from meshloom.chips import load_chip
 from meshloom.dialects.dataflow import MatmulOp
@@ -33,7 +34,7 @@ def test_a_plan_is_taken_again_just_where_it_would_be_found_again() -> None:
     sources = [Source(None, False), Source(None, True)]
 
     def plan(budget: SramBudget, info: TaskInfo) -> TaskPlan | Shortage:
-        return plan_task(info, TINY, sources, budget, readable_as(info, {(96, 160)}), column_major(TINY))
+        return plan_task(TaskRequest(info, TINY, sources, readable_as(info, {(96, 160)}), column_major(TINY)), budget)
 
     made: list[int] = []
 
@@ -80,14 +81,15 @@ def test_no_grid_is_left_out_that_would_have_been_best(available: int, monkeypat
     sources = [Source(None, False), Source(None, True)]
 
     def plans() -> list[TaskPlan] | Shortage:
-        return task_plans(matmul_task(), TINY, sources, SramBudget(available), None, column_major(TINY), 4)
+        request = TaskRequest(matmul_task(), TINY, sources, None, column_major(TINY))
+        return task_plans(request, SramBudget(available), 4)
 
     found = plans()
 
     def no_bound(work: TaskWork) -> float:
         return 0.0 * work.steps
 
-    monkeypatch.setattr("meshloom.analysis.planning.plan_task.least_price", no_bound)
+    monkeypatch.setattr("meshloom.analysis.planning.task_plan.least_price", no_bound)
     everything = plans()
     assert isinstance(found, list)
     assert isinstance(everything, list)

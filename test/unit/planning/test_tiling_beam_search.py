@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 from meshloom.analysis.planning.network_estimate import TaskWorks
+from meshloom.analysis.planning.network_plan import NetworkPlan
 from meshloom.analysis.planning.placement import column_major
-from meshloom.analysis.planning.plan_network import NetworkPlan, plan_network, readable_as
-from meshloom.analysis.planning.plan_task import Source, TaskPlan, plan_task, task_plans
+from meshloom.analysis.planning.plan_network import plan_network
+from meshloom.analysis.planning.plan_task import TaskRequest, plan_task, task_plans
 from meshloom.analysis.planning.reads import ReadKind
+from meshloom.analysis.planning.resident_values import readable_as
 from meshloom.analysis.planning.sram_budget import SramBudget
 from meshloom.analysis.planning.sram_layout import estimated_times, lay_out_sram
+from meshloom.analysis.planning.task_plan import Source, TaskPlan
 from meshloom.analysis.planning.tiling_beam_search import tiling_beam_search
 from meshloom.analysis.tasks.task_info import TaskInfo
 from meshloom.chips import Chip, load_chip
@@ -101,11 +104,12 @@ def test_tilings_of_a_task_differ_in_their_grids_the_best_first() -> None:
     function = layers()
     info = next(TaskInfo.of(op) for op in function.body.block.ops if isinstance(op, TaskOp) and op.operands[1:])
     sources = [Source(None, False) for _ in info.operands]
-    asked = (info, EDGE, sources, SramBudget(EDGE.sram_bytes), readable_as(info, set()), column_major(EDGE))
-    found = task_plans(*asked, 4)
+    request = TaskRequest(info, EDGE, sources, readable_as(info, set()), column_major(EDGE))
+    budget = SramBudget(EDGE.sram_bytes)
+    found = task_plans(request, budget, 4)
     assert isinstance(found, list)
     assert 1 < len({plan.tiling.grid for plan in found}) == len(found) <= 4
     assert [plan.price for plan in found] == sorted(plan.price for plan in found)
-    best = plan_task(*asked)
+    best = plan_task(request, budget)
     assert isinstance(best, TaskPlan)
     assert best.tiling == found[0].tiling

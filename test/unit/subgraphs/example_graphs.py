@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from hypothesis import strategies as st
-from meshloom.analysis.subgraphs.op_graph import OpGraph
+from meshloom.analysis.subgraphs.op_graph import NodeInfo, OpGraph
 
 Edges = list[tuple[int, int]]
 DATA = Path(__file__).parents[3] / "bench" / "data" / "graphs"
@@ -58,16 +58,19 @@ def from_file(name: str, *, forward: bool, weight_loads: bool = False) -> OpGrap
     return OpGraph.build(
         edges,
         [f"load{id}" for id in weights] + [f"{op['name']}.{op['id']}" for op in ops],
-        result_bytes=[sizes[id] for id in weights] + [sum(sizes[id] for id in op["outs"]) for op in ops],
-        weight_bytes=[0] * len(weights) + [sum(sizes[id] for id in op["ins"] if kinds[id] == "weight") for op in ops],
-        macs=[0] * len(weights) + [op["flops"] // 2 for op in ops],
-        inputs=[n for n, op in enumerate(ops, len(weights)) if any(kinds[id] == "input" for id in op["ins"])],
-        weight_loads=range(len(weights)),
-        updates=[
-            number
-            for number, op in enumerate(ops, len(weights))
-            if any(kinds[id] == "wgrad" for id in (*op["ins"], *op["outs"]))
-        ],
+        NodeInfo(
+            result_bytes=[sizes[id] for id in weights] + [sum(sizes[id] for id in op["outs"]) for op in ops],
+            weight_bytes=[0] * len(weights)
+            + [sum(sizes[id] for id in op["ins"] if kinds[id] == "weight") for op in ops],
+            macs=[0] * len(weights) + [op["flops"] // 2 for op in ops],
+            inputs=[n for n, op in enumerate(ops, len(weights)) if any(kinds[id] == "input" for id in op["ins"])],
+            weight_loads=range(len(weights)),
+            updates=[
+                number
+                for number, op in enumerate(ops, len(weights))
+                if any(kinds[id] == "wgrad" for id in (*op["ins"], *op["outs"]))
+            ],
+        ),
     )
 
 
@@ -85,10 +88,7 @@ def random_graphs(draw: st.DrawFn, most: int = 9) -> OpGraph:
     return OpGraph.build(
         edges,
         [f"n{node}" for node in range(count)],
-        result_bytes=numbers(9),
-        weight_bytes=numbers(5),
-        macs=numbers(20),
-        outputs=outputs,
+        NodeInfo(result_bytes=numbers(9), weight_bytes=numbers(5), macs=numbers(20), outputs=outputs),
     )
 
 

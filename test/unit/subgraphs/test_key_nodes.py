@@ -11,7 +11,7 @@ from example_graphs import FIGURE_1, FIGURE_3, FIGURE_4, Edges, edges_of, from_f
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from meshloom.analysis.subgraphs.key_nodes import branch_nodes, cut_nodes, path_cut_nodes
-from meshloom.analysis.subgraphs.op_graph import OpGraph
+from meshloom.analysis.subgraphs.op_graph import NodeInfo, OpGraph
 
 
 def topological_orders(graph: OpGraph) -> list[tuple[int, ...]]:
@@ -168,7 +168,7 @@ def test_resnet50_forward_with_and_without_weight_loads() -> None:
 def test_training_steps_keep_key_nodes_with_updates_contracted(name: str) -> None:
     step = from_file(name, forward=False)
     assert int(step.is_update.sum()) > 20
-    apart = OpGraph.build(edges_of(step), step.names, inputs=np.flatnonzero(step.reads_input).tolist())
+    apart = OpGraph.build(edges_of(step), step.names, NodeInfo(inputs=np.flatnonzero(step.reads_input).tolist()))
     forward = len(from_file(name, forward=True))
     backward = [node for node in cut_nodes(step) if node >= forward]
     assert len(backward) >= 10

@@ -17,6 +17,7 @@ from meshloom.analysis.subgraphs.key_nodes import cut_nodes
 from meshloom.analysis.subgraphs.least_cut import AtFewestBytes, PartBounds
 from meshloom.analysis.subgraphs.named_cuts import AfterNamedOperators
 from meshloom.analysis.subgraphs.op_graph import (
+    NodeInfo,
     OpGraph,
     Segment,
     Segments,
@@ -48,7 +49,7 @@ def whole(graph: OpGraph) -> Segment:
 def test_outputs_follow_their_producer_and_loads_come_before_their_reader() -> None:
     # 0 and 1 load weights; 3 is read by 4; 5 only outputs 2.
     graph = OpGraph.build(
-        [(0, 4), (1, 3), (2, 3), (3, 4), (2, 5)], "load4 load3 a b c out".split(), weight_loads=[0, 1]
+        [(0, 4), (1, 3), (2, 3), (3, 4), (2, 5)], "load4 load3 a b c out".split(), NodeInfo(weight_loads=[0, 1])
     )
     order = serial_order(graph)
     assert [graph.names[int(node)] for node in order] == ["a", "out", "load3", "b", "load4", "c"]
@@ -132,12 +133,14 @@ def test_a_last_operator_that_computes_is_no_data_output() -> None:
         passing = OpGraph.build(
             edges,
             names,
-            macs=[a * b for a, b in zip(macs, nothing, strict=True)],
-            other_ops=[a * b for a, b in zip(others, nothing, strict=True)],
+            NodeInfo(
+                macs=[a * b for a, b in zip(macs, nothing, strict=True)],
+                other_ops=[a * b for a, b in zip(others, nothing, strict=True)],
+            ),
         )
         assert is_data_output(passing).tolist() == [False, False, True, False, False]
         assert np.flatnonzero(target_nodes(passing)).tolist() == [1]
-        computing = OpGraph.build(edges, names, macs=macs, other_ops=others)
+        computing = OpGraph.build(edges, names, NodeInfo(macs=macs, other_ops=others))
         assert not is_data_output(computing).any()
         assert not target_nodes(computing).any()
         assert serial_order(computing).tolist() == [0, 1, 2, 3, 4]
@@ -145,13 +148,13 @@ def test_a_last_operator_that_computes_is_no_data_output() -> None:
 
 def test_a_result_that_is_only_passed_out_is_no_target() -> None:
     """It is an output in two shapes, and no computing node reads it."""
-    graph = OpGraph.build([(0, 1), (1, 2)], "abc", macs=[8, 8, 0], outputs=[1, 2])
+    graph = OpGraph.build([(0, 1), (1, 2)], "abc", NodeInfo(macs=[8, 8, 0], outputs=[1, 2]))
     assert is_data_output(graph).tolist() == [False, False, True]
     assert not target_nodes(graph).any()
 
 
 def test_results_that_are_read_on_are_targets() -> None:
-    chain = OpGraph.build([(0, 1), (1, 2), (2, 3)], "abcd", outputs=[1, 3])
+    chain = OpGraph.build([(0, 1), (1, 2), (2, 3)], "abcd", NodeInfo(outputs=[1, 3]))
     assert parts_of(chain, split(chain, serial_order(chain), AtDataOutputs())) == [["a", "b"], ["c", "d"]]
 
 
@@ -200,7 +203,9 @@ def test_fewest_bytes_into_so_many_parts(graph: OpGraph, parts: int) -> None:
 def test_parts_have_their_share_of_the_work() -> None:
     # Eight equal operators; the fewest bytes cross behind the first and before the last.
     graph = OpGraph.build(
-        [(n, n + 1) for n in range(7)], [str(n) for n in range(8)], macs=[10] * 8, result_bytes=[1, 9, 9, 5, 9, 9, 1, 1]
+        [(n, n + 1) for n in range(7)],
+        [str(n) for n in range(8)],
+        NodeInfo(macs=[10] * 8, result_bytes=[1, 9, 9, 5, 9, 9, 1, 1]),
     )
     assert AtFewestBytes(parts=2, least_share=0.0)(graph, whole(graph)) == [1]
     assert AtFewestBytes(parts=2, least_share=0.6)(graph, whole(graph)) == [4]
@@ -208,7 +213,7 @@ def test_parts_have_their_share_of_the_work() -> None:
 
 def test_bounds_of_every_kind() -> None:
     graph = OpGraph.build(
-        [(n, n + 1) for n in range(5)], "abcdef", macs=[4] * 6, result_bytes=[1] * 6, weight_bytes=[2] * 6
+        [(n, n + 1) for n in range(5)], "abcdef", NodeInfo(macs=[4] * 6, result_bytes=[1] * 6, weight_bytes=[2] * 6)
     )
     for bounds in (PartBounds(macs=8), PartBounds(nodes=2), PartBounds(weight_bytes=5), PartBounds(live_bytes=2)):
         assert AtFewestBytes(bounds=bounds)(graph, whole(graph)) == [2, 4]
@@ -283,7 +288,7 @@ def test_segments_between_key_nodes_are_a_partition(graph: OpGraph, at_least: in
 
 
 def test_weight_bytes() -> None:
-    graph = OpGraph.build([(n, n + 1) for n in range(5)], "abcdef", weight_bytes=[3, 3, 0, 9, 2, 4])
+    graph = OpGraph.build([(n, n + 1) for n in range(5)], "abcdef", NodeInfo(weight_bytes=[3, 3, 0, 9, 2, 4]))
     assert parts_of(graph, split(graph, serial_order(graph), AtWeightBytes(6))) == [list("abc"), ["d"], list("ef")]
 
 

@@ -8,7 +8,7 @@ from meshloom.chips import load_chip
 from meshloom.emulator.executable.build import Assembly, at
 from meshloom.emulator.machine.costs import word_costs
 from meshloom.emulator.machine.word_classes import distinct
-from meshloom.emulator.timing.kernel import SIGNALS, WAITS
+from meshloom.emulator.timing.kernel_arrays import SIGNALS, WAITS
 from meshloom.emulator.timing.random_programs import VPU, random_program
 from meshloom.emulator.timing.tables import build_tables
 

@@ -145,26 +145,8 @@ class _Random:
         body = Block(arg_types=[tensor(f32, [2, WIDTH])] * (len(states) + len(scans)))
         build = Builder(InsertPoint.at_end(body))
         known: list[SSAValue] = [*body.args, *(inside[number] for number in outer)]
-        work: list[Callable[[list[Array]], Array]] = []
-        matrices = [self.inputs[square], self.inputs[tall]]
-        for _ in range(pick(2, 9)):
-            rows = [number for number, value in enumerate(known) if shape_of(value) == (2, WIDTH)]
-            a, b = (int(self.generator.choice(rows)) for _ in range(2))
-            match int(pick(5)):
-                case 0:
-                    known.append(build.insert(MatmulOp(known[a], inside[square])).result)
-                    work.append(lambda row, a=a: row[a] @ matrices[0])
-                case 1:
-                    joined = build.insert(ConcatOp([known[a], known[b]], 1))
-                    known.append(build.insert(MatmulOp(joined, inside[tall])).result)
-                    work.append(lambda row, a=a, b=b: np.concatenate([row[a], row[b]], 1) @ matrices[1])
-                case 2:
-                    known.append(build.insert(MulOp(known[a], known[b])).result)
-                    work.append(lambda row, a=a, b=b: row[a] * row[b])
-                case _:
-                    c = int(pick(len(known)))
-                    known.append(build.insert(AddOp(known[a], known[c])).result)
-                    work.append(lambda row, a=a, c=c: row[a] + row[c])
+        matrices = [(inside[number], self.inputs[number]) for number in (square, tall)]
+        work = [self._operation(build, known, matrices) for _ in range(pick(2, 9))]
         rows = [number for number, value in enumerate(known) if shape_of(value) == (2, WIDTH)]
         stacks = [Along(int(pick(3)), bool(pick(2))) for _ in range(pick(1, 3))]
         yields = [int(self.generator.choice(rows)) for _ in range(len(states) + len(stacks))]
@@ -187,11 +169,33 @@ class _Random:
             carried = [row[number] for number in yields[: len(states)]]
             for into, number in zip(kept, yields[len(states) :], strict=True):
                 into.append(row[number])
-        self.expected = [*carried]
-        for into, along in zip(kept, stacks, strict=True):
-            values = into[::-1] if along.backwards else into
-            empty = np.zeros(along.of_all((2, WIDTH), 0), np.float32)
-            self.expected.append(np.stack(values, along.axis) if values else empty)
+        self.expected = [*carried, *map(_stacked, kept, stacks)]
+
+    def _operation(
+        self, build: Builder, known: list[SSAValue], matrices: Sequence[tuple[SSAValue, Array]]
+    ) -> Callable[[list[Array]], Array]:
+        """
+        Add a random operation on the values `known`, and its result to these; `matrices` are [W, W] and [2 W, W].
+        Returns its computation on the arrays of the values.
+        """
+        rows = [number for number, value in enumerate(known) if shape_of(value) == (2, WIDTH)]
+        a, b = (int(self.generator.choice(rows)) for _ in range(2))
+        (square, squares), (tall, talls) = matrices
+        match int(self.generator.integers(5)):
+            case 0:
+                known.append(build.insert(MatmulOp(known[a], square)).result)
+                return lambda row: row[a] @ squares
+            case 1:
+                joined = build.insert(ConcatOp([known[a], known[b]], 1))
+                known.append(build.insert(MatmulOp(joined, tall)).result)
+                return lambda row: np.concatenate([row[a], row[b]], 1) @ talls
+            case 2:
+                known.append(build.insert(MulOp(known[a], known[b])).result)
+                return lambda row: row[a] * row[b]
+            case _:
+                c = int(self.generator.integers(len(known)))
+                known.append(build.insert(AddOp(known[a], known[c])).result)
+                return lambda row: row[a] + row[c]
 
     def _array(self, shape: tuple[int, ...]) -> int:
         """Small whole numbers: sums and products of few steps are exact in any order."""
@@ -203,6 +207,13 @@ class _Random:
         results = run_main(self.module, {f"a{number}": array for number, array in enumerate(self.inputs)})
         for result, expected in zip(results.values(), self.expected, strict=True):
             np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
+
+
+def _stacked(values: list[Array], along: Along) -> Array:
+    """The values of all steps as one array."""
+    if not values:
+        return np.zeros(along.of_all((2, WIDTH), 0), np.float32)
+    return np.stack(values[::-1] if along.backwards else values, along.axis)
 
 
 @pytest.mark.parametrize("seed", range(120))

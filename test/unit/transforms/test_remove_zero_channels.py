@@ -54,6 +54,12 @@ class Network:
         self.weights.append(numpy_helper.from_array(values.astype(np.float32), name))
         return name
 
+    def indices(self, *values: int) -> str:
+        """A constant of these integers."""
+        name = f"w{len(self.weights)}"
+        self.weights.append(numpy_helper.from_array(np.array(values, np.int64), name))
+        return name
+
     def op(self, kind: str, inputs: list[str], **attributes: Any) -> str:
         """A node; the name of its result."""
         name = f"v{len(self.nodes)}"
@@ -82,6 +88,19 @@ class Network:
             inputs.append(self.known(self.pruned(self.numbers(outputs), 0, 0.5)))
         return self.op("Conv", inputs, group=groups, pads=[kernel // 2] * 4)
 
+    def norm(self, x: str, channels: int) -> str:
+        """A batch normalisation, some of whose scales are zero."""
+        scale = self.pruned(self.numbers(channels), 0, 0.3)
+        variance = np.abs(self.numbers(channels))
+        known = [self.known(one) for one in (scale, self.numbers(channels), self.numbers(channels), variance)]
+        return self.op("BatchNormalization", [x, *known])
+
+    def gate(self, x: str, channels: int) -> str:
+        """x times a factor for each channel, computed from the channels' means."""
+        mean = self.op("GlobalAveragePool", [x])
+        weights = self.known(self.pruned(self.numbers(channels, channels, 1, 1), 0, 0.3))
+        return self.op("Mul", [x, self.op("Sigmoid", [self.op("Conv", [mean, weights])])])
+
     def step(self, x: str, channels: int) -> tuple[str, int]:
         """One more layer behind x [2, channels, 6, 6]."""
         kind = self.random.choice(
@@ -101,18 +120,13 @@ class Network:
             case "clip":
                 return self.op("Clip", [x, self.known(np.array(0.1)), self.known(np.array(0.5))]), channels
             case "norm":
-                scale = self.pruned(self.numbers(channels), 0, 0.3)
-                positive = np.abs(self.numbers(channels))
-                known = [self.known(one) for one in (scale, self.numbers(channels), self.numbers(channels), positive)]
-                return self.op("BatchNormalization", [x, *known]), channels
+                return self.norm(x, channels), channels
             case "residual":
                 return self.op("Add", [x, self.conv(x, channels, channels)]), channels
             case "concat":
                 return self.op("Concat", [x, self.conv(x, channels, 3)], axis=1), channels + 3
             case "gate":
-                mean = self.op("GlobalAveragePool", [x])
-                weights = self.known(self.pruned(self.numbers(channels, channels, 1, 1), 0, 0.3))
-                return self.op("Mul", [x, self.op("Sigmoid", [self.op("Conv", [mean, weights])])]), channels
+                return self.gate(x, channels), channels
             case "pool":
                 return self.op("MaxPool", [x], kernel_shape=[3, 3], pads=[1, 1, 1, 1]), channels
             case "mean pool":
@@ -121,18 +135,10 @@ class Network:
                 return self.op("AveragePool", [x], **pool), channels
             case "pad":
                 front = int(self.random.integers(0, 2))
-                self.weights.append(
-                    numpy_helper.from_array(np.array([0, front, 0, 0, 0, 1, 0, 0], np.int64), f"w{len(self.weights)}")
-                )
-                pads = f"w{len(self.weights) - 1}"
+                pads = self.indices(0, front, 0, 0, 0, 1, 0, 0)
                 return self.op("Pad", [x, pads, self.known(np.array(0.5))]), channels + front + 1
             case "split" if channels > 2:
-                indices = [np.array([one], np.int64) for one in (1, channels, 1)]
-                names: list[str] = []
-                for one in indices:
-                    names.append(f"w{len(self.weights)}")
-                    self.weights.append(numpy_helper.from_array(one, names[-1]))
-                return self.op("Slice", [x, *names]), channels - 1
+                return self.op("Slice", [x, *map(self.indices, (1, channels, 1))]), channels - 1
             case "scale":
                 return self.op("Mul", [x, self.known(self.pruned(self.numbers(channels, 1, 1), 0, 0.3))]), channels
             case "output":
