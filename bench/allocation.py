@@ -1,13 +1,13 @@
 """
-Static allocation of buffers: peaks over the most bytes alive at once, one JSON line a case.
+Static allocation of buffers: the peak over the largest number of live bytes, one JSON line for each case.
 
     python bench/allocation.py [GRAPH.json ...] [--cases FOLDER]
 
-Graphs (default: those in bench/data/graphs): buffers in program order, and under half of the peak with swaps; beside
-them greedy placement alone, and plans that are made to fit at fixed places. With `units`, buffers while the units run
-in parallel: in the order that `meshloom-plan --units` finds, and in one within 0.9 of its memory, or within the least
-for which an order is found where that is more. Then the cases of MiniMalloc, where their folder is given: whether they
-fit their capacity. Its own solver fits all eleven in 58 s.
+Graphs (default: those in bench/data/graphs): buffers in program order, and buffers with swaps within half of the peak,
+each compared with greedy allocation alone and with plans for fixed addresses. With `units`, the buffers of units that
+run in parallel: in the order that `meshloom-plan --units` finds, and in an order within 0.9 of its memory, or within
+the least memory for which an order is found if that is more. With `--cases`, the cases of MiniMalloc: whether they fit
+their capacity. MiniMalloc's own solver fits all eleven in 58 s.
 """
 
 from __future__ import annotations

@@ -4,12 +4,11 @@ The network-on-chip against BookSim2: mean packet latencies under uniform random
     python bench/booksim.py [--packets N] [--turn FLITS]
 
 One JSON line a point of `data/booksim2_mesh8x8_uniform.csv` (8 virtual channels of 8 flits each, XY routing), up to 0.3
-flits a node and cycle, and last the mean and the worst error: where the ways into a router take turns after whole
-packets, and where they do after `--turn` flits (`noc_packet_bytes` of the chip). Each node is a core whose program puts
-packets to random cores, itself included, with exponential gaps; the emulator runs it as it runs any program. BookSim2's
-time is in flits: a flit is `FLIT` cycles here, so that gaps between packets can be as short as there. Without load
-BookSim2 takes 4 x routers + 1 + flits: 4 x links + flits, and 5 cycles into and out of the network that a program does
-not see.
+flits per node and cycle, then the mean and the worst error: with arbitration between a router's inputs after whole
+packets, and after `--turn` flits (`noc_packet_bytes` of the chip). Each node is a core whose program sends packets to
+random cores, itself included, with exponential gaps; the emulator runs it as any program. BookSim2 counts time in
+flits: a flit is `FLIT` cycles here, so that gaps between packets can be as short. Without load BookSim2 takes
+4 x routers + 1 + flits: 4 x links + flits, and 5 cycles into and out of the network, which a program does not observe.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """
-Cycles of programs that keep one thing busy, against closed forms: matrix units, DRAM ports, the host link.
+Cycles of programs that use one resource, against closed forms: matrix units, DRAM ports, the host link.
 
     python bench/closed_forms.py [--shapes N] [--seed N]
 
-One JSON line a case. `matrix`: products of random shapes on random arrays, an instruction each, against SCALE-Sim's
-form for weight-stationary arrays; `different` must be 0. `dram_ports`: all cores load at once through random ports,
-against the bytes of the busiest port at its rate, the latency, and the way (`below` and `above`: cycles outside of
-that); `host`: copies of random sizes in both
-directions, against latency and bytes at the link's rate.
+One JSON line for each case. `matrix`: products of random shapes on random arrays, one instruction each, against
+SCALE-Sim's formula for weight-stationary arrays; `different` must be 0. `dram_ports`: all cores load at the same time
+through random ports, against the bytes of the busiest port at its rate, plus latency and route (`below` and `above`:
+cycles outside of that range); `host`: copies of random sizes in both directions, against the latency plus the bytes at
+the rate of the link.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Prints a JSON line for each constant and value: the geometric mean, the least an
 the models, and the share of the processor time of all of them.
 
     python bench/constants.py rnet onet vad --chip tiny
-    python bench/constants.py --only analysis.search:WORTHWHILE
+    python bench/constants.py --only analysis.search:ACCEPT_RATIO
 """
 
 from __future__ import annotations

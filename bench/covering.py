@@ -1,4 +1,4 @@
-"""Selections of combinations in which every few values of different axes occur together."""
+"""Covering arrays: selections of combinations that contain every tuple of values of any few axes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Archives of packages through pip, so that its configuration (index, proxy, cache) is honoured."""
+"""Download of package archives through pip, with pip's configuration (index, proxy, cache)."""
 
 from __future__ import annotations
 

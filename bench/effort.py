@@ -1,10 +1,10 @@
 """
-What `--effort` gives and costs: a JSON line a model, with the emulated cycles and the processor time of each effort as
-shares of the default's, and what the search would have found had it left nothing out.
+Benefit and cost of `--effort`: one JSON line for each model, with the emulated cycles and the processor time of each
+effort relative to the default's, and the result of a search without pruning.
 
-Of the last, `best` names the variant with the fewest cycles in the search of the whole network, `cycles` is its share
-of the default's, and `estimate` says how many times the least estimate it was estimated at: an effort whose
-`prune_ratio` (`lowering/options/effort.py`) is less does not compile it.
+Of that search, `best` names the variant of the whole network with the fewest cycles, `cycles` is relative to the
+default's, and `estimate` is the variant's estimate over the least estimate: an effort with a lower `prune_ratio`
+(`lowering/options/effort.py`) does not compile it.
 
     python bench/effort.py rnet onet --chip edge
     python bench/effort.py --random 100 --chip tiny

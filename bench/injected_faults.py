@@ -1,10 +1,10 @@
 """
-Which defects of a compiled program each way of checking finds, as JSON lines: addresses, strides and orders of
-instructions that are changed, as by an edit of its listing.
+The defects of a compiled program that each kind of check detects, as JSON lines. A defect is a changed address, stride
+or order of instructions, as by an edit of the listing.
 
-`found` is the first of these that notices a defect: `run` (an error without checks), `validate` (races, unwritten
-memory), `tensors` (the result of a task differs from the interpreter's), `missed` (none, and outputs are other bytes),
-`harmless` (outputs are the same bytes). Last comes a line with the counts.
+`found` is the first check that detects the defect: `run` (an error without checks), `validate` (races, unwritten
+memory), `tensors` (the result of a task differs from the interpreter's), `missed` (none, and the bytes of outputs
+differ), `harmless` (the bytes of outputs are equal). The last line has the counts.
 
     meshloom-compile models/rnet.onnx --chip tiny --shape input_2=1x24x24x3 -o rnet.mlx --print-ir-after-all stages
     python bench/injected_faults.py rnet.mlx stages/03-memory.mlir --faults 300 --seed 1

@@ -1,7 +1,7 @@
 """
-Calls in processes of their own: one that dies or does not end takes no other call with it.
+Calls in separate processes, so that a crash or an endless loop of one does not affect the others.
 
-A call that ends so is made once more, in a new process: what died of the calls before it then has its result after all.
+Such a call is repeated once, in a new process: if earlier calls in its process were the cause, it has a result then.
 """
 
 from __future__ import annotations

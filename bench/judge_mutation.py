@@ -1,4 +1,4 @@
-"""What a defect in a program did: changed the outputs, made an error, or nothing, and then why nothing."""
+"""The effect of a defect in a program: changed outputs, an error, or none, with the reason why there was none."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """
-ONNX's light models with weights that tell right from wrong.
+ONNX's light models with random weights, which reveal wrong results.
 
-The light models are known networks whose weights are one number repeated: a compiler that drops channels or transposes
-weights still gives their answer. Here every filled tensor gets seeded random values that suit its role, and the last
-layer is scaled so that a softmax after it does not saturate.
+The light models are known networks in which all weights of a tensor are equal: a compiler that drops channels or
+transposes weights still computes their results. Here every such tensor has seeded random values suited to its role, and
+the last layer is scaled so that a softmax after it does not saturate.
 """
 
 from __future__ import annotations

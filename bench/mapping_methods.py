@@ -1,14 +1,15 @@
 """
-Mapping against its peers: one JSON line per input and method, then the goals as "now / goal".
+Mapping methods against other mappers: one JSON line for each input and method, then the goals with their present
+values.
 
-Every run is a process of its own (CPU seconds and peak memory are its own), all on the same inputs with the same
-capacity, ceil(1.05 x size / cores). Inputs come from `data/topologies.py` with shuffled vertex numbers. Compilation of
-our kernels is not counted: a small network is mapped before the clock starts.
+Every run is a separate process, so that CPU seconds and peak memory are those of the run. All have the same inputs and
+the same capacity, ceil(1.05 x size / cores). Inputs come from `data/topologies.py` with shuffled vertex numbers. The
+compilation of kernels is not counted: a small network is mapped before the measurement.
 
     python bench/mapping_methods.py                        inputs of up to 8 million edges
     python bench/mapping_methods.py --inputs sheet10k,lenet --seed 5
     python bench/mapping_methods.py --curve                quality against time of the efforts
-    python bench/mapping_methods.py --ablation             what each part of the default method brings
+    python bench/mapping_methods.py --ablation             the effect of each part of the default method
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """
-The mappers that `mapping.py` compares with, each a function (topology, mesh, capacity, seed) -> core of each vertex.
+The mappers that `mapping_methods.py` compares with, each a function (topology, mesh, capacity, seed) -> core of each
+vertex.
 
 All get 5% of imbalance, and what is over the capacity afterwards is moved by the same code for all. The mesh has all
 cores usable and all ways of one hop.

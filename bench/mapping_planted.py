@@ -1,8 +1,8 @@
 """
-Mappings that are known beforehand: the neurons of sheets lie in a plane, which is cut into a part for each core.
+Planted mappings: the neurons of `sheet` networks are in a plane, which is divided into one part for each core.
 
-Neurons are mostly tied to those near by, so that nearby parts of the plane on nearby cores are a good mapping. It is
-not the best one: the ends of the plane are tied to each other, and a few edges go anywhere.
+Most edges connect neurons that are close in the plane, so that placing neighbouring parts on neighbouring cores is a
+good mapping. It is not optimal: opposite borders of the plane are connected, and a few edges are random.
 """
 
 from __future__ import annotations

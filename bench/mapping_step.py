@@ -1,7 +1,7 @@
 """
 One step of mapped networks in the emulator: one JSON line per input and method, then the default method over each.
 
-Every run is a process of its own, on the same inputs with the same capacity (see `mapping.py`, whose inputs these are).
+Every run is a process of its own, on the same inputs with the same capacity (those of `mapping_methods.py`).
 The cores are those of chip `grid`, as many as the network's mesh has. `default` is what `meshloom-map --emulate` takes:
 the default method for few cycles; `default hops` and `default multicast` have the other objectives.
 

@@ -1,4 +1,4 @@
-"""The default method with one part left out: what each part brings."""
+"""Ablation of the default mapping method: variants that each leave out one part."""
 
 from __future__ import annotations
 

@@ -1,12 +1,13 @@
 """
-Valid modules of every level with random edits, through the passes, lowerings and targets of their level.
+Mutation testing of the tools: valid modules of every level with random edits, through the passes and targets of the
+level.
 
     python bench/mutate_modules.py --count 20000 --seed 0
 
-Seeds are the modules of `test/filecheck` and what a small network becomes on its way down. Each is shown to pass as it
-is; then each run changes a few tokens of one (numbers, types, names, operations, shapes, lines) and gives the text to
-`meshloom-opt`, in this process. A module may be refused, in one sentence; a finding is anything else: an exception
-that no user should see, a pass that fails or leaves an invalid module, a run that does not end.
+Seeds are the modules of `test/filecheck`, and a small network at each level. A seed is used only if it passes
+unchanged. Each run changes a few tokens of one seed (numbers, types, names, operations, shapes, lines) and gives the
+text to `meshloom-opt`, in this process. A module may be rejected with an error message. Everything else is a finding:
+an unhandled exception, a pass that fails or leaves an invalid module, a run that does not end.
 """
 
 from __future__ import annotations
@@ -43,13 +44,13 @@ from xdsl.utils.exceptions import DiagnosticException, ParseError
 
 FILECHECK = Path(__file__).resolve().parents[1] / "test" / "filecheck"
 SECONDS = 20
-"""A run that takes more processor time counts as one that does not end..."""
+"""A run that takes more processor time counts as one that does not end."""
 LONGER = 30
-"""... where no tensor is LARGE; with such, up to so many times as long, as they are larger."""
+"""Modules with tensors above LARGE have more time, in proportion to their size, up to this factor."""
 DRAWS = 5
-"""Three of four mutants are drawn again, so often, where the parser or a verifier refuses them."""
+"""Three of four mutants are drawn again, at most so many times, if the parser or a verifier rejects them."""
 LARGE = 1 << 17
-"""Modules with tensors of more elements are no seeds: they take long by right."""
+"""Modules with tensors of more elements are not used as seeds, because they take long."""
 MEMORY = 8 << 30
 """Address space of a campaign on the command line."""
 
@@ -141,7 +142,7 @@ RUNS: dict[str, tuple[Run, ...]] = {
         ("", "emulate"),
     ),
 }
-"""Level -> what is run on its modules, beside reading and printing; what refuses a seed is not run on its mutants."""
+"""Level -> runs of its modules, besides reading and printing; a run that rejects a seed is not made on its mutants."""
 LEVEL_OF = (
     ("coreasm", "coreasm."),
     ("buffers", "!memory.buffer"),
@@ -151,23 +152,23 @@ LEVEL_OF = (
     ("tasks", "manycore.task"),
     ("dataflow", "dataflow."),
 )
-"""A module's level is the first whose word it has."""
+"""(level, a word of its modules): the level of a module is the first whose word it contains."""
 
 
 EXPECTED = ("done", "refused", "not read", "no memory")
 """
-Outcomes that are no findings: to the end; refused by a pass or a target; by the parser or a verifier; values that are
-too large for the machine, which the tools say in one line.
+Outcomes that are no findings: the run succeeded; a pass or a target rejected the module; the parser or a verifier did;
+values are too large for the memory, which the tools report as an error.
 """
 
 
 class Unending(BaseException):
-    """The time is over. Not an Exception, so that nothing takes it for its own."""
+    """The time limit is exceeded. Not an Exception, so that no handler catches it."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a text: done, refused, or a finding; and in what words."""
+    """The outcome of a run: its kind (see EXPECTED), and a message."""
 
     kind: str
     words: str = ""
@@ -175,7 +176,7 @@ class Outcome:
 
     @property
     def is_finding(self) -> bool:
-        """Whether somebody has to look at it."""
+        """Whether it indicates a defect."""
         return self.kind not in EXPECTED
 
 
@@ -188,7 +189,7 @@ def driver(passes: str, target: str) -> MeshloomOpt:
 
 @cache
 def _plugins() -> tuple[Path, ...]:
-    """Files with passes that tests load."""
+    """Files with passes that tests load as plug-ins."""
     return tuple(
         sorted(
             {
@@ -254,10 +255,10 @@ class Seed:
     name: str
     text: str
     runs: tuple[Run, ...]
-    """Those of its level, and those of its own test."""
+    """The runs of its level and of its test."""
 
     def passes(self, passes: str, target: str) -> bool:
-        """Whether it goes through these passes to the end, unchanged."""
+        """Whether a run of the unchanged module succeeds."""
         return _passes(self.text, passes, target)
 
 
@@ -267,7 +268,7 @@ def _passes(text: str, passes: str, target: str) -> bool:
 
 
 def _modules() -> Iterator[tuple[str, str, tuple[Run, ...]]]:
-    """Names, texts and what their tests run without plug-ins, in a fixed order; not all need be valid."""
+    """(name, text, runs of its test without plug-ins), in a fixed order; some may be invalid."""
     for path in sorted(FILECHECK.rglob("*.mlir")):
         text = path.read_text()
         commands = re.findall(r"^// RUN: meshloom-opt %s (?!.*%{plugin})(.*)", text, re.MULTILINE)
@@ -314,7 +315,7 @@ def seeds(level: str) -> tuple[Seed, ...]:
 
 
 def _largest(text: str) -> int:
-    """Elements of the largest tensor that a text names."""
+    """Number of elements of the largest tensor type in a text."""
     return max((prod(map(int, dims.split("x")[:-1])) for dims in re.findall(r"<((?:\d+x)+)", text)), default=0)
 
 
@@ -336,7 +337,7 @@ class Mutant:
 
 
 def mutant(level: str, number: int, seed: int) -> Mutant:
-    """The mutant of this number: the same for the same seed."""
+    """The mutant with this number; the same for equal arguments."""
     random = Random(f"{seed} {level} {number}")
     chosen = random.choice(seeds(level))
     runs = list(chosen.runs)
@@ -363,7 +364,7 @@ def campaign(level: str, numbers: Sequence[int], seed: int) -> Iterator[tuple[Mu
 
 
 def main() -> int:
-    """Run a campaign; 1 where anything was found."""
+    """Run a campaign. Returns 1 if there was a finding."""
     parser = argparse.ArgumentParser(description="Mutants of valid modules through passes, lowerings and targets.")
     parser.add_argument("--count", type=int, default=20_000, help="mutants, shared out among the levels")
     parser.add_argument("--seed", type=int, default=0)

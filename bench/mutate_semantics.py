@@ -1,11 +1,12 @@
 """
-How many wrong rewrites `--check-semantics` finds: one JSON line, and one for each that it misses.
+The number of wrong rewrites that `--check-semantics` detects: one JSON line, and one for each that it does not detect.
 
     python bench/mutate_semantics.py [--modules 20] [--each 10] [--seed 0]
 
-A wrong rewrite changes one operation of a module of `test/filecheck` or of a random network: it is dropped, its
-operands are swapped, a number of a constant or an attribute is another. Those that a verifier refuses do not count, nor
-those that give the same on all of 60 other inputs of many magnitudes (`same`): dead operations, masked elements.
+A wrong rewrite changes one operation of a module of `test/filecheck` or of a random network: the operation is removed,
+its operands are swapped, or a number in a constant or an attribute is changed. Rewrites that a verifier rejects are not
+counted, nor those with equal results on 60 further inputs of many magnitudes (`same`): dead operations, masked
+elements.
 """
 
 from __future__ import annotations

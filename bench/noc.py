@@ -1,11 +1,11 @@
 """
-The network against theory: one JSON line per point.
+The network-on-chip against queueing theory: one JSON line for each point.
 
 `m_d_1`: mean waiting of packets with Poisson arrivals on a shared link over rho S / (2 (1 - rho)). `uniform`: latency
 of packets to random other cores on an 8 x 8 mesh by offered load (bytes a cycle and core over the link's), with the
-mean of an empty network beside it; saturation shows where it takes off. `accepted` is what the network delivers, from
-the first packet to when the first core has sent its last one: with XY routing no more than 4 / 8 of what links carry,
-as half of the packets cross the middle.
+mean of an unloaded network for comparison; it rises steeply at saturation. `accepted` is the delivered load, from the
+first packet until the first core has sent its last one: with XY routing at most 4 / 8 of the capacity of the links, as
+half of the packets cross the middle of the mesh.
 """
 
 from __future__ import annotations

@@ -5,10 +5,10 @@ Placement of tiles in the compiler: emulated cycles by method over row-major, on
 
 MODEL: a public model, or light-NAME.
 
-Each method places the tiles of all plans (those that look ahead, and each task's own), the quickest counts. `default`
-is what the compiler does: it places by several methods and keeps the quickest. `planned_row_major` is something else:
-tiles that were chosen, too, for cores in row-major order. `best` names the method with the fewest cycles. CPU seconds
-are of the placement alone; kernels are compiled before.
+Each method places the tiles of all plans (of the tiling beam search, and of each task in isolation); the one with the
+fewest cycles counts. `default` is the compiler's result: the best of several methods. `planned_row_major` differs from
+`row-major`: the tiles, too, were chosen for cores in row-major order. `best` names the method with the fewest cycles.
+CPU seconds are those of the placement alone, without the compilation of kernels.
 """
 
 from __future__ import annotations

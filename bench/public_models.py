@@ -1,4 +1,4 @@
-"""The public models: where `make models` puts them, the shapes they are compiled for, inputs that make sense."""
+"""The public models: their files (see `make models`), the shapes for which they are compiled, and suitable inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A decoder of a language model with random weights, as exporters write it: its products are `MatMulNBits`."""
+"""A decoder of a language model with random weights, in the form that exporters write: products by `MatMulNBits`."""
 
 from __future__ import annotations
 

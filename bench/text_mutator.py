@@ -44,7 +44,7 @@ ALIKE = (
 
 
 class Mutator:
-    """Edits of a text that leave most of it as it is."""
+    """Random edits of small parts of a text."""
 
     def __init__(self, random: Random, vocabulary: Sequence[str]) -> None:
         self.random = random
@@ -57,14 +57,14 @@ class Mutator:
         )  # fmt: skip
 
     def mutant(self, text: str) -> str:
-        """One to three edits; never the text itself."""
+        """The text after one to three edits, always different from the text."""
         result = text
         for _ in range(self.random.choice((1, 1, 1, 1, 2, 3))):
             result = self.random.choice(self.edits)(result)
         return result if result != text else self.mutant(text)
 
     def number(self, text: str) -> str:
-        """Another number in the place of one, inside of shapes as well."""
+        """Replace a number, also in shapes."""
         at = self._pick(r"(?<![%@\w.-])-?\d+(?:\.\d+(?:[eE][+-]?\d+)?)?|(?<=x)\d+(?=x)", text)
         if at is None:
             return text
@@ -73,11 +73,11 @@ class Mutator:
         return _replaced(text, at, self.random.choice((*NUMBERS, *near, *near)))
 
     def value(self, text: str) -> str:
-        """Another value in the place of one."""
+        """Replace a value by another one."""
         return self._exchange(r"%[\w$.-]+(?:#\d+)?", text)
 
     def element(self, text: str) -> str:
-        """Another element type, in one place or everywhere."""
+        """Replace an element type, once or everywhere."""
         at = self._pick(r"(?<![A-Za-z%@])(?:bf|f|i|ui|si)\d+\b|\bindex\b", text)
         if at is None:
             return text
@@ -87,7 +87,7 @@ class Mutator:
         return re.sub(rf"(?<![A-Za-z%@]){at.group()}\b", new, text)
 
     def shape(self, text: str) -> str:
-        """Another shape in the place of one, in one place or everywhere."""
+        """Replace a shape, once or everywhere."""
         at = self._pick(r"(?<=<)(?:\d+x)+(?=[a-z!])|(?<=<)(?=[fi]\d+>)", text)
         if at is None:
             return text
@@ -110,7 +110,7 @@ class Mutator:
         return text.replace(f"<{at.group()}", f"<{new}")
 
     def dimension(self, text: str) -> str:
-        """Another size in the place of one, in all shapes."""
+        """Replace a size in all shapes."""
         at = self._pick(r"(?<=[<x])\d+(?=x)", text)
         if at is None:
             return text
@@ -119,13 +119,13 @@ class Mutator:
         return re.sub(rf"(?<=[<x]){old}(?=x)", str(new), text)
 
     def alike(self, text: str) -> str:
-        """Another elementwise operation with as many operands."""
+        """Replace a word by another one of its group in ALIKE, such as an operation with as many operands."""
         group = self.random.choice(ALIKE)
         at = self._pick(rf"\b(?:{'|'.join(map(re.escape, group))})\b", text)
         return text if at is None else _replaced(text, at, self.random.choice(group))
 
     def bypass(self, text: str) -> str:
-        """A line left out, and a value that it reads in the place of its result."""
+        """Remove an operation, and replace its result by one of its operands."""
         at = self._pick(r"^\s*(%[\w$-]+) = [^\n{]*?(%[\w$-]+)[^\n{]*\n", text, re.MULTILINE)
         if at is None:
             return text
@@ -134,7 +134,7 @@ class Mutator:
         return re.sub(rf"{re.escape(at[1])}(?![\w$-])", self.random.choice(operands), rest)
 
     def word(self, text: str) -> str:
-        """Another word in the place of an operation, an attribute, a keyword or a string."""
+        """Replace an operation name, an attribute, a keyword or a string."""
         at = self._pick(r'(?<![%@!#\w.])[A-Za-z_][A-Za-z_.]*\w|"[^"\n]*"|[#!][a-z][\w.]*|@[\w$.-]+', text)
         if at is None:
             return text
@@ -143,7 +143,7 @@ class Mutator:
         return _replaced(text, at, self.random.choice(words))
 
     def operands(self, text: str) -> str:
-        """Two neighbours of a list the other way round, or one of them left out or doubled."""
+        """Swap two neighbours in a list, or remove or duplicate one of them."""
         at = self._pick(r"([%\w.\"<>@!#-]+), ([%\w.\"<>@!#-]+)", text)
         if at is None:
             return text
@@ -151,7 +151,7 @@ class Mutator:
         return _replaced(text, at, self.random.choice((f"{second}, {first}", first, f"{first}, {first}, {second}")))
 
     def items(self, text: str) -> str:
-        """A list in brackets emptied, cut, made longer, or taken from elsewhere."""
+        """Empty, shorten or extend a list in brackets, or replace it by another one."""
         at = self._pick(r"\[[^\[\]\n]*\]", text)
         if at is None:
             return text
@@ -168,7 +168,7 @@ class Mutator:
         return _replaced(text, at, f"[{', '.join(inner)}]")
 
     def line(self, text: str) -> str:
-        """A line left out, doubled (with results of other names) or exchanged with another."""
+        """Remove, duplicate (with renamed results) or move a line, or swap it with the next one."""
         lines = text.splitlines(keepends=True)
         at = self.random.randrange(len(lines))
         match self.random.randrange(4):
@@ -187,7 +187,7 @@ class Mutator:
         return "".join(lines)
 
     def token(self, text: str) -> str:
-        """A token left out, doubled, or exchanged with another."""
+        """Remove or duplicate a token, or swap it with another one."""
         tokens = TOKEN.findall(text)
         places = [place for place, token in enumerate(tokens) if token.strip()]
         at, other = self.random.choice(places), self.random.choice(places)

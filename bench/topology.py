@@ -1,10 +1,10 @@
 """
 Topologies on disk and in memory: one JSON line per figure.
 
-`size`: bytes a neighbour in the archive (before and after deflate) and gap-coded, over raw CSR of 32-bit neighbours and
-weights. `decode`: nanoseconds a neighbour out of the gap coding, over inflating the archive's members and over a scan
-of raw CSR. `stream`: a network of `--edges` directed edges written and read piece by piece, each in a process of its
-own: seconds of CPU and peak memory, over the bytes that the network takes as raw CSR.
+`size`: bytes per neighbour in the archive (before and after deflate) and gap-coded, relative to raw CSR with 32-bit
+neighbours and weights. `decode`: nanoseconds per neighbour to decode the gaps, relative to inflating the members of the
+archive and to a scan of raw CSR. `stream`: a network of `--edges` directed edges is written and read in chunks, each in
+a separate process: CPU seconds, and peak memory relative to the bytes of the network as raw CSR.
 """
 
 from __future__ import annotations
