@@ -26,6 +26,7 @@ from ..transforms.dataflow_note_loops import DataflowNoteLoopsPass
 from ..transforms.dataflow_pack_weights import DataflowPackWeightsPass
 from ..transforms.dataflow_roll_loops import DataflowRollLoopsPass
 from ..transforms.dataflow_split_widened import DataflowSplitWidenedPass
+from ..transforms.dataflow_transpose_scans import DataflowTransposeScansPass
 from ..transforms.dataflow_unroll_loops import DataflowUnrollLoopsPass
 from ..transforms.shared.chip_option import ChipPass
 from ..transforms.shared.kept_loops import FEWEST_STEPS
@@ -38,6 +39,7 @@ LAST = "tasks"
 PLACES = (
     DataflowRollLoopsPass.name,
     DataflowHoistFromLoopsPass.name,
+    DataflowTransposeScansPass.name,
     DataflowNoteLoopsPass.name,
     DataflowUnrollLoopsPass.name,
     CanonicalizePass.name,
@@ -65,6 +67,7 @@ def simplifying_passes(chip: str | None = None) -> Iterator[ModulePass]:
     own = (
         DataflowRollLoopsPass(FEWEST_STEPS),
         DataflowHoistFromLoopsPass(),
+        DataflowTransposeScansPass(),
         DataflowNoteLoopsPass(),
         DataflowUnrollLoopsPass(keep=True),
         CanonicalizePass(),

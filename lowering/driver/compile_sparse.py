@@ -33,6 +33,7 @@ from ...transforms.dataflow_hoist_from_loops import hoist_from_loops
 from ...transforms.dataflow_note_loops import note_loops
 from ...transforms.dataflow_remove_zero_channels import remove_zero_channels
 from ...transforms.dataflow_roll_loops import reroll_loops
+from ...transforms.dataflow_transpose_scans import transpose_scans
 from ...transforms.shared.contraction_weights import weight_uses, weights_out_of_reach
 from ...transforms.shared.kept_loops import FEWEST_STEPS, stays_loop
 from ...transforms.shared.sparse_plan import PlannedWeight, plan_encodings
@@ -141,6 +142,7 @@ def compile_encoded(
         reroll_loops(find_main(module), FEWEST_STEPS)
     note_loops(module)
     hoist_from_loops(module)
+    transpose_scans(module)
     unroll_loops(module, no_loop if calibration is not None else stays_loop)
     smaller, removed = without_zero_channels(module)
     bound = any(bound_by_weights(chip, use.rows) for use in weight_uses(smaller))

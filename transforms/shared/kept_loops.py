@@ -28,9 +28,14 @@ def _is_carried_out(op: Operation) -> bool:
 
 
 def stays_loop(loop: LoopOp) -> bool:
+    """Whether a loop can be executed as a loop: as `may_stay_loop`, and what it scans and stacks is contiguous."""
+    return may_stay_loop(loop) and scan_shapes_fit(loop)
+
+
+def may_stay_loop(loop: LoopOp) -> bool:
     """
-    Whether a loop can be executed as a loop: those of a function, or of one of its subgraphs, of operators without
-    nested loops, with scanned and stacked values contiguous in memory.
+    Whether a loop can be executed as a loop once the values of steps are contiguous in what it scans and stacks: those
+    of a function, or of one of its subgraphs, of operators without nested loops.
     """
     function = loop.parent_op()
     if isinstance(function, SubgraphOp):
@@ -44,5 +49,4 @@ def stays_loop(loop: LoopOp) -> bool:
         and len(inside) > 1
         and all(_is_carried_out(op) for op in inside)
         and all(prod(shape_of(value)) for value in values)
-        and scan_shapes_fit(loop)
     )
