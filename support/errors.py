@@ -37,13 +37,15 @@ class ResourceError(MeshloomError):
 class BudgetError(InputError):
     """A limit on device memory is too small: which (in bytes), why, and a limit that is enough."""
 
-    def __init__(self, capacity: int, reason: str, enough: int) -> None:
+    def __init__(self, capacity: int, reason: str, enough: int, of_operator: bool = False) -> None:
         super().__init__(f"a budget of {capacity} bytes of DRAM is too small: {reason}; {enough} bytes are enough")
         self.capacity, self.reason, self.enough = capacity, reason, enough
+        self.of_operator = of_operator
+        """Whether an operator by itself needs more, so that no other division of the network fits either."""
 
-    def __reduce__(self) -> tuple[type[BudgetError], tuple[int, str, int]]:
+    def __reduce__(self) -> tuple[type[BudgetError], tuple[int, str, int, bool]]:
         """Exceptions cross between processes."""
-        return type(self), (self.capacity, self.reason, self.enough)
+        return type(self), (self.capacity, self.reason, self.enough, self.of_operator)
 
 
 def shortened(text: str, limit: int = 160) -> str:

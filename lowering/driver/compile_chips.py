@@ -98,9 +98,12 @@ def compile_for_chips(
 ) -> ChipsCompilation:
     """
     Compile @main of a module for up to `chips` equal chips, as many as make it faster. The module is changed. If
-    `options` has a rule, or the module has subgraphs, it is cut between subgraphs only. Each stage fits the `budget` of
-    device memory; a share refers to the bytes that the stage needs. The other arguments and the exceptions are those of
-    `compile_module`.
+    `options` has a rule, or the module has subgraphs, it is cut between subgraphs only. The other arguments and the
+    exceptions are those of `compile_module`.
+
+    Each stage fits the `budget` of device memory; a share refers to the bytes that the stage needs without memory
+    saving. With a share, no chip needs more bytes than the largest number that one needs without a budget: stages that
+    do are cut elsewhere, at last as without a budget.
     """
     options = SubgraphOptions() if options is None else options
     simplify(module, chip, progress)
@@ -110,7 +113,16 @@ def compile_for_chips(
         raise InputError("the module saves memory of one chip (operations of `memory`): compile it without --chips")
     if budget is not None:
         check_cut(options)
-    found = _ChipsDriver(module, chip, chips, options, progress, on_note, cache, budget).run(given)
+    cache = CompileCache(chip, options.cache, options.effort) if cache is None else cache
+    driver = _ChipsDriver(module, chip, chips, options, progress, on_note, cache, budget)
+    if budget is not None and budget.is_share:
+        copy = simplified.clone()
+        plain = _ChipsDriver(copy, chip, chips, options, progress, lambda line: None, cache, None)
+        with held_back():
+            needed = plain.run(inline_subgraphs(find_main(copy)))
+        driver.most = max(one.dram_bytes_used for one in needed.pipeline.chips)
+        driver.first = plain.bounds
+    found = driver.run(given)
     return replace(found, above=(("simplify", simplified), *found.above))
 
 
@@ -123,20 +135,28 @@ class _ChipsDriver:
         options: SubgraphOptions,
         progress: Progress,
         on_note: Callable[[str], None],
-        cache: CompileCache | None,
+        cache: CompileCache,
         budget: Budget | None,
     ) -> None:
         self.function, self.chip, self.chips, self.options = find_main(module), chip, chips, options
         self.progress, self.on_note = progress, on_note
         self.log = CompilationLog(on_note)
-        self.cache = CompileCache(chip, options.cache, options.effort) if cache is None else cache
+        self.cache = cache
         self.capacity = float(chip.dram_bytes)
         """Bytes of weights that are assumed to fit on a chip together with everything else."""
         self.budget = budget
         if budget is not None and budget.amount is not None and not budget.is_share:
             self.capacity = min(self.capacity, float(budget.amount))
+        self.most: int | None = None
+        """Bytes of DRAM that no chip may exceed, whatever its budget."""
+        self.first: tuple[int, ...] | None = None
+        """Bounds that are tried first."""
+        self.bounds: tuple[int, ...] = ()
+        """Those of the best cut, once it is found."""
         self.refused: list[tuple[int, int]] = []
         """Stages that exceed the budget; so do those that contain one of these, if the budget is in bytes."""
+        self.hopeless = False
+        """Whether an operator by itself exceeds the budget."""
         self.in_subgraphs = options.rule is not None
         self._stages: dict[object, _Stage] = {}
         self._said: dict[Operators, Subgraph] = {}
@@ -149,27 +169,34 @@ class _ChipsDriver:
         alone = self._expected(units, one_chip)
         search = Search[_Tried](lambda one: one.when.interval, "emulated")
         seen: set[tuple[int, ...]] = set()
+        tried: list[tuple[int, ...]] = []
 
         def attempt(bounds: tuple[int, ...]) -> None:
             seen.add(bounds)
+            tried.append(bounds)
             refused = len(self.refused)
             search.try_variant(self._cuts(units, bounds), partial(self._try, units, bounds))
             if refused == len(self.refused):
                 search.best()  # raises the error of the compilation
 
-        while len(seen) < ROUNDS + len(self.refused) and len(self.refused) <= REFUSED:
+        if self.first is not None:
+            attempt(self.first)
+        while len(seen) < ROUNDS + len(self.refused) and len(self.refused) <= REFUSED and not self.hopeless:
             bounds = (0, *cut_stages(self._costs(units), self.chips), len(units.parts))
             expected = self._expected(units, bounds)
             if bounds in seen or expected == inf or (search.is_any and expected >= search.least() * ACCEPT_RATIO):
                 break
             attempt(bounds)
         faster = not search.is_any or search.least() > alone
-        if one_chip not in seen and faster and self._expected(units, one_chip) < inf:
+        if one_chip not in seen and not self.hopeless and faster and self._expected(units, one_chip) < inf:
             # Parts of a task list are not always compiled as well as the whole, and do not always fit the budget.
             attempt(one_chip)
         self._note_trials(units, search.trials)
+        if not search.is_any and self.budget is not None and not self.budget.is_share:
+            raise self._refusal(units, tried[0])
         best = search.best()
         when, modules, stages, bounds = best.when, best.modules, best.stages, best.bounds
+        self.bounds = bounds
         for number, stage in enumerate(stages):
             for text in stage.notes:
                 warn(f"chip {number}: {text}")
@@ -253,6 +280,10 @@ class _ChipsDriver:
         small: list[BudgetError] = []
         missing = [number for number, key in enumerate(keys) if key not in self._stages]
         self.progress(f"compile for {len(modules)} chips")
+        # Whether saving has no gain depends on the least budget; of refused bytes, it is determined for one cut only.
+        tried = self.budget
+        if tried is not None and not tried.is_share:
+            tried = replace(tried, names_least=False)
         if not self.in_subgraphs and self.budget is None:
             self._compile_whole([modules[number] for number in missing])
         for number in missing:
@@ -260,10 +291,18 @@ class _ChipsDriver:
             low, high = bounds[number], bounds[number + 1]
             try:
                 with held_back() as notes:
-                    compilation = self._compile_stage(units.parts[low:high], modules[number], log)
+                    compilation = self._compile_stage(units.parts[low:high], modules[number], log, tried)
             except BudgetError as error:
                 self.refused.append((low, high))
                 small.append(BudgetError(error.capacity, f"on chip {number}, {error.reason}", error.enough))
+                self.hopeless = error.of_operator
+                if self.hopeless:
+                    break
+                continue
+            if self.most is not None and (used := compilation.executable.dram_bytes_used) > self.most:
+                self.refused.append((low, high))
+                reason = f"on chip {number}, the stage needs {used} bytes, more than a chip without a budget"
+                small.append(BudgetError(self.most, reason, used))
                 continue
             self.log.entries += log.entries
             ops = tuple(op for part in units.parts[low:high] for op in part)
@@ -274,6 +313,25 @@ class _ChipsDriver:
         stages = [self._stages[key] for key in keys]
         self._note_stages(stages)
         return modules, stages
+
+    def _refusal(self, units: Units, bounds: Sequence[int]) -> BudgetError:
+        """
+        The error for a budget in bytes that no cut fits: of the stages between these bounds, with a budget that all of
+        them fit. Stages that were refused are first; the others need only fit the budget that is found for these.
+        """
+        assert self.budget is not None
+        found: BudgetError | None = None
+        spans = enumerate(zip(pairwise(bounds), self._modules(units, bounds), strict=True))
+        for number, ((low, high), module) in sorted(spans, key=lambda one: one[1][0] not in self.refused):
+            budget = self.budget if found is None else replace(self.budget, amount=found.enough)
+            try:
+                with held_back():
+                    self._compile_stage(units.parts[low:high], module, CompilationLog(), budget)
+            except BudgetError as error:
+                capacity = error.capacity if found is None else found.capacity
+                found = BudgetError(capacity, f"on chip {number}, {error.reason}", error.enough)
+        assert found is not None, "a stage between the bounds was refused"
+        return found
 
     def _compile_whole(self, modules: Sequence[StageModule]) -> None:
         """Compile whole stages in parallel, so that the next step finds them in the cache."""
@@ -287,11 +345,13 @@ class _ChipsDriver:
             for key, data in zip(texts, pool.compile(list(texts.values())), strict=True):
                 self.cache.put(key, data)
 
-    def _compile_stage(self, parts: Sequence[Operators], stage: StageModule, log: CompilationLog) -> Compilation:
+    def _compile_stage(
+        self, parts: Sequence[Operators], stage: StageModule, log: CompilationLog, budget: Budget | None
+    ) -> Compilation:
         # The rule has already cut the network into its subgraphs.
         options = replace(self.options, rule=None) if self.in_subgraphs else self.options
         made = self._stage_module(parts, stage)
-        return compile_function(made, self.chip, options, log, self.progress, self.cache, self.budget)
+        return compile_function(made, self.chip, options, log, self.progress, self.cache, budget)
 
     def _learn(self, units: Units, low: int, high: int, stage: _Stage) -> None:
         """Correct the estimates by the compiled cycles."""

@@ -5,7 +5,7 @@ DRAM between their uses (spec 1; DESIGN, from network to binary).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -38,8 +38,11 @@ SHARES = (1, 2, 4, 8, 16, 64)
 """Largest DRAM of a launch: the network's bytes divided by these numbers; at most half of the budget."""
 ALL_ROOM = 0
 """In place of the bytes of a launch: the whole capacity."""
-BUDGETS = 10
-"""Number of budgets that are tried between one that is too small and one with a plan, to name a small one."""
+PRECISION = 1 << 10
+"""
+A budget that is named in place of one that is too small is above the least by at most this fraction (1 / PRECISION) of
+the difference between the two.
+"""
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,8 @@ class Budget:
     """Bytes of DRAM that a single launch may need; None: derived from the network and the budget (`SHARES`)."""
     thresholds: Thresholds | None = None
     """Thresholds that choose the offloaded tensors, instead of the search for the least time."""
+    names_least: bool = True
+    """Whether a refusal names a budget close to the least one, which takes time; otherwise the bytes without saving."""
 
     @property
     def is_share(self) -> bool:
@@ -103,6 +108,10 @@ def save_in_launches(
         saved = "" if found is None else f", not {found[1].planned.time_ns:,.0f}"
         warn(f"memory saving has no gain: {what} in turn, in {apart:,.0f} cycles{saved}")
         return None
+    if found is None and not budget.names_least:
+        refused = cutter.refused.get(capacity)
+        of_operator = refused is not None and bool(refused.operator)
+        raise BudgetError(capacity, launches.reason(capacity, unsaved), unsaved, of_operator)
     if found is None:
         enough = launches.smallest(capacity)
         reason = launches.reason(capacity, enough)
@@ -130,11 +139,11 @@ class _Launches:
         ones as long as they are faster. Launches that leave no DRAM for other tensors are tried, too: they have the
         fewest borders between them.
         """
-        best = self._fit(ALL_ROOM, capacity, self._search) if self._tries_all_room(capacity) else None
+        best = self._fit(ALL_ROOM, capacity) if self._tries_all_room(capacity) else None
         first = best
         for size in self._sizes(capacity):
             self.cutter.progress("save memory")
-            found = self._fit(size, capacity, self._search)
+            found = self._fit(size, capacity)
             slower = found is None or (best is not None and found[1].planned.time_ns >= best[1].planned.time_ns)
             if slower and best is not first:
                 break
@@ -155,7 +164,10 @@ class _Launches:
         has no plan when the function is cut for it, the next larger one that was tried is taken: for some of these,
         launches have been cut.
         """
+        refused = self.cutter.refused.get(capacity)
         low, high = capacity, self.unsaved
+        if refused is not None and refused.operator and low < refused.needed <= high:
+            low = refused.needed - 1
         if self.budget.launch_bytes is not None:
             while self.fastest(high) is None:
                 low, high = high, 2 * high
@@ -164,11 +176,11 @@ class _Launches:
 
         def fits(budget: int) -> bool:
             sizes = [*self._sizes(budget), *([ALL_ROOM] if self._tries_all_room(budget) else [])]
-            found = any(self._fit(size, budget, self._alike) is not None for size in sizes)
+            found = any(self._fits(size, budget) for size in sizes)
             fitting.extend([budget] if found else [])
             return found
 
-        _bisected(low, high, fits)
+        _bisected(low, high, fits, (high - capacity) // PRECISION)
         return next((budget for budget in reversed(fitting) if self.fastest(budget) is not None), high)
 
     def reason(self, capacity: int, enough: int) -> str:
@@ -188,18 +200,24 @@ class _Launches:
         sizes = [size for size in sizes if size <= capacity // 2] or sizes[-1:]
         return [capacity, *sizes] if self.cutter.in_subgraphs else sizes
 
-    def _fit(
-        self, size: int, capacity: int, search: Callable[[int, int], LaunchSearch]
-    ) -> tuple[FuncOp, DeviceLayout] | None:
+    def _fit(self, size: int, capacity: int) -> tuple[FuncOp, DeviceLayout] | None:
         """
         Launches of at most so many bytes that fit; operators are split further if resident constants leave too few
         bytes.
         """
-        cut = search(size, capacity)
+        cut = self._search(size, capacity)
         found = cut.fit(capacity)
         if found is None and (stays := cut.resident_beside_too_much(capacity)):
-            found = search(size, capacity - stays).fit(capacity)
+            found = self._search(size, capacity - stays).fit(capacity)
         return found
+
+    def _fits(self, size: int, capacity: int) -> bool:
+        """Whether launches as of `_fit` fit, also those that were cut for a larger capacity (`_alike`)."""
+        cut = self._alike(size, capacity)
+        if cut.fits(capacity):
+            return True
+        stays = cut.resident_beside_too_much(capacity)
+        return bool(stays) and self._alike(size, capacity - stays).fits(capacity)
 
     def _alike(self, size: int, capacity: int) -> LaunchSearch:
         """
@@ -357,23 +375,36 @@ class LaunchSearch:
             self._fitted[capacity] = self._fit(capacity)
         return self._fitted[capacity]
 
+    def fits(self, capacity: int) -> bool:
+        """Whether `fit` finds a plan; the fastest one is not searched for."""
+        if capacity in self._fitted:
+            return self._fitted[capacity] is not None
+        return next(self._plans(capacity), None) is not None
+
     def _fit(self, capacity: int) -> tuple[FuncOp, DeviceLayout] | None:
+        return min(self._plans(capacity), key=lambda found: found[1].planned.time_ns, default=None)
+
+    def _plans(self, capacity: int) -> Iterator[tuple[FuncOp, DeviceLayout]]:
+        """The function as it is if it fits; otherwise plans that fit: one by all kinds together, and one by each."""
         layout = lay_out(read_block(self.function, self.launch_codes, capacity), capacity)
         if layout is not None:
-            return self.function, layout
+            yield self.function, layout
+            return
         planning = self._planned_for(capacity)
         room = capacity - planning.launches.resident_bytes
         least = planning.launches.problem.smallest_budget
-        best: tuple[FuncOp, DeviceLayout] | None = None
         # The planner's estimate of conversions concurrent with launches is rough, so each kind alone is tried, too.
         kinds = self.saving.kinds
         for names in (kinds, *(frozenset({name}) for name in sorted(kinds) if len(kinds) > 1)):
             saving = replace(self.saving, kinds=names)
-            tried = (self._try(planning, saving, limit, capacity) for limit in _limits(room, least, capacity))
-            found = next((one for one in tried if one is not None), None)
-            if found is not None and (best is None or found[1].planned.time_ns < best[1].planned.time_ns):
-                best = found
-        return best
+            for limit in _limits(room, least, capacity):
+                try:
+                    found = self._try(planning, saving, limit, capacity)
+                except InputError:
+                    break  # nor is there a plan for a smaller limit
+                if found is not None:
+                    yield found
+                    break
 
     def _planned_for(self, capacity: int) -> LaunchPlanning:
         if capacity not in self._planning:
@@ -383,17 +414,15 @@ class LaunchSearch:
     def _try(
         self, planning: LaunchPlanning, saving: Saving, limit: int, capacity: int
     ) -> tuple[FuncOp, DeviceLayout] | None:
+        """The function with a plan for a limit, if its allocation fits. Raises InputError if there is no plan."""
         function = self.function.clone()
-        try:
-            save_memory(function, planning, limit, saving)
-        except InputError:
-            return None
+        save_memory(function, planning, limit, saving)
         layout = lay_out(read_block(function, self.launch_codes, capacity), capacity)
         return None if layout is None else (function, layout)
 
     def smallest(self, capacity: int, enough: int) -> int:
         """A budget with a plan, between one without and one with a plan."""
-        return _bisected(capacity, enough, lambda budget: self.fit(budget) is not None)
+        return _bisected(capacity, enough, self.fits, (enough - capacity) // PRECISION)
 
     def resident_beside_too_much(self, capacity: int) -> int:
         """
@@ -418,12 +447,11 @@ class LaunchSearch:
         return f"launch '{name}' alone works on {least} bytes, with resident constants"
 
 
-def _bisected(low: int, high: int, works: Callable[[int], bool]) -> int:
-    """A number close to the least for which `works` holds; it holds for `high`, not for `low`."""
-    for _ in range(BUDGETS):
-        if high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if works(middle) else (middle, high)
+def _bisected(low: int, high: int, works: Callable[[int], bool], within: int) -> int:
+    """A number at most `within` above the least for which `works` holds; it holds for `high`, not for `low`."""
+    while high - low > max(within, 1):
+        middle = (low + high) // 2
+        low, high = (low, middle) if works(middle) else (middle, high)
     return high
 
 

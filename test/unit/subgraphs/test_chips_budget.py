@@ -8,12 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from dense_networks import dense_layers
+from meshloom.frontend.parameters import import_with_parameters
 from meshloom.support.errors import BudgetError
 from meshloom.support.warn import MeshloomWarning
 from meshloom.tools import assemble, opt
 from meshloom.tools import compile as compile_tool
 from meshloom.tools.chips_api import CompiledPipeline
 from meshloom.tools.oracle import Oracle, compare
+from meshloom.transforms.dataflow_differentiate import DataflowDifferentiatePass
+from onnx import TensorProto, helper
+from onnx.numpy_helper import from_array
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 
 import meshloom
 
@@ -56,6 +62,38 @@ def test_notes_name_the_chip_and_are_those_of_what_was_taken() -> None:
         made = meshloom.compile(LAYERS, "tiny", budget=1, chips=2, effort="fast")
     told = [str(note.message).rpartition(": ")[0] for note in notes]
     assert told == [f"chip {number}: memory saving has no gain" for number in range(len(made.pipeline.chips))]
+
+
+def step() -> ModuleOp:
+    """
+    The training step of a perceptron: the backward pass reads what the forward pass computed, so that a stage of it
+    needs more than the whole, whose values stay in the cores.
+    """
+    rng = np.random.default_rng(0)
+    weights = [from_array(rng.standard_normal((32, 32)).astype(np.float32) / 6, f"w{n}") for n in range(4)]
+    nodes = [
+        node
+        for n in range(4)
+        for node in (
+            helper.make_node("MatMul", [f"h{n}", f"w{n}"], [f"m{n}"]),
+            helper.make_node("Tanh", [f"m{n}"], [f"h{n + 1}"]),
+        )
+    ]
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [128, 32]) for name in ("h0", "h4")]
+    graph = helper.make_graph(nodes, "perceptron", ends[:1], ends[1:], weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    module, _ = import_with_parameters(model, {})
+    DataflowDifferentiatePass(loss="mean-squared-error", optimizer="sgd", rate=0.01).apply(Context(), module)
+    return module
+
+
+@pytest.mark.slow
+def test_a_share_needs_no_more_than_no_budget() -> None:
+    """On no chip more than on any chip without a budget."""
+    plain = meshloom.compile(step(), "tiny", chips=3, effort="fast")
+    saved = meshloom.compile(step(), "tiny", budget=0.9, chips=3, effort="fast")
+    most = max(chip.dram_bytes_used for chip in plain.pipeline.chips)
+    assert max(chip.dram_bytes_used for chip in saved.pipeline.chips) <= most
 
 
 @pytest.mark.slow
