@@ -22,6 +22,7 @@ from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from ..transforms.dataflow_hoist_from_loops import DataflowHoistFromLoopsPass
 from ..transforms.dataflow_interleave_gates import DataflowInterleaveGatesPass
 from ..transforms.dataflow_merge_constants import DataflowMergeConstantsPass
+from ..transforms.dataflow_merge_products import DataflowMergeProductsPass
 from ..transforms.dataflow_note_loops import DataflowNoteLoopsPass
 from ..transforms.dataflow_pack_weights import DataflowPackWeightsPass
 from ..transforms.dataflow_roll_loops import DataflowRollLoopsPass
@@ -38,6 +39,7 @@ from .sparse_to_dataflow import SparseToDataflowPass
 LAST = "tasks"
 PLACES = (
     DataflowRollLoopsPass.name,
+    DataflowMergeProductsPass.name,
     DataflowHoistFromLoopsPass.name,
     DataflowTransposeScansPass.name,
     DataflowNoteLoopsPass.name,
@@ -66,6 +68,7 @@ def simplifying_passes(chip: str | None = None) -> Iterator[ModulePass]:
     """
     own = (
         DataflowRollLoopsPass(FEWEST_STEPS),
+        DataflowMergeProductsPass(),
         DataflowHoistFromLoopsPass(),
         DataflowTransposeScansPass(),
         DataflowNoteLoopsPass(),

@@ -8,6 +8,7 @@ PASSES: dict[str, str] = {
     "dataflow-fold-affine": "dataflow_fold_affine:DataflowFoldAffinePass",
     "dataflow-interleave-gates": "dataflow_interleave_gates:DataflowInterleaveGatesPass",
     "dataflow-merge-constants": "dataflow_merge_constants:DataflowMergeConstantsPass",
+    "dataflow-merge-products": "dataflow_merge_products:DataflowMergeProductsPass",
     "dataflow-pack-weights": "dataflow_pack_weights:DataflowPackWeightsPass",
     "dataflow-prune": "dataflow_prune:DataflowPrunePass",
     "dataflow-remove-zero-channels": "dataflow_remove_zero_channels:DataflowRemoveZeroChannelsPass",
