@@ -45,6 +45,12 @@ def parse_budget(
     kinds = default if save is None else tuple(save.split(","))
     if unknown := sorted(set(kinds) - set(KINDS)):
         raise InputError(f"--save: '{unknown[0]}' is none of {', '.join(KINDS)}")
+    check_given_once("--save", kinds)
+    if compress_to is not None and "compress" not in kinds:
+        raise InputError(
+            f"--compress-to is the format of compressed tensors, but none is compressed: add compress to --save, as in "
+            f"--save {','.join((*kinds, 'compress'))}, or leave --compress-to out"
+        )
     name = compress_to or F16.name
     if name not in FORMATS:
         raise InputError(f"--compress-to {name}: expected one of {', '.join(FORMATS)}")

@@ -109,6 +109,7 @@ def test_what_is_only_needed_when_it_is_computed_again_is_not_computed_before(tm
         (["--fuse", "grouped,max-tasks=4,max-tasks=5"], "--fuse: 'max-tasks' is given twice: leave out one of them"),
         (["--subgraphs", "key-nodes,span=2,span=3"], "--subgraphs: 'span' is given twice: leave out one of them"),
         (["--subgraphs", "key-nodes,key-nodes"], "--subgraphs: 'key-nodes' is given twice: leave out one of them"),
+        (["--budget", "0.9", "--save", "swap,swap"], "--save: 'swap' is given twice: leave out one of them"),
         (["--shape", "x=1", "--shape", "x=2"], "--shape: 'x' is given twice: leave out one of them"),
         (["-p", "memory-insert-offload{n=2 th-tts=1 n=3}"], "pass 'memory-insert-offload': 'n' is given twice"),
         (["-p", "canonicalize,memory-insert-offload{th-tts=1 th_tts=2}"], "'th-tts' is given twice"),
@@ -121,6 +122,15 @@ def test_a_setting_that_is_given_twice_is_an_error(
     (line,) = capsys.readouterr().err.splitlines()
     assert message in line
     assert not chain.with_suffix(".mlx").exists()
+
+
+@pytest.mark.parametrize("save", [[], ["--save", "swap"]])
+def test_a_format_needs_something_to_compress(save: list[str], chain: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--budget", "0.9", *save, "--compress-to", "f16"]
+    assert main([str(chain), "--chip", "tiny", "-o", str(chain.with_suffix(".mlx")), *options]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "add compress to --save, as in --save swap" in line
+    assert "leave --compress-to out" in line
 
 
 @pytest.mark.parametrize(
