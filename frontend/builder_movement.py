@@ -44,7 +44,15 @@ class Movement(Values):
         moved = [p for p in permutation if x.shape[p] != 1]
         if moved == sorted(moved):  # only dimensions of size 1 change their place: a reshape
             return self.reshape(x, shape)
+        if x.array is None:
+            return self._transpose(x, permutation, shape)
+        # Nodes for each step of a sequence read the same weights, which are transposed, and hashed, once.
+        key = id(x), tuple(permutation)
+        if key not in self._transposed:
+            self._transposed[key] = x, self._transpose(x, permutation, shape)
+        return self._transposed[key][1]
 
+    def _transpose(self, x: Tensor, permutation: Sequence[int], shape: Sequence[int]) -> Tensor:
         def fold(a: Array) -> Array:
             return np.ascontiguousarray(np.transpose(a, permutation))
 

@@ -60,6 +60,8 @@ class Values:
         """Name of the ONNX value being computed, for the names of weights."""
         self._constants: dict[tuple[Dtype, Shape, bytes | str], SSAValue] = {}
         self._names: set[str] = set()
+        self._transposed: dict[tuple[int, tuple[int, ...]], tuple[Tensor, Tensor]] = {}
+        """Transposed known tensors, by the tensor's identity and the permutation, with the tensor."""
 
     @contextmanager
     def inside(self, block: Block) -> Generator[None]:
