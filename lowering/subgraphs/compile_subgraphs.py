@@ -145,10 +145,8 @@ class Driver:
             if isinstance(part.outcome, Failure) and (not self.options.split_failures or part.is_specified):
                 self._give_up(part)
         if self.log.attempts > self._most:
-            raise MeshloomError(
-                f"the network does not fit chip '{self.chip.name}' after {self._most} parts were tried: choose a chip "
-                "with more memory"
-            )
+            failed = [part for part in parts if isinstance(part.outcome, Failure)]
+            self._give_up(min(failed, key=lambda part: len(part.operators)), f" after {self._most} parts were tried")
         settled = self._split_failed(parts)
         if self.compiler.is_changed():  # an operator was split, which may have left values without readers
             region_dce(self.function.body)
@@ -222,8 +220,8 @@ class Driver:
         )  # fmt: skip
         return located(error, op)
 
-    def _give_up(self, part: Subgraph) -> NoReturn:
-        """Raise the error of a subgraph that does not compile."""
+    def _give_up(self, part: Subgraph, when: str = "") -> NoReturn:
+        """Raise the error of a subgraph that does not compile; `when` follows the name of the chip."""
         failure = part.outcome
         assert isinstance(failure, Failure)
         message = part.text.named(failure.message) if part.text is not None else failure.message
@@ -235,7 +233,7 @@ class Driver:
             what += ", as it is tiled and prefetched,"
         figures = over(failure.resource, failure.needed, failure.available)
         error = ResourceError(
-            f"{what} does not fit chip '{self.chip.name}': it {figures} ({message})",
+            f"{what} does not fit chip '{self.chip.name}'{when}: it {figures} ({message})",
             failure.resource, failure.needed, failure.available, name_of(names[0]) if len(names) == 1 else "",
         )  # fmt: skip
         raise located(error, _only(names))

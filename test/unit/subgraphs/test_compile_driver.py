@@ -91,6 +91,20 @@ def test_what_does_not_fit_in_dram_is_split(four_layers: ModelProto) -> None:
     assert "is split into 2 parts, after" in compilation.log.lines()[1]
 
 
+def test_the_last_of_many_attempts_says_what_did_not_fit(
+    four_layers: ModelProto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error has the resource and its sizes, by which launches are planned for a budget."""
+    for limit in ("FEWEST_ATTEMPTS", "ATTEMPTS_AN_OPERATOR"):
+        monkeypatch.setattr(f"meshloom.lowering.subgraphs.compile_subgraphs.{limit}", 1)
+    with pytest.raises(
+        ResourceError, match="does not fit chip 'small' after [0-9]+ parts were tried: it needs"
+    ) as caught:
+        compiled(four_layers, small(4_000))
+    assert caught.value.resource == "DRAM"
+    assert caught.value.needed > caught.value.available
+
+
 def test_prefetched_weights_come_beside_the_launch_before(four_layers: ModelProto) -> None:
     """With room for two layers, the copies of the next weights start when a launch starts, not when it ends."""
     rule, _ = parse_subgraphs("weight-bytes,weight-bytes=17000")
