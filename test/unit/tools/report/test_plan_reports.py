@@ -80,4 +80,4 @@ def test_order_of_units(chain: Path, capsys: pytest.CaptureFixture[str]) -> None
     titles = ["".join(title.itertext()) for title in section(root, "units-over-time").iter("h3")]
     assert [title.partition(":")[0] for title in titles] == ["before", "after"]
     assert main([str(chain), "--least-peak", "--report", str(page)]) == 2
-    assert "--report changes nothing with --least-peak" in capsys.readouterr().err
+    assert "--report has no effect with --least-peak" in capsys.readouterr().err
