@@ -1,4 +1,4 @@
-"""What passes raise: one line that names the pass, and a file from which the failure can be repeated."""
+"""Failures of passes: one line that names the pass, and a reproducer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking inside a run: tensors by the model's names, results of tasks against their IR, memory at a task."""
+"""Inspection of a run: intermediate tensors by name, results of tasks compared with their IR, memory at a task."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_tables_and_files(built: Path, run: Run, tmp_path: Path) -> None:
     model, net = built / "net.onnx", built / "net.mlx"
     done = run("meshloom-run", net, "--random", 0, "--check", model, "--check-tensors", "--save-tensors", "all")
     assert done.returncode == 0, done.stderr
-    table = done.stdout[done.stdout.index("tensors inside") :].splitlines()[2:-1]
+    table = done.stdout[done.stdout.index("intermediate tensors") :].splitlines()[2:-1]
     names = [line.split()[0] for line in table]
     assert names == [name for name in ("h/a:0", "out_1", "out_2", "y") if name in names]
     assert "h/a:0" in names
