@@ -1,4 +1,4 @@
-"""What holds for every plan under a budget."""
+"""Invariants of plans under a budget."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def executable(model: Path, run: Run) -> Path:
 
 
 def test_allocated_and_touched_memory_have_names_of_their_own(model: Path, run: Run) -> None:
-    """The run touches no more than the compiler has allocated, and neither figure goes by the other's name."""
+    """The run touches no more than the compiler has allocated, and the two figures have different names."""
     compiled = run("meshloom-compile", model, "--chip", "tiny", "--shape", "x=3x6", "-o", "net.mlx").stdout
     ran = run("meshloom-run", "net.mlx", "--random", 0, "--stats", "stats.json").stdout
     (allocated,) = re.findall(r"SRAM allocated ([\d,]+) of", compiled)

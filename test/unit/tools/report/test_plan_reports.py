@@ -1,4 +1,4 @@
-"""Reports of `meshloom-plan`: what they say follows from arithmetic, and from the other files of the same call."""
+"""Reports of `meshloom-plan`, compared with arithmetic and with the other files of the same call."""
 
 from __future__ import annotations
 
