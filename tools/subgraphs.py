@@ -32,7 +32,7 @@ def add_subgraph_options(parser: argparse.ArgumentParser) -> None:
         "--fuse",
         default="auto",
         metavar="STRATEGY",
-        help="fuse neighbouring subgraphs: auto (those that were split because they did not fit, if not slower), "
+        help="fuse neighbouring subgraphs: auto (those that were split because they failed, if not slower), "
         "none, pairs, forward, bidirectional, grow, grow-bidirectional, optimal (by emulated cycles), or grouped with "
         "bounds: grouped,max-tasks=64,min-macs=N,max-weight-bytes=N",
     )
