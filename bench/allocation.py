@@ -40,7 +40,7 @@ GRAPHS = Path(__file__).resolve().parent / "data" / "graphs"
 
 
 def graph_lines(path: Path) -> Iterator[dict[str, object]]:
-    """Plans with swaps, as they are, and made so that their buffers fit the budget at fixed places."""
+    """Plans with swaps: for a budget of live bytes, and for buffers at fixed offsets within the budget."""
     problem = offload_problem(read_cost_graph(path))
     evaluator = Evaluator(problem, Model(16e9))
     for share in (1.0, 0.5):
@@ -73,7 +73,7 @@ def graph_lines(path: Path) -> Iterator[dict[str, object]]:
 
 
 def units_lines(path: Path) -> Iterator[dict[str, object]]:
-    """Orders for units in parallel: a value is there from the start of its producer to the end of its last reader."""
+    """Orders for units in parallel: a value lives from the start of its producer to the end of its last reader."""
     graph = read_cost_graph(path)
     problem = problem_of(graph)
     free = plan_order(graph).timeline

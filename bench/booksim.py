@@ -36,10 +36,10 @@ def mean_latency(
     flits: int, load: float, packets: int, turn: int = 0, seed: int = 0, rows: int = 8, cols: int = 8
 ) -> float:
     """
-    Mean cycles of BookSim2 from when a packet is made to when its last flit has arrived.
+    Mean latency of packets in BookSim2's cycles, from the creation of a packet to the arrival of its last flit.
 
-    `load`: flits that each node offers a cycle; `packets`: that each node sends; `turn`: flits that go over a link
-    before it is the turn of another way into its router (`noc_packet_bytes` of the chip), 0 for whole packets.
+    `load`: flits offered per node and cycle; `packets`: number of packets of each node; `turn`: flits of one input that
+    a router sends over a link before another input may send (`noc_packet_bytes` of the chip), 0 for whole packets.
     """
     nbytes = flits * FLIT * 8
     chip = replace(
@@ -67,15 +67,15 @@ def mean_latency(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="The network-on-chip against BookSim2.")
-    parser.add_argument("--packets", type=int, default=300, help="packets that each node sends")
-    parser.add_argument("--turn", type=int, default=4, help="flits after which it is the turn of another way")
+    parser.add_argument("--packets", type=int, default=300, help="number of packets of each node")
+    parser.add_argument("--turn", type=int, default=4, help="flits that one input of a router sends before another may")
     options = parser.parse_args()
     errors: list[tuple[float, float]] = []
     with POINTS.open() as file:
         points = [point for point in csv.DictReader(file) if float(point["inj_flits"]) <= MOST_LOAD]
     for point in points:
         flits, load, expected = int(point["packet_flits"]), float(point["inj_flits"]), float(point["packet_latency"])
-        # Few packets are as good where they seldom meet.
+        # At low load packets rarely contend, so that few of them are enough.
         packets = options.packets if load > 0.01 else max(options.packets // 10, 1)
         whole = mean_latency(flits, load, packets)
         turns = mean_latency(flits, load, packets, options.turn) if flits > options.turn else whole

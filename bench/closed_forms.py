@@ -24,11 +24,11 @@ from meshloom.emulator.timing.engine import run_timing
 from meshloom.emulator.timing.random_programs import MPU
 
 PRODUCTS = 100
-"""Of a program: on one array."""
+"""Number of products in a program, on one array."""
 
 
 def different_products(count: int, rng: random.Random) -> int:
-    """How many of `count` products take other cycles than ceil(K / R) ceil(N / C) (M + 2 R + C - 2) - 1."""
+    """Number of products, out of `count`, with cycles other than ceil(K / R) ceil(N / C) (M + 2 R + C - 2) - 1."""
     tiny, different = load_chip("tiny"), 0
     for first in range(0, count, PRODUCTS):
         rows, cols = rng.randrange(1, 130), rng.randrange(1, 130)
@@ -46,10 +46,11 @@ def different_products(count: int, rng: random.Random) -> int:
 
 def beyond_ports(rng: random.Random) -> int:
     """
-    Cycles by which cores that load random bytes at once through their ports are outside of what ports allow.
+    Deviation, in cycles, of concurrent loads of random sizes from the range that the ports allow.
 
-    Links are wide enough that ports set the pace. The first word is dispatched in cycle 0; behind the bytes of the
-    busiest port comes the latency, and before it at most the way to the farthest core. Negative: too few cycles.
+    Links are wide enough that ports limit the rate. The first word is dispatched in cycle 0. Least cycles: bytes of the
+    busiest port at its rate, and the latency; most: in addition the route to the farthest core. Negative: too few
+    cycles.
     """
     rows, cols = rng.randrange(1, 5), rng.randrange(1, 5)
     ports, rate, latency = rng.randrange(1, rows + 1), rng.choice((3, 8, 50, 128)), rng.randrange(200)

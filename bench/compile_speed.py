@@ -78,7 +78,7 @@ def split_case(case: str) -> tuple[str, str, str]:
 
 
 def compiling(network: str, chip: str, output: Path | None) -> dict[str, Any]:
-    """Figures of compiling one network in this process, which has imported nothing of Meshloom before."""
+    """Figures of compiling one network in this process, which has not imported Meshloom before."""
     data, inputs = load(network)
     start = process_time()
     from meshloom.lowering.options.subgraph_options import SubgraphOptions
@@ -127,7 +127,7 @@ def engine(kind: str, network: str, file: Path) -> dict[str, Any]:
 
 
 def peer(kind: str, network: str) -> dict[str, Any]:
-    """What ONNX Runtime takes."""
+    """CPU seconds of ONNX Runtime."""
     data, inputs = load(network)
     if kind == "functional":
         return {"peer_cpu_s": round(runtime_seconds(data, inputs), 4)}
@@ -148,7 +148,7 @@ class Checkout:
         folder.mkdir(parents=True, exist_ok=True)
 
     def file(self, network: str, chip: str) -> Path:
-        """Where the executable of a network is."""
+        """The path of the executable of a network."""
         return self.folder / f"{network}-{chip}.mlx"
 
     def measure(self, case: str) -> dict[str, Any]:

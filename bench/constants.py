@@ -1,6 +1,6 @@
 """
 Sensitivity of compiled networks to the constants of the search: cycles, and processor time of compiling, with another
-value of one constant, as shares of those with the value that it has.
+value of one constant, as shares of those with its present value.
 
 Prints a JSON line for each constant and value: the geometric mean, the least and the largest share of the cycles over
 the models, and the share of the processor time of all of them.
@@ -57,7 +57,7 @@ CONSTANTS: dict[str, tuple[float, ...]] = {
     "lowering.autotune.fewer_cores:MIN_CORES": (16, 64),
     "dialects.dataflow.contraction.matmul:MIN_SHARED_TERMS": (64, 256),
 }
-"""Module and name -> the other values that are tried."""
+"""Module and name of a constant -> the alternative values."""
 MODELS = ("rnet", "pnet", "onet", "magika", "vad", "vad-sequence", "vad-half")
 
 

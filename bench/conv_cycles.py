@@ -7,7 +7,7 @@ A network is a name of `conv_networks.NETWORKS`, `public_models.PUBLIC_MODELS`, 
 stands for all of the first, `public` for those of PUBLIC. Without names: `own`.
 
 cycles, roofline_cycles    of a run, and the least that the unit `unit` needs for the network's work
-ratio, parts               one over the other, and what that consists of (`emulator/reports/waterfall.py`)
+ratio, parts               cycles over roofline cycles, and its components (`emulator/reports/waterfall.py`)
 compile_cpu_s              CPU seconds of compiling, without the first compilation of a process
 equal                      whether outputs are those of ONNX Runtime without optimisations, within its tolerance
 """

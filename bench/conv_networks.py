@@ -1,4 +1,4 @@
-"""Convolutional networks in the manner of published ones, at small sizes, with seeded weights."""
+"""Convolutional networks with the structure of published ones, at small sizes, with seeded weights."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class ConvNet:
         self._tensors: list[TensorProto] = []
 
     def node(self, kind: str, inputs: list[str], shape: tuple[int, ...], **attributes: Any) -> str:
-        """Add a node with one result of this shape; its name."""
+        """Add a node with one result of this shape; returns the name of the result."""
         name = f"{kind.lower()}{len(self._nodes)}"
         self._nodes.append(helper.make_node(kind, inputs, [name], name, **attributes))
         self.shapes[name] = shape
         return name
 
     def constant(self, array: NDArray[Any]) -> str:
-        """Add an initialiser; its name."""
+        """Add an initialiser; returns its name."""
         name = f"w{len(self._tensors)}"
         self._tensors.append(numpy_helper.from_array(array, name))
         return name
@@ -72,30 +72,30 @@ class ConvNet:
         return self.act(self.node("Add", [a, b], self.shapes[a]), act)
 
     def concat(self, *values: str) -> str:
-        """Channels beside each other."""
+        """A concatenation along the channels."""
         _, _, *sizes = self.shapes[values[0]]
         return self.node("Concat", list(values), (1, sum(self.shapes[v][1] for v in values), *sizes), axis=1)
 
     def pool(self, x: str, kind: str = "MaxPool", kernel: int = 2, stride: int = 2) -> str:
-        """A pooling without a border."""
+        """A pooling without padding."""
         _, channels, *sizes = self.shapes[x]
         out = (1, channels, *((size - kernel) // stride + 1 for size in sizes))
         rank = len(sizes)
         return self.node(kind, [x], out, kernel_shape=[kernel] * rank, strides=[stride] * rank)
 
     def global_pool(self, x: str) -> str:
-        """The mean of each channel."""
+        """Global average pooling."""
         _, channels, *sizes = self.shapes[x]
         return self.node("GlobalAveragePool", [x], (1, channels, *([1] * len(sizes))))
 
     def squeeze_excite(self, x: str, share: int = 4) -> str:
-        """Channels scaled by what two small layers make of their means."""
+        """Squeeze and excitation: channels are scaled by two small layers applied to their means."""
         channels = self.shapes[x][1]
         small = self.conv(self.global_pool(x), max(channels // share, 4))
         return self.node("Mul", [x, self.conv(small, channels, act="Sigmoid")], self.shapes[x])
 
     def up(self, x: str) -> str:
-        """Twice the size, each element repeated."""
+        """Upsampling by 2, nearest neighbour."""
         _, channels, *sizes = self.shapes[x]
         scales = self.constant(np.array([1, 1, *([2] * len(sizes))], np.float32))
         out = (1, channels, *(2 * size for size in sizes))
@@ -109,7 +109,7 @@ class ConvNet:
         return self.node("Slice", [x, *bounds], (1, last - first, *sizes))
 
     def shuffle(self, x: str, groups: int) -> str:
-        """Channels of all groups in turn."""
+        """A channel shuffle: one channel of each group in turn."""
         _, channels, *sizes = self.shapes[x]
         apart = (1, groups, channels // groups, *sizes)
         rank = len(apart)
@@ -121,7 +121,7 @@ class ConvNet:
         return self.node("Reshape", [turned, self.constant(np.array(back, np.int64))], back)
 
     def classify(self, x: str, classes: int) -> str:
-        """Means of channels, a full layer and a softmax."""
+        """A classifier: global average pooling, a fully connected layer and a softmax."""
         channels = self.shapes[x][1]
         flat = self.node("Flatten", [self.global_pool(x)], (1, channels))
         weights = self.generator.standard_normal((channels, classes)) / np.sqrt(channels)
@@ -187,7 +187,7 @@ def yolo(net: ConvNet) -> list[str]:
 
 
 def unet(net: ConvNet) -> list[str]:
-    """Down to an eighth and up again, beside what came before."""
+    """An encoder to an eighth of the size and a decoder with skip connections, as U-Net."""
     x, kept = "x", list[str]()
     for channels in (16, 32, 64):
         x = net.conv(net.conv(x, channels, 3), channels, 3)
@@ -202,7 +202,7 @@ def unet(net: ConvNet) -> list[str]:
 
 
 def shufflenet2(net: ConvNet) -> list[str]:
-    """Halves of channels that are shuffled, as ShuffleNetV2."""
+    """Blocks on half of the channels, with channel shuffles, as ShuffleNetV2."""
     x = net.pool(net.conv("x", 24, 3, 2), kernel=3, stride=2)
     for channels, count in ((48, 3), (96, 4), (192, 3)):
         half = channels // 2
@@ -218,7 +218,7 @@ def shufflenet2(net: ConvNet) -> list[str]:
 
 
 def resnet18(net: ConvNet) -> list[str]:
-    """Basic blocks of two convolutions of 3x3."""
+    """Residual blocks of two 3x3 convolutions, as ResNet-18."""
     x = net.pool(net.conv("x", 64, 7, 2), kernel=3, stride=2)
     for channels, stride in ((64, 1), (128, 2), (256, 2), (512, 2)):
         for step in (stride, 1):
@@ -229,7 +229,7 @@ def resnet18(net: ConvNet) -> list[str]:
 
 
 def densenet(net: ConvNet) -> list[str]:
-    """Blocks in which each layer reads all before it."""
+    """Blocks in which each layer reads all earlier layers, as DenseNet."""
     x = net.conv("x", 24, 3)
     for number, layers in enumerate((4, 6, 6)):
         for _ in range(layers):
@@ -240,7 +240,7 @@ def densenet(net: ConvNet) -> list[str]:
 
 
 def dilated(net: ConvNet) -> list[str]:
-    """Dilated convolutions beside each other over ragged channels and sizes, for segmentation."""
+    """Parallel dilated convolutions with odd numbers of channels and odd sizes, for segmentation."""
     x = net.conv(net.conv("x", 20, 5, 2), 40, 3, 2)
     x = net.conv(x, 72, 3)
     branches = [net.conv(x, 24, 3, dilation=rate) for rate in (1, 2, 3)]
@@ -261,7 +261,7 @@ def resnext(net: ConvNet) -> list[str]:
 
 
 def wavenet(net: ConvNet) -> list[str]:
-    """Dilated convolutions over time, gated, with one dimension."""
+    """Gated one-dimensional dilated convolutions over time."""
     x, total = net.conv("x", 32, 3), ""
     for rate in (1, 2, 4, 8):
         gate, value = (net.conv(x, 32, 3, dilation=rate, act=act) for act in ("Sigmoid", "Tanh"))
@@ -271,7 +271,7 @@ def wavenet(net: ConvNet) -> list[str]:
 
 
 def ragged(net: ConvNet) -> list[str]:
-    """Plain convolutions without borders, of channels and sizes that are no powers of two."""
+    """Convolutions without padding; channels and sizes are not powers of two."""
     x = net.pool(net.conv("x", 24, 3, pad=False))
     x = net.pool(net.conv(x, 40, 3, pad=False))
     x = net.conv(net.conv(x, 116, 3, pad=False), 116, 1)
@@ -292,7 +292,7 @@ NETWORKS: dict[str, tuple[tuple[int, ...], Callable[[ConvNet], list[str]]]] = {
     "wavenet-400": ((1, 20, 400), wavenet),
     "ragged-57": ((1, 1, 57, 43), ragged),
 }
-"""Shape of the input and what the network is made of, by name."""
+"""Shape of the input, and function that builds the network, by name."""
 
 
 def build(name: str, seed: int = 0) -> tuple[ModelProto, Inputs]:

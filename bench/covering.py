@@ -1,4 +1,4 @@
-"""Covering arrays: selections of combinations that contain every tuple of values of any few axes."""
+"""Covering arrays: sets of combinations that contain each tuple of values of any t axes."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from typing import TypeAlias, TypeVar
 
 Value = TypeVar("Value")
 Few: TypeAlias = tuple[tuple[int, int], ...]
-"""(axis, number of a value), for a few axes in their order."""
+"""(axis, number of a value) for t axes, in the order of axes."""
 
 
 def covering(axes: Sequence[Sequence[Value]], together: int) -> list[tuple[Value, ...]]:
     """
-    Combinations of one value of each axis, so that any values of `together` axes are in one of them at least: all
-    pairs, if that is 2. Raises ValueError if there are fewer axes.
+    Combinations of one value per axis, so that each tuple of values of any `together` axes is in at least one of them
+    (for 2: all pairs). Raises ValueError if there are fewer axes.
 
-    Each is begun with the first few values that are in none yet. Of the other axes it gets what makes the most new: of
-    several such values that which was taken least often beside these, then the first one.
+    Greedy: each combination starts with the first tuple that is not covered yet. For each other axis it takes the value
+    that covers the most new tuples; among equal ones the value that was used least often with the chosen values, then
+    the first.
     """
     if not 0 < together <= len(axes):
         raise ValueError(f"{together} of {len(axes)} axes")
@@ -39,11 +40,11 @@ def covering(axes: Sequence[Sequence[Value]], together: int) -> list[tuple[Value
 
 
 def _rank(chosen: Mapping[int, int], together: int, taken: Counter[Few]) -> tuple[int, int]:
-    """Less is better: little that was taken before, and seldom."""
+    """The cost of a value, lower is better: tuples already covered, then how often they were used."""
     fews = _fews(chosen, together)
     return sum(taken[few] > 0 for few in fews), sum(taken[few] for few in fews)
 
 
 def _fews(chosen: Mapping[int, int], together: int) -> list[Few]:
-    """Any few of the values that were chosen, by axis."""
+    """All tuples of t of the chosen values, in the order of axes."""
     return list(combinations(sorted(chosen.items()), together))

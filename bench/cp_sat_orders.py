@@ -14,18 +14,18 @@ from ortools.sat.python import cp_model
 
 @dataclass(frozen=True)
 class Solution:
-    """What the solver found."""
+    """The result of the solver."""
 
     makespan: int | None
-    """None where it found no schedule."""
+    """None if it found no schedule."""
     bound: int
-    """No schedule is shorter."""
+    """Whether the schedule is proven optimal."""
     order: Ints | None
-    """Operations by start."""
+    """Operations in the order of their starts."""
 
 
 def solve(problem: OrderProblem, seconds: float, hint: Timeline | None = None, workers: int = 2) -> Solution:
-    """The best schedule found in `seconds`; `hint` is one to begin with."""
+    """The best schedule found in `seconds`; `hint` is the initial schedule."""
     model = cp_model.CpModel()
     horizon = int(problem.duration.sum()) if hint is None else hint.makespan
     starts: list[Any] = [model.new_int_var(0, horizon - int(duration), "") for duration in problem.duration]
@@ -65,6 +65,6 @@ def solve(problem: OrderProblem, seconds: float, hint: Timeline | None = None, w
     found = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
     if not found:
         return Solution(None, round(solver.best_objective_bound), None)
-    # Of equal starts the lower number comes first, which is topological.
+    # Operations with equal starts are ordered by number, which is a topological order.
     order = np.argsort([solver.value(start) for start in starts], kind="stable").astype(np.int64)
     return Solution(round(solver.objective_value), round(solver.best_objective_bound), order)

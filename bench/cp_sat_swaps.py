@@ -19,12 +19,12 @@ from ortools.sat.python import cp_model
 
 @dataclass(frozen=True)
 class Solution:
-    """What the solver found, in ns."""
+    """The result of the solver, times in ns."""
 
     time_ns: int | None
-    """None where it found no schedule."""
+    """None if it found no schedule."""
     bound_ns: int
-    """No schedule is shorter."""
+    """Whether the schedule is proven optimal."""
 
 
 def solve(problem: OffloadProblem, budget: int, link: float, seconds: float, workers: int = 2) -> Solution:
@@ -37,7 +37,7 @@ class _Search:
         self.problem = problem
         self.model: Any = cp_model.CpModel()
         self.copy_ns = Model(link).copy_ns(problem.size).tolist()
-        # No schedule needs longer than one in which every copy is waited for.
+        # Upper bound: the schedule in which no copy overlaps with anything.
         self.horizon = problem.compute_ns + 2 * sum(self.copy_ns)
         duration = problem.duration.tolist()
         self.starts: list[Any] = [self._time() for _ in duration]
@@ -59,7 +59,7 @@ class _Search:
         return self.model.new_int_var(0, self.horizon, "")
 
     def _add_tensor(self, tensor: int, size: int) -> None:
-        """Its stays in memory, one before, between and after its gaps, and the copies of those gaps that are swaps."""
+        """The intervals of a tensor in memory (before, between and after gaps), and the copies of swapped gaps."""
         problem, model = self.problem, self.model
         gaps = sorted(np.flatnonzero(problem.tensor == tensor).tolist(), key=lambda gap: int(problem.before[gap]))
         producer = int(problem.graph.producer[tensor])
@@ -76,7 +76,7 @@ class _Search:
             before, after, took = int(problem.before[gap]), int(problem.after[gap]), self.copy_ns[gap]
             gone, back = self._time(), self._time()
             model.add(gone >= self.ends[before])
-            # What does not leave has its stays end to end; fixing where saves the solver equal schedules.
+            # The intervals of a tensor that is not swapped are contiguous; fixed borders avoid equivalent schedules.
             model.add(gone == self.ends[before]).only_enforce_if(~swap)
             model.add(back == gone).only_enforce_if(~swap)
             model.add(gone >= copied).only_enforce_if(swap)

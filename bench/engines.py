@@ -1,10 +1,10 @@
 """
-Both timing engines on random programs: cycles, busy cycles, bytes, and everything else that a run's timing holds.
+Comparison of the two timing engines on random programs: all fields of the timing must be equal.
 
     python bench/engines.py [--first SEED] [--count N]
 
-Program and chip (one of the four, often with other links, hops, packets, ports and queues) follow from the seed. One
-JSON line for every 20 programs, with the seed to go on from; the first difference ends it with status 1.
+The seed determines the program and the chip (one of the four, often with changed links, hops, packets, ports and
+queues). One JSON line for every 20 programs, with the seed to continue from; exits with 1 at the first difference.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ EVERY = 20
 
 
 def random_chip(rng: random.Random) -> Chip:
-    """`tiny`, `edge`, `grid` or (seldom: its 256 cores take long) `cloud`; in half of the cases with other numbers."""
+    """`tiny`, `edge`, `grid` or (rarely: its 256 cores take long) `cloud`; in half of the cases with changes."""
     chip = load_chip(rng.choice(["tiny"] * 12 + ["edge"] * 4 + ["grid"] * 2 + ["cloud"]))
     if rng.random() < 0.5:
         return chip
@@ -43,7 +43,7 @@ def random_chip(rng: random.Random) -> Chip:
 
 
 def difference(seed: int) -> str | None:
-    """What the engines tell differently of the program of a seed; None: nothing."""
+    """The difference between the engines for the program of a seed; None: there is none."""
     rng = random.Random(seed)
     chip = random_chip(rng)
     exe = random_program(seed, chip, rounds=rng.choice([3, 6, 10]) if chip.cores <= 4 else 64 // chip.cores or 1)

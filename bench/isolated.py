@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Announce: TypeAlias = Callable[[str], None]
-"""With it a call says what it does from now on."""
+"""The function with which a call announces its current stage."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,11 @@ class Death:
     """A call without a result."""
 
     stage: str
-    """What the call announced last; empty if nothing."""
+    """The last stage that the call announced; empty if none."""
     words: str
-    """How it ended."""
+    """A description of the end."""
     raised: bool = False
-    """It raised an exception, of which the words are the traceback."""
+    """Whether it raised an exception; the description is then the traceback."""
 
 
 class _Worker(Generic[Item, Result]):
@@ -61,8 +61,8 @@ class _Worker(Generic[Item, Result]):
 
 
 def _serve(function: Callable[[Any, Announce], Any], link: Connection, callers: Connection) -> None:
-    callers.close()  # else the end of the caller would not be noticed
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that gives the calls answers an interrupt
+    callers.close()  # otherwise the worker would not notice the end of the caller
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is handled by the process that makes the calls
 
     def announce(stage: str) -> None:
         link.send(("stage", stage))
@@ -82,9 +82,9 @@ def call_each(
     function: Callable[[Item, Announce], Result], items: Iterable[Item], processes: int, seconds: float
 ) -> Generator[tuple[Item, Result | Death], None, None]:
     """
-    The result of `function` for each item, or its death, as they come.
+    The result of `function` for each item, or its Death, in the order of completion.
 
-    `function` takes an item and an `Announce`. A call may take `seconds`. A call that raises has no second one.
+    `function` takes an item and an `Announce`. A call may take `seconds`. A call that raises is not repeated.
     """
     todo = iter(items)
     second: deque[Item] = deque()
@@ -129,7 +129,7 @@ def call_each(
 
 
 def _answer(worker: _Worker[Any, Any], seconds: float) -> tuple[str, Any] | None:
-    """What a worker has to say; None if its call goes on."""
+    """The result or the Death of a worker's call; None while it runs."""
     try:
         kind, value = worker.link.recv()
     except (EOFError, OSError):

@@ -19,7 +19,7 @@ SUMS = ("add", "dot.acc", "matmul.acc", "reduce.sum.acc", "fma")
 
 
 class Verdict(StrEnum):
-    """The first of these that holds."""
+    """The first of these verdicts that applies."""
 
     CHANGED = "the outputs change"
     ERROR = "the run ends in an error"
@@ -31,7 +31,7 @@ class Verdict(StrEnum):
 
 
 FOUND = (Verdict.CHANGED, Verdict.ERROR, Verdict.CHECKED, Verdict.OTHER_INPUT)
-"""The verdicts on defects that runs show. A maximum may hide the defect for one input and show it for another."""
+"""Verdicts of defects that a run reveals; a maximum, for example, may hide a defect for one input only."""
 
 
 class Judge:
@@ -43,7 +43,7 @@ class Judge:
         self.right = [run_functional(exe, values) for values in inputs]
 
     def verdict(self, mutation: Mutation) -> Verdict:
-        """What the defect did."""
+        """The verdict on the defect."""
         try:
             result = run_functional(mutation.executable, self.inputs[0])
         except MeshloomError:

@@ -3,21 +3,22 @@ Training steps in less device memory, down to the binary: one JSON line a step, 
 
     python bench/memory_binaries.py [--chip edge] [--steps vit_sgd] [--kinds swap,recompute] [--budgets 1,0.8,0.6]
 
-All budgets of a step run the same launches (of `--launch-share` of the DRAM that the step needs as one), so that exact
-kinds must give the same bits. The peer of every line is these launches with all the memory that they need, in the same
-run:
+All budgets of a step run the same launches (each up to `--launch-share` of the DRAM of the step as one launch), so that
+exact kinds must compute the same bits. Baseline of every line: the same launches with unlimited memory, in the same
+process:
 
-budget, budget_bytes     the share of the DRAM that the launches need when nothing is saved, and bytes
-of_one_launch            the budget over the DRAM that the step needs as a single launch
-planned_peak, peak       bytes in use at most: planned, and found by the emulator from all accesses to DRAM
-peak_equal, cycles_equal whether plan and emulator agree, to the byte and to the cycle
-cycles, over_unlimited   cycles of the whole run with host copies, and over those with enough memory
+budget, budget_bytes     share of the DRAM that the launches need without offloading, and bytes
+of_one_launch            budget over the DRAM that the step needs as a single launch
+planned_peak, peak       peak of the bytes in use: planned, and measured by the emulator from all accesses to DRAM
+peak_equal, cycles_equal whether the peaks, and the cycles, of plan and emulator are equal
+cycles, over_unlimited   cycles of the whole run with host copies; the same over those of the baseline
 over_bound               the same over the larger one of: launches alone, host bytes at the rate of the link
 host_in, host_out        bytes over the host link, with inputs and outputs; moved_in, moved_out: those over the peer's
-actions                  how often which kind is used
-same_bits                of all outputs; largest_error: the largest difference over the largest value, where they differ
+actions                  number of uses of each kind
+same_bits                whether all outputs are equal; largest_error, if not: the largest difference over the largest
+                         value
 
-Budgets under which no plan fits have "refused" with the compiler's words.
+Budgets without a plan have a field "refused" with the error message of the compiler.
 """
 
 from __future__ import annotations
@@ -51,13 +52,13 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 def model_of(step: str) -> Path:
-    """The file of a step: a folder with inputs beside it, or the model alone."""
+    """The file of a step: in a folder with inputs, or the model alone."""
     folder = STEPS / step
     return folder / "model.onnx" if folder.is_dir() else folder.with_suffix(".onnx")
 
 
 def inputs_of(step: str, exe: Executable) -> Arrays:
-    """Those that come with the step, or random ones."""
+    """The inputs in the folder of the step, or random ones."""
     folder = STEPS / step / "test_data_set_0"
     if not folder.is_dir():
         return random_inputs(exe.inputs, 0)
@@ -67,7 +68,7 @@ def inputs_of(step: str, exe: Executable) -> Arrays:
 
 
 def compare(outputs: Arrays, expected: Arrays) -> dict[str, Any]:
-    """Whether all bits are the same, else the largest difference."""
+    """Whether all bits are equal, and the largest difference if not."""
     if all(np.array_equal(outputs[name], value) for name, value in expected.items()):
         return {"same_bits": True}
     errors = [
@@ -78,7 +79,7 @@ def compare(outputs: Arrays, expected: Arrays) -> dict[str, Any]:
 
 
 def bound(network: CompiledNetwork, timing: TimingResult) -> float:
-    """Cycles that this executable needs at least: its launches one after another, or its host bytes each way."""
+    """A lower bound of the cycles of this executable: its launches in sequence, or its host bytes in each direction."""
     launches = sum(end - start for _, start, end in timing.launches)
     link = max(timing.host_in_bytes, timing.host_out_bytes) / network.executable.chip.host_bytes_per_cycle
     return max(launches, link)

@@ -108,7 +108,7 @@ def measure(name: str, chip: str) -> dict[str, Any]:
 
 
 def warm_up() -> bytes:
-    """A small network, compiled so that what is compiled once for all is."""
+    """Compile a small network, so that all kernels are compiled."""
     from onnx import TensorProto, helper, numpy_helper
 
     weights = numpy_helper.from_array(np.ones((8, 8), np.float32), "w")

@@ -1,5 +1,6 @@
 """
-Cycles of networks that are compiled for chips with more and more of one resource: a JSON line a network and resource.
+Cycles of networks compiled for series of chips with an increasing amount of one resource: a JSON line for each network
+and resource.
 
     python bench/more_resources.py [--chip edge] [--seed 0] [NETWORK ...]
 
@@ -7,7 +8,8 @@ A network is a name as in `conv_cycles.py`; without names: rnet, pnet, onet and 
 contains the one before: more SRAM a core, more cores with the same DRAM ports, a faster DRAM, wider links.
 
 chips, cycles    the factors of the series, and the cycles on each of its chips
-worst            cycles over the fewest on any lesser chip of the series, where that is greatest: 1 if more never hurts
+worst            largest ratio of the cycles on a chip to the fewest on a smaller chip of the series: 1 if more of a
+                 resource never takes more cycles
 compile_cpu_s    CPU seconds of compiling for all chips of the series
 """
 

@@ -1,8 +1,8 @@
 """
 Random defects in a compiled program: an operand's address, a stride, the order of two dependent instructions.
 
-An emulator that really runs the program cannot miss one: the outputs change or the run ends in an error. Where
-neither happens, `judge_mutation.py` says why.
+An emulator that executes the program reveals each defect: the outputs change, or the run ends in an error. If neither
+happens, `judge_mutation.py` determines the reason.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Mutator:
         ]
 
     def next(self, kind: int) -> Mutation:
-        """A mutation of kind 0 (address), 1 (stride) or 2 (order) at a random place."""
+        """A mutation of kind 0 (address), 1 (stride) or 2 (order) at a random position."""
         for _ in range(TRIES):
             if (found := self.kinds[kind]()) is not None:
                 return found
@@ -94,7 +94,7 @@ class Mutator:
         return Mutation("stride", number, (word,), what, self._with(number, program))
 
     def order(self) -> Mutation | None:
-        """Two instructions of one queue, the second after the first with nothing between that queue runs, swapped."""
+        """Two successive instructions of one queue swapped."""
         number, first = self._word()
         program = self.exe.programs[number]
         second = next_in_queue(program, first)
@@ -113,14 +113,14 @@ class Mutator:
         return self.live[int(self.random.integers(len(self.live)))]
 
     def _operand(self) -> tuple[int, int, Operand | None]:
-        """A random operand in memory of a random live instruction (None: it has none)."""
+        """A random operand in memory of a random live instruction; None if it has none."""
         number, word = self._word()
         w = self.exe.programs[number].words[word]
         operands = memory_operands(w)
         return number, word, operands[int(self.random.integers(len(operands)))] if operands else None
 
     def _patched(self, number: int) -> NDArray[Any]:
-        """The words of a program as its first core runs them."""
+        """The words of a program with the parameters of its first core."""
         launch = self.exe.launches[0]
         core = int(np.flatnonzero(launch.program_of_core == number)[0])
         return patched_words(self.exe.programs[number], launch.params_of_core[core])
@@ -178,10 +178,10 @@ def next_in_queue(program: Program, word: int) -> int | None:
 
 def dependent(words: NDArray[Any], program: Program, first: int, second: int) -> bool:
     """
-    Whether swapping two words changes what one of them sees or leaves: one writes bytes that the other touches.
+    Whether the order of two words matters: one writes bytes that the other reads or writes.
 
-    Two sums into the same place do not depend on each other's order but for rounding. Addresses that different
-    registers give cannot be compared.
+    The order of two sums into the same bytes changes the rounding only. Addresses with different registers cannot be
+    compared.
     """
     a, b = words[first], words[second]
     if _sums(a) and _sums(b) and int(a["addr"][0]) == int(b["addr"][0]):
@@ -201,7 +201,7 @@ def register(word: np.void, operand: Operand) -> int:
 
 
 def bytes_of(word: np.void, operand: Operand, program: Program) -> NDArray[np.int64]:
-    """The addresses of all bytes of an operand, but for its register."""
+    """The addresses of all bytes of an operand, without the value of its register."""
     desc = program.descs[int(word["desc"][operand.slot])]
     address = np.asarray([int(word["addr"][operand.slot])])
     for dim in range(MAX_DIMS):

@@ -44,15 +44,15 @@ from xdsl.utils.exceptions import DiagnosticException, ParseError
 
 FILECHECK = Path(__file__).resolve().parents[1] / "test" / "filecheck"
 SECONDS = 20
-"""A run that takes more processor time counts as one that does not end."""
+"""Limit of processor time of a run; above it, the run counts as endless."""
 LONGER = 30
-"""Modules with tensors above LARGE have more time, in proportion to their size, up to this factor."""
+"""The limit grows in proportion to the size of tensors above LARGE, up to this factor."""
 DRAWS = 5
-"""Three of four mutants are drawn again, at most so many times, if the parser or a verifier rejects them."""
+"""Three of four mutants are drawn again, up to this number of times, if the parser or a verifier rejects them."""
 LARGE = 1 << 17
-"""Modules with tensors of more elements are not used as seeds, because they take long."""
+"""Largest number of elements of a tensor in a seed, because larger modules take long."""
 MEMORY = 8 << 30
-"""Address space of a campaign on the command line."""
+"""Limit of the address space of a campaign on the command line."""
 
 NETWORK = """func.func @main(%x: tensor<1x3x8x8xf32> {dataflow.name = "x"})
     -> (tensor<1x10xf32> {dataflow.name = "y"}) {
@@ -80,12 +80,12 @@ LOWERED = {
     "buffers": f"{TILED},manycore-to-memory",
     "instructions": f"{TILED},manycore-to-memory,memory-to-coreasm",
 }
-"""Level -> passes that bring the network there."""
+"""Level -> passes that lower the network to it."""
 
 Run = tuple[str, str]
-"""Passes as for `-p`; target as for `-t`, or ASSEMBLE."""
+"""(passes in the syntax of `-p`, target in the syntax of `-t` or ASSEMBLE)."""
 ASSEMBLE = "assemble"
-"""An executable is written, as `meshloom-as` does, and read again."""
+"""The target that writes an executable, as `meshloom-as` does, and reads it again."""
 RUNS: dict[str, tuple[Run, ...]] = {
     "dataflow": (
         ("canonicalize,cse", "mlir"),
@@ -142,7 +142,7 @@ RUNS: dict[str, tuple[Run, ...]] = {
         ("", "emulate"),
     ),
 }
-"""Level -> runs of its modules, besides reading and printing; a run that rejects a seed is not made on its mutants."""
+"""Level -> runs of its modules, besides parsing and printing; a run that rejects a seed is skipped for its mutants."""
 LEVEL_OF = (
     ("coreasm", "coreasm."),
     ("buffers", "!memory.buffer"),
@@ -152,18 +152,18 @@ LEVEL_OF = (
     ("tasks", "manycore.task"),
     ("dataflow", "dataflow."),
 )
-"""(level, a word of its modules): the level of a module is the first whose word it contains."""
+"""(level, word): the level of a module is the first one whose word it contains."""
 
 
 EXPECTED = ("done", "refused", "not read", "no memory")
 """
-Outcomes that are no findings: the run succeeded; a pass or a target rejected the module; the parser or a verifier did;
+Outcomes that are not findings: the run succeeded; a pass or a target, or the parser or a verifier, rejected the module;
 values are too large for the memory, which the tools report as an error.
 """
 
 
 class Unending(BaseException):
-    """The time limit is exceeded. Not an Exception, so that no handler catches it."""
+    """The time limit was exceeded. Not a subclass of Exception, so that no handler catches it."""
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ def run(text: str, passes: str = "", target: str = "mlir", seconds: float = SECO
         return Outcome("pass failed", str(error))
     except (MeshloomError, ParseError, DiagnosticException) as error:
         return Outcome("refused" if read else "not read", f"{type(error).__name__}: {error}")
-    except MemoryError:  # The tools say so in one line.
+    except MemoryError:  # The tools report this as an error of one line.
         return Outcome("no memory", traceback.format_exc())
     except Unending:
         return Outcome("no end", traceback.format_exc())
@@ -250,12 +250,12 @@ def _limited(seconds: float) -> Generator[None]:
 
 @dataclass(frozen=True)
 class Seed:
-    """A module that is valid."""
+    """A valid module."""
 
     name: str
     text: str
     runs: tuple[Run, ...]
-    """The runs of its level and of its test."""
+    """The runs of its level and those of its test."""
 
     def passes(self, passes: str, target: str) -> bool:
         """Whether a run of the unchanged module succeeds."""
@@ -268,12 +268,12 @@ def _passes(text: str, passes: str, target: str) -> bool:
 
 
 def _modules() -> Iterator[tuple[str, str, tuple[Run, ...]]]:
-    """(name, text, runs of its test without plug-ins), in a fixed order; some may be invalid."""
+    """(name, text, runs of its test without plug-ins) of all modules, valid or not, in a fixed order."""
     for path in sorted(FILECHECK.rglob("*.mlir")):
         text = path.read_text()
         commands = re.findall(r"^// RUN: meshloom-opt %s (?!.*%{plugin})(.*)", text, re.MULTILINE)
         runs = tuple(dict.fromkeys((_option("-p", one, ""), _option("-t", one, "mlir")) for one in commands))
-        # Comments would take most of the edits.
+        # Without comments, which would get most of the edits.
         for number, part in enumerate(text.split("// -----")):
             module = re.sub(r"[ \t]*//[^\n]*\n?", "", part).strip() + "\n"
             if "invalid" not in path.name and "errors" not in path.name and module.strip():
@@ -303,7 +303,7 @@ def printed(text: str, passes: str, generic: bool = False) -> str:
 
 @cache
 def seeds(level: str) -> tuple[Seed, ...]:
-    """The valid modules of a level, in both syntaxes: they are read, verified and printed."""
+    """The valid modules of a level, in both syntaxes: those that can be parsed, verified and printed."""
     found: list[Seed] = []
     for name, text, own in _modules():
         if next((one for one, word in LEVEL_OF if word in text), None) != level or _largest(text) > LARGE:
@@ -328,7 +328,7 @@ def vocabulary(level: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Mutant:
-    """A changed module, and what is run on it."""
+    """A changed module, and its run."""
 
     seed: str
     text: str
@@ -337,7 +337,7 @@ class Mutant:
 
 
 def mutant(level: str, number: int, seed: int) -> Mutant:
-    """The mutant with this number; the same for equal arguments."""
+    """The mutant with this number; equal arguments give equal mutants."""
     random = Random(f"{seed} {level} {number}")
     chosen = random.choice(seeds(level))
     runs = list(chosen.runs)
@@ -366,9 +366,9 @@ def campaign(level: str, numbers: Sequence[int], seed: int) -> Iterator[tuple[Mu
 def main() -> int:
     """Run a campaign. Returns 1 if there was a finding."""
     parser = argparse.ArgumentParser(description="Mutants of valid modules through passes, lowerings and targets.")
-    parser.add_argument("--count", type=int, default=20_000, help="mutants, shared out among the levels")
+    parser.add_argument("--count", type=int, default=20_000, help="number of mutants, divided among the levels")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--level", choices=tuple(RUNS), action="append", help="of this level only (repeatable)")
+    parser.add_argument("--level", choices=tuple(RUNS), action="append", help="only mutants of this level (repeatable)")
     parser.add_argument("--first", type=int, default=0, help="number of the first mutant of each level")
     parser.add_argument("--keep", type=Path, help="write the findings to this folder")
     options = parser.parse_args()

@@ -1,5 +1,5 @@
 """
-The number of wrong rewrites that `--check-semantics` detects: one JSON line, and one for each that it does not detect.
+The number of wrong rewrites that `--check-semantics` detects: one JSON line, and one for each undetected rewrite.
 
     python bench/mutate_semantics.py [--modules 20] [--each 10] [--seed 0]
 
@@ -46,13 +46,13 @@ COMMUTATIVE = (AddOp, MulOp, MaximumOp, MinimumOp)
 
 
 class WrongPass(ModulePass):
-    """Stands for the rewrite; the checker asks only for what it promises."""
+    """Placeholder for the rewrite; the checker reads only its semantic effect."""
 
     name = "wrong"
     semantic_effect: ClassVar[SemanticEffect] = EXACT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Nothing: the rewrite is there already."""
+        """Does nothing: the module is rewritten already."""
 
 
 @dataclass
@@ -64,7 +64,7 @@ class Mutant:
 
 
 def context() -> Context:
-    """One that knows all dialects."""
+    """A context with all dialects."""
     found = Context()
     for name, dialect in {**get_all_dialects(), **MESHLOOM.all_dialects}.items():
         found.register_dialect(name, dialect)
@@ -87,7 +87,7 @@ def modules(random: Random) -> Iterator[tuple[str, ModuleOp]]:
 
 
 def mutants(module: ModuleOp, random: Random) -> Iterator[Mutant]:
-    """Wrong modules without end, in random order."""
+    """An endless sequence of wrong modules, in random order."""
     count = len(list(module.walk()))
     edits: Sequence[Callable[[Operation, Random], str | None]] = (dropped, swapped, other_constant, other_attribute)
     for _ in range(1000):
@@ -104,7 +104,7 @@ def mutants(module: ModuleOp, random: Random) -> Iterator[Mutant]:
 
 
 def dropped(op: Operation, random: Random) -> str | None:
-    """An operand in place of the result."""
+    """Replace the result by an operand."""
     same = [one for one in op.operands if len(op.results) == 1 and one.type == op.results[0].type]
     if not same:
         return None
@@ -115,7 +115,7 @@ def dropped(op: Operation, random: Random) -> str | None:
 
 
 def swapped(op: Operation, random: Random) -> str | None:
-    """The first two operands of one type, the other way round."""
+    """Swap the first two operands of equal types."""
     del random
     first, *rest = op.operands or (None,)
     if first is None or not rest or rest[0].type != first.type or rest[0] is first or isinstance(op, COMMUTATIVE):
@@ -125,7 +125,7 @@ def swapped(op: Operation, random: Random) -> str | None:
 
 
 def other_constant(op: Operation, random: Random) -> str | None:
-    """One element of a constant plus 1."""
+    """Add 1 to one element of a constant."""
     if not isinstance(op, ConstantOp):
         return None
     values = np.array(array_of(op.value))
@@ -138,7 +138,7 @@ def other_constant(op: Operation, random: Random) -> str | None:
 
 
 def other_attribute(op: Operation, random: Random) -> str | None:
-    """One number of a property one more or one less."""
+    """Add or subtract 1 from one number of a property."""
     names = [
         name for name, value in op.properties.items() if isinstance(value, IntegerAttr | FloatAttr | DenseArrayBase)
     ]
@@ -166,7 +166,7 @@ def _changed(value: Any, step: int, random: Random) -> Attribute | None:
 
 
 def is_found(module: ModuleOp, mutant: Mutant) -> bool | None:
-    """Whether the checker sees the difference; None where the module cannot be run."""
+    """Whether the checker detects the difference; None if the module cannot be run."""
     checker = SemanticsChecker()
     checker.visit(None, module)
     if checker.skipped:
@@ -179,7 +179,7 @@ def is_found(module: ModuleOp, mutant: Mutant) -> bool | None:
 
 
 def is_different(module: ModuleOp, mutant: Mutant) -> bool:
-    """Whether any of many inputs gives another result: numbers from 0.001 to 1,000, also whole and repeated ones."""
+    """Whether the result differs for any of many inputs: numbers from 0.001 to 1,000, also whole and repeated ones."""
 
     def floats(shape: tuple[int, ...], generator: np.random.Generator) -> NDArray[np.float64]:
         values = generator.standard_normal(shape) * 10.0 ** generator.uniform(-3, 3)

@@ -26,15 +26,15 @@ def random_traffic(
     """
     Every core (but `target`) puts `count` packets of 256 bytes with exponential gaps to `target`, or to random others.
 
-    `load` is of the link into the target, or of each core's own link where targets are random. Cores wait for `idle`
-    cycles before their first packets: as the network alone is measured, this changes nothing.
+    `load`: of the link into the target, or of each core's own link if targets are random. Cores wait for `idle` cycles
+    before their first packets; this does not change the measured latency of the network.
     """
     chip = replace(load_chip("tiny"), rows=rows, cols=cols, queue_depth=4096, noc_packet_bytes=256)
     rng, asm, service = np.random.default_rng(seed), Assembly(chip), 32
     hops: list[int] = []
     sources = [core for core in range(chip.cores) if core != target]
     packets: list[tuple[int, int, int]] = []
-    """(source, gap before it, where to)"""
+    """(source, gap before the packet, target)"""
     arrivals, rate = np.zeros(chip.cores, int), 0.0
     for core in sources:
         mean_gap = service / load * (len(sources) if target >= 0 else 1)
@@ -46,7 +46,7 @@ def random_traffic(
             hops.append(abs(core % cols - to % cols) + abs(core // cols - to // cols))
             arrivals[to] += 1
             packets.append((core, gap, to))
-    # Receivers come first: behind a core's own puts they would be late for the first packets, which is not the network.
+    # Receives are first in the program: after a core's own puts they would delay the first packets.
     for core in np.flatnonzero(arrivals).tolist():
         asm.op(core, "loop", raw=(int(arrivals[core]), 1))
         asm.op(core, "wait", imm=1, raw=(1,))

@@ -48,7 +48,7 @@ BEST_KNOWN = (
 
 
 def overhead(problem: OffloadProblem, time_ns: int) -> float:
-    """Percent over computing alone."""
+    """Increase of the time over computing alone, in percent."""
     return round(100 * (time_ns / problem.compute_ns - 1), 2)
 
 
@@ -102,7 +102,7 @@ def main() -> None:
     parser.add_argument("--cp-sat", type=float, default=0.0, metavar="SECONDS")
     options = parser.parse_args()
     if not options.graphs:
-        parser.error(f"there are no graphs in {GRAPHS}: name some")
+        parser.error(f"no graphs in {GRAPHS}: name at least one")
     warm_up()
     problems = {path.stem: offload_problem(read_cost_graph(path)) for path in options.graphs}
     kinds = allowed_kinds(frozenset(options.kinds.split(",")))

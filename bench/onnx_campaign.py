@@ -1,17 +1,18 @@
 """
-Random ONNX models on the emulated chip, against ONNX Runtime without optimisations: a line for each that is not right.
+Random ONNX models on the emulated chip, compared with ONNX Runtime without optimisations: a line for each model that is
+not `right`.
 
     python bench/onnx_campaign.py [COUNT] [--seed N] [--nodes 10-40] [--processes N] [--seconds N] [--keep FOLDER]
 
-Models number SEED, SEED + 1 ... are made, compiled and run, in other processes than this one. The last line, JSON, says
-how many are `right`, `refused` (with an error that names the operator, or a limit of the chip), `wrong`, `crashed` (an
-exception that no user should see, a process that died, a model that takes longer than --seconds) and `oracle died`
-(ONNX Runtime did, so that there is no model). What dies is tried again in a process of its own, and counts as what it
-is then. The line also says how many models there were of each opset version and how many nodes of each operator, and
-which operators of the importer had none; an interrupt brings it early. Exits with 1 where one is wrong or crashed. With
+Models number SEED, SEED + 1 ... are made, compiled and run in separate processes. The last line, JSON, has the numbers
+of `right`, `refused` (with an error that names the operator, or a limit of the chip), `wrong`, `crashed` (an unhandled
+exception, a process that died, a model that takes longer than --seconds) and `oracle died` (ONNX Runtime did, so that
+there is no model). A model whose process died is repeated in a new process, and the second verdict counts. The line
+also has the numbers of models for each opset version and of nodes for each operator, and the operators of the importer
+without nodes; after an interrupt it is printed for the models so far. Exits with 1 if a model is wrong or crashed. With
 --keep, models that are not right are written to a folder.
 
-ONNX Runtime and ONNX's text disagree in a few cases, which models do not have: test/fuzz/test_onnx_text.py.
+Models avoid the few cases in which ONNX Runtime and the ONNX specification disagree: test/fuzz/test_onnx_text.py.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from random_onnx import RandomOnnx
 
 CHIPS = ("tiny", "tiny", "edge")
 SECONDS = 300.0
-"""For a model, all in all."""
+"""Time limit of a model, for all stages together."""
 ORACLE, OURS = "oracle", "ours"
 """Stages of a call: ONNX Runtime makes the model and its answer; the compiler and the emulator have it."""
 VERDICTS = ("right", "refused", "wrong", "crashed", "oracle died")
@@ -44,7 +45,7 @@ VERDICTS = ("right", "refused", "wrong", "crashed", "oracle died")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one model."""
+    """The outcome of one model."""
 
     seed: int
     verdict: str
@@ -55,21 +56,21 @@ class Outcome:
 
 
 def number_of_nodes(seed: int, fewest: int, most: int) -> int:
-    """How many nodes the model of a seed has."""
+    """The number of nodes of the model of a seed."""
     return fewest + seed * 7 % (most - fewest + 1)
 
 
 def try_model(
     seed: int, announce: Announce | None = None, *, fewest: int, most: int, keep: Path | None = None
 ) -> Outcome:
-    """Make, compile and run the model of a seed. `announce` is told the stages."""
+    """Make, compile and run the model of a seed. `announce` is called with each stage."""
     announce = announce or (lambda stage: None)
     announce(ORACLE)
     made = RandomOnnx(seed, number_of_nodes(seed, fewest, most))
     announce(OURS)
     operators = Counter(node.op_type for node in made.model.graph.node)
     file = keep / f"{seed}.onnx" if keep else None
-    if file is not None:  # before it is tried: it may kill this process
+    if file is not None:  # before the attempt, which may kill this process
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(made.model.SerializeToString())
     network = None
@@ -90,20 +91,20 @@ def try_model(
 def campaign(
     seeds: range, fewest: int, most: int, processes: int, keep: Path | None, seconds: float = SECONDS
 ) -> Iterator[Outcome]:
-    """The outcomes of many models, as they come."""
+    """The outcomes of many models, in the order of completion."""
     attempt = partial(try_model, fewest=fewest, most=most, keep=keep)
     for seed, outcome in call_each(attempt, seeds, processes, seconds):
         yield from_death(seed, outcome) if isinstance(outcome, Death) else outcome
 
 
 def from_death(seed: int, death: Death) -> Outcome:
-    """What became of a model without a result: an exception of the generator is a crash, too."""
+    """The outcome of a model without a result; an exception of the generator is a crash as well."""
     verdict = "oracle died" if death.stage == ORACLE and not death.raised else "crashed"
     return Outcome(seed, verdict, f"{death.words} (stage: {death.stage})")
 
 
 def never_made(operators: Counter[str]) -> list[str]:
-    """The operators of the importer, of ONNX's own domain, that are not among some."""
+    """The operators of the importer, of ONNX's own domain, that are not among the given ones."""
     onnx_ops.load()
     return sorted(name for domain, name in OPERATORS if not domain and name not in operators)
 

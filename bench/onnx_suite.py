@@ -43,11 +43,11 @@ TIERS = {
 REST = max(TIERS) + 1
 """All other operators."""
 SECONDS = 60
-"""For one case."""
+"""Time limit of one case."""
 
 
 class CaseTimeout(Exception):
-    """A case took too long."""
+    """The time limit of a case was exceeded."""
 
 
 def _alarm(number: int, frame: FrameType | None) -> None:
@@ -55,7 +55,7 @@ def _alarm(number: int, frame: FrameType | None) -> None:
 
 
 def arrays(values: Sequence[Any]) -> list[Any]:
-    """Numpy arrays of what a case holds as arrays or as protobuf tensors."""
+    """The values of a case, arrays or protobuf tensors, as numpy arrays."""
     return [numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value for value in values]
 
 
@@ -98,7 +98,7 @@ def main() -> int:
     """Print the score; 1 if a case did not pass."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tiers", default="1,2", help="comma-separated, default 1,2")
-    parser.add_argument("--match", default="", help="only cases whose name this regular expression finds")
+    parser.add_argument("--match", default="", help="only cases whose names match this regular expression")
     parser.add_argument("--failures", action="store_true", help="one JSON line for each case that does not pass")
     options = parser.parse_args()
     np.random.seed(0)  # the suite's data come from numpy's global generator

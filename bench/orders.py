@@ -1,11 +1,12 @@
 """
-Orders on in-order units: the makespan over max(unit load, critical path), ours beside peers, one JSON line a case.
+Orders on in-order units, compared with other methods: makespan over max(unit load, critical path), one JSON line for
+each case.
 
     python bench/orders.py [GRAPH.json ...] [--cp-sat SECONDS] [--cases fwd,loads,all] [--caps 0,1,0.8]
 
-Cases: forward (fwd), forward with weights loaded at 100 GB/s (loads), the whole graph (all). Caps are limits on memory
-over the peak of the program's order, 0 for none. Peers: program order, the best of 300 random orders, plain list
-scheduling, and CP-SAT with two workers for so many seconds (it is given the list schedule to begin with).
+Cases: forward (fwd), forward with weights loaded at 100 GB/s (loads), the whole graph (all). Caps are memory limits
+relative to the peak of program order, 0 for none. Compared with: program order, the best of 300 random orders, plain
+list scheduling, and CP-SAT with two workers for this number of seconds (with the list schedule as hint).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ RANDOM_ORDERS = 300
 
 
 def case_of(graph: CostGraph, case: str) -> CostGraph:
-    """The variant of a graph that a case is about."""
+    """The graph of a case."""
     match case:
         case "fwd":
             return forward_graph(graph)
@@ -42,7 +43,7 @@ def case_of(graph: CostGraph, case: str) -> CostGraph:
 
 
 def compare(graph: CostGraph, cap: int, cp_sat: float) -> dict[str, object]:
-    """Ratios to the bound; None where a method finds no order that fits."""
+    """Ratios to the lower bound; None if a method finds no order that fits."""
     problem = problem_of(graph, cap)
     bound = max(problem.bound, 1)
     line: dict[str, object] = {}

@@ -5,8 +5,8 @@ Placement of tiles in the compiler: emulated cycles by method over row-major, on
 
 MODEL: a public model, or light-NAME.
 
-Each method places the tiles of all plans (of the tiling beam search, and of each task in isolation); the one with the
-fewest cycles counts. `default` is the compiler's result: the best of several methods. `planned_row_major` differs from
+Each method places the tiles of all plans (of the tiling beam search, and of each task in isolation); the plan with the
+fewest cycles is used. `default` is the compiler's result: the best of several methods. `planned_row_major` differs from
 `row-major`: the tiles, too, were chosen for cores in row-major order. `best` names the method with the fewest cycles.
 CPU seconds are those of the placement alone, without the compilation of kernels.
 """
@@ -54,7 +54,7 @@ def cycles(name: str, chip: str, method: str, *, order: Any = column_major) -> t
         spent += process_time() - start
         return placed
 
-    # Compiled parts are kept by content and compiler; another placement is another compiler.
+    # Compiled subgraphs are cached by content and compiler, so that each placement has its own compiler name.
     digest = f"{method} {order.__name__}".encode()
     patches: list[tuple[Any, str, Any]] = [
         (autotune_subgraph, "place_function", place),

@@ -16,24 +16,24 @@ MODELS = ROOT / "models"
 
 @dataclass(frozen=True)
 class PublicModel:
-    """One network as it is compiled and run."""
+    """One network, with the options for compiling and running it."""
 
     name: str
     shapes: Mapping[str, tuple[int, ...]]
-    """Of all inputs but those with values."""
+    """Shapes of all inputs except those with values."""
     integers: Mapping[str, tuple[str, int, int]] = field(default_factory=dict[str, tuple[str, int, int]])
     """Type and range (low, below high) of the inputs that are not f32."""
     values: Mapping[str, int] = field(default_factory=dict[str, int])
     """Inputs that are constants of the compiled network."""
     file: str = ""
-    """Where it is not called like the network."""
+    """Name of the file, if it differs from the name of the network."""
 
     @property
     def path(self) -> Path:
         return MODELS / (self.file or f"{self.name}.onnx")
 
     def constants(self) -> dict[str, NDArray[Any]]:
-        """The values as ONNX Runtime takes them."""
+        """The values as inputs of ONNX Runtime."""
         return {name: np.asarray(value, np.int64) for name, value in self.values.items()}
 
     def as_bytes(self) -> bytes:

@@ -1,18 +1,18 @@
 """
-Quantised networks against twins with wider weights: one JSON line a network.
+Quantised networks compared with variants of wider weights: one JSON line for each network.
 
     python bench/quantised.py [squeezenet] [minilm] [decoder] [--chip edge]
 
 squeezenet  the light model with random weights (see `light_models.py`), quantised by ONNX Runtime's static quantiser
-            as QuantizeLinear and DequantizeLinear around its operators (`qdq`), or as operators of its own
+            as QuantizeLinear and DequantizeLinear around its operators (`qdq`), or as quantised operators
             (`operators`)
-minilm      a public model whose weights alone are quantised; its twin has them as floats
-decoder     a decoder of a language model with random weights of 4 bits in blocks of 32; its twin has them in 8 bits
+minilm      a public model of which only weights are quantised; the variant has them as floats
+decoder     a decoder of a language model with random weights of 4 bits in blocks of 32; the variant has 8 bits
 
-cycles       that the quantised network takes
-of_twin      the same as a share of what its twin takes
+cycles       of the quantised network
+of_twin      the same over the cycles of the variant
 file         bytes of the executable over those of the model
-apart        the largest difference from ONNX Runtime without optimisations, as a share of the largest output
+apart        largest difference from ONNX Runtime without optimisations, as a share of the largest output
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from small_decoder import Decoder
 Array = NDArray[Any]
 NETWORKS = ("squeezenet", "minilm", "decoder")
 CALIBRATED = 4
-"""Random inputs from which the quantiser takes ranges."""
+"""Number of random inputs from which the quantiser determines ranges."""
 
 
 class _Inputs:
-    """Random inputs, one after the other, as the quantiser asks for them."""
+    """Random inputs, with the interface of the quantiser."""
 
     def __init__(self, like: Mapping[str, Array]) -> None:
         generator = np.random.default_rng(1)
@@ -70,7 +70,7 @@ def quantised(model: ModelProto, inputs: Mapping[str, Array], form: str) -> Mode
 
 
 def with_float_weights(model: ModelProto) -> ModelProto:
-    """A model whose initialisers are what Cast and Mul make of them."""
+    """The model with the results of Cast and Mul of initialisers as initialisers."""
     twin = ModelProto.FromString(model.SerializeToString())
     graph = twin.graph
     known = {tensor.name: tensor for tensor in graph.initializer}
@@ -90,7 +90,7 @@ def with_float_weights(model: ModelProto) -> ModelProto:
 def line_of(
     name: str, model: ModelProto, network: CompiledNetwork, twin: CompiledNetwork, inputs: Mapping[str, Array]
 ) -> dict[str, Any]:
-    """What is printed of a network."""
+    """The figures of a network."""
     with tempfile.NamedTemporaryFile(suffix=".mlx") as file:
         network.save(file.name)
         nbytes = Path(file.name).stat().st_size

@@ -7,11 +7,11 @@ A network is a name of `recurrent_networks.NETWORKS`, `vad-sequence` (where `mak
 `KIND:layers:hidden:inputs:steps[:both]` with a kind of LSTM, GRU, RNN, Scan, Loop and Cells; `--steps` gives all of
 them but vad-sequence as many steps. Without names: all but `bilstm_wide`, which takes long.
 
-cycles, reference_cycles    of a run, and those of the reference time (see `docs/reports.md`); `reference_ratio` is one
-                            over the other, `roofline_ratio` that to the network's roofline
-instructions                of the executable, which every run executes some of several times
+cycles, reference_cycles    of a run, and of the reference time (see `docs/reports.md`); `reference_ratio` is the cycles
+                            over the reference, `roofline_ratio` over the network's roofline
+instructions                of the executable; a run executes some of them several times
 compile_cpu_s               CPU seconds of compiling, without the first compilation of a process
-dram_read_ratio             bytes read from DRAM over those that must be read once: inputs and weights
+dram_read_ratio             bytes read from DRAM over the bytes of inputs and weights
 equal                       whether outputs are those of ONNX Runtime without optimisations, within its tolerance
 onnxruntime_cpu_s           CPU seconds of a run in ONNX Runtime, optimised, on one thread
 """

@@ -62,7 +62,7 @@ of `edge`, of which one direction fits them, and that do not fit."""
 
 
 class _Nodes:
-    """A graph that grows."""
+    """A graph under construction."""
 
     def __init__(self, seed: int) -> None:
         self.generator = np.random.default_rng(seed)
@@ -70,7 +70,7 @@ class _Nodes:
         self.tensors: list[TensorProto] = []
 
     def node(self, kind: str, inputs: list[str], outputs: list[str], **attributes: Any) -> str:
-        """Add a node; the name of its first output."""
+        """Add a node; returns the name of its first output."""
         self.nodes.append(helper.make_node(kind, inputs, outputs, **attributes))
         return outputs[0]
 
@@ -80,7 +80,7 @@ class _Nodes:
         return name
 
     def weights(self, name: str, shape: tuple[int, ...], fan_in: int) -> str:
-        """Add weights that keep values of size 1 at about that size."""
+        """Add weights that keep the magnitude of values at about 1."""
         values = self.generator.standard_normal(shape) / np.sqrt(fan_in)
         return self.constant(name, values.astype(np.float32))
 
@@ -105,7 +105,7 @@ def build(network: Recurrent, seed: int = 0) -> ModelProto:
 
 
 def _stack(graph: _Nodes, network: Recurrent) -> tuple[str, int]:
-    """Layers one after the other; a second direction stands beside the first one in what the next layer reads."""
+    """A stack of layers; the results of two directions are concatenated for the next layer."""
     ways, gates, size = 1 + network.both, GATES[network.kind] * network.hidden, network.inputs
     shape = graph.constant("joined", np.array([network.steps, 1, ways * network.hidden], np.int64))
     value = "x"
@@ -125,7 +125,7 @@ def _stack(graph: _Nodes, network: Recurrent) -> tuple[str, int]:
 
 
 def _cells(graph: _Nodes, network: Recurrent) -> tuple[str, int]:
-    """Layers of LSTM cells, each of nodes of its own for each step, from zeros."""
+    """Layers of unrolled LSTM cells, with separate nodes for each step; the initial state is zero."""
     hidden, size = network.hidden, network.inputs
     zeros = graph.constant("zeros", np.zeros((1, hidden), np.float32))
     rows = [

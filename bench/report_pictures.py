@@ -1,5 +1,5 @@
 """
-Charts of a report as SVG files of their own, for pages that show them.
+Export of charts of a report as SVG files, for pages of the documentation.
 
     python bench/report_pictures.py run.html timeline docs/pictures/all-five-timeline.svg
     python bench/report_pictures.py run.html traffic docs/pictures/all-five-traffic.svg --chart 2
@@ -32,14 +32,14 @@ def chart_of(page: str, section: str, number: int = 1) -> str:
 
 
 def as_file(head: str, shapes: str) -> str:
-    """A drawing as a file: the attributes of its `svg`, and what is in it."""
+    """The text of an SVG file, from the attributes and the contents of a `svg` element."""
     ground = '<rect width="100%" height="100%" fill="var(--card)"/>'
     style = f"<style>{_style()}</style>"
     return _with_colours(f'<svg xmlns="http://www.w3.org/2000/svg"{head}>{style}{ground}{shapes}</svg>\n')
 
 
 def _style() -> str:
-    """The rules of the style sheet that charts take."""
+    """The rules of the style sheet that apply to charts."""
     rules = [line.removeprefix("svg ") for line in STYLE.splitlines() if line.startswith("svg ")]
     return "\n".join(["", *(rule for rule in rules if not rule.startswith("{")), ""])
 

@@ -1,13 +1,13 @@
 """
-Schedules: emulated cycles of networks in the importer's order and in a searched order, whole, as the compiler chooses
-by default (a few frames at a time, where that is faster), cut into subgraphs and fused again by each strategy, and with
-every operator for itself, at batch 1 and 16. One JSON line a network and batch.
+Emulated cycles of networks by schedule, at batch 1 and 16: the whole network in the importer's order and in a searched
+order, with the default options (micro-batching where that is faster), cut into subgraphs and fused by each strategy,
+and with one subgraph per operator. One JSON line for each network and batch.
 
     python bench/schedules.py [--chip NAME] [--batches 1,16] [--parts N] [MODEL ...]
 
-`over_importer`: cycles over those of the whole network in the importer's order. `roofline`: cycles that each unit needs
-at least. `closed`: the share of the distance between importer order, cut and not fused, and the roofline that the best
-schedule closes; `closed_of_single`: the same from operators that each are a subgraph.
+`over_importer`: cycles over those of the whole network in the importer's order. `roofline`: least cycles of each unit.
+`closed`: (a - best) / (a - roofline), where a is the cycles in importer's order, cut and not fused; `closed_of_single`:
+the same where a is the cycles with one subgraph per operator.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ QUICK = ("rnet", "onet", "magika", "ocr-cls")
 
 
 def batched(model: str, batch: int) -> ModuleOp:
-    """A public or light model for a batch of inputs. Raises MeshloomError if it does not take one."""
+    """A public or light model for a batch of inputs. Raises MeshloomError if it has no batch dimension."""
     if model in PUBLIC_MODELS:
         known = PUBLIC_MODELS[model]
         source, given = known.as_bytes() if known.values else known.path, known.shapes
@@ -52,7 +52,7 @@ def batched(model: str, batch: int) -> ModuleOp:
 
 
 def cycles_of(module: ModuleOp, chip: Chip, options: SubgraphOptions) -> int:
-    """Emulated cycles of a copy of the module."""
+    """Emulated cycles of a compiled copy of the module."""
     return run_timing(compile_module(module.clone(), chip, options=options).executable).cycles
 
 
@@ -71,7 +71,7 @@ def measure(model: str, batch: int, chip: Chip, parts: int) -> dict[str, object]
     rule, _ = parse_subgraphs(f"fewest-bytes,parts={parts}")
     every, _ = parse_subgraphs("fewest-bytes,nodes=1")
     with tempfile.TemporaryDirectory() as folder:
-        whole = SubgraphOptions(cache=Path(folder))  # the same parts are compiled once
+        whole = SubgraphOptions(cache=Path(folder))  # equal subgraphs are compiled once
         program = replace(whole, split_failures=False, effort=with_order(whole.effort, "program"))
         importer = cycles_of(module, chip, program)
         found = {"importer": importer, "default": cycles_of(module, chip, whole)}

@@ -14,20 +14,20 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Decoder:
-    """Sizes of a decoder that makes one token of those before it."""
+    """Sizes of a decoder that computes one token from the previous ones."""
 
     bits: int
-    """Of a weight: 4 or 8."""
+    """Bits of a weight: 4 or 8."""
     layers: int = 3
     width: int = 512
     heads: int = 8
     inner: int = 1408
-    """Width of the gated layers between."""
+    """Width of the gated feed-forward layers."""
     words: int = 2048
     past: int = 48
-    """Tokens before, whose keys and values are inputs."""
+    """Number of previous tokens, whose keys and values are inputs."""
     block: int = 32
-    """Weights that share a scale."""
+    """Number of weights that share a scale."""
     seed: int = 0
 
     def model(self) -> ModelProto:
@@ -45,7 +45,7 @@ class Decoder:
 
     @property
     def caches(self) -> list[str]:
-        """Names of the keys and values of tokens before."""
+        """Names of the keys and values of previous tokens."""
         return [f"past_{kind}.{layer}" for layer in range(self.layers) for kind in ("key", "value")]
 
 

@@ -1,42 +1,42 @@
 """
-Cycles of networks with pruned weights against their density, one JSON line a network, density and way of pruning:
-by magnitude over a whole tensor, or balanced, with as many weights left of each output neuron.
+Cycles of networks with pruned weights, by density: one JSON line for each network, density and method of pruning (by
+magnitude over a whole tensor, or balanced: equally many weights for each output activation).
 
     python bench/sparse_cycles.py [--chip edge] [--networks rnet,magika,layers] [--densities 0.05,0.1,0.2,0.5,1]
         [--prune magnitude,balanced] [--lanes own]
 
-Each line compares one pruned network compiled dense and sparse (as `meshloom-compile --sparse --calibrate` does:
-weights encoded, zeros of activations left out, or all dense where that is not faster), for the same inputs; activations
-were measured on others:
+Each line compares one pruned network compiled dense and sparse, on the same inputs. Sparse is the result of
+`meshloom-compile --sparse --calibrate`: weights are encoded and zeros of activations skipped, or all is dense if that
+is not faster. Calibration uses other inputs than the run:
 
-faster             cycles dense over sparse; 1 where the compiler keeps to the dense network
-mpu_fewer          cycles of the matrix and vector units that contractions take, dense over sparse
-matrix_fewer       of single layers: cycles of one matrix unit for all dense weights, each loaded once, over those of
-                   all matrix units as compiled (dense products of one row run on the vector unit, which loads none)
-weight_bound       layers on matrix units that are bound by their weights: dense, at least 4/5 of a matrix unit's time
-                   goes into loading them (rows up to a quarter of the cycles that a load takes). How many there are,
-                   with encoded weights or left dense; cycles of one matrix unit for their dense weights, each loaded
-                   once, over those of all matrix units as compiled; the same of the layer with the least. Of networks
-                   that stay dense, what it would be. Layers left to vector units take no such cycles
-weights_only       `faster` and `mpu_fewer` where only weights are encoded
+faster             cycles dense over sparse; 1 if the compiler chooses the dense network
+mpu_fewer          cycles of the matrix and vector units in contractions, dense over sparse
+matrix_fewer       single layers only: cycles of one matrix unit for all dense weights, each loaded once, over those of
+                   all matrix units as compiled (dense products of one row run on the vector unit, without loads)
+weight_bound       layers on matrix units that are bound by their weights: when dense, loads take at least 4/5 of the
+                   time of a matrix unit (the rows are at most a quarter of the cycles of a load). Their numbers, with
+                   encoded and with dense weights; cycles of one matrix unit for their dense weights, each loaded once,
+                   over those of all matrix units as compiled; the least such ratio of a layer. For networks that stay
+                   dense, the figures of the sparse variant. Layers on vector units have no such cycles
+weights_only       `faster` and `mpu_fewer` with encoded weights only
 smaller            bytes of weights in the executable, dense over sparse
-objective          how panels were chosen: for few cycles, or for few loads of weights; the faster network is taken
-neurons            share of the neurons that is not zero, the mean over layers
-multiplied         share of the pairs of neurons and weights that sparse products multiply: where the two are
-                   independent, the product of both densities
-model_error        over the sparse layers, |declared / counted - 1| of cycles: of all of them, and of the worst, with
-                   activations measured on the inputs of the run; `other_inputs`: on others, as in all other figures
-lanes_before/after efficiency of the lanes with channels in the network's order and balanced, over the layers moved
+objective          criterion for the choice of panels: few cycles, or few loads of weights; the faster network is used
+neurons            density of activations, the mean over layers
+multiplied         share of the pairs of activation and weight that sparse products multiply; the product of both
+                   densities if these are independent
+model_error        |declared / counted - 1| of cycles, for all sparse layers together and for the worst one, with
+                   activations calibrated on the inputs of the run; `other_inputs`: on other inputs
+lanes_before/after efficiency of the lanes before and after balancing of channels, over the reordered layers
 difference         largest difference of a result to the dense network's, over the largest result
 
-`--lanes` says how stored weights fill the lanes of matrix units (`map_lanes` of a chip), whatever the chip's own way.
-Where they are joined, `lanes_before` and `lanes_after` are 1.
+`--lanes` replaces the chip's `map_lanes`, the assignment of stored weights to the lanes of matrix units. With joined
+lanes, `lanes_before` and `lanes_after` are 1.
 
-`layers` are single ones with random weights: products [rows x inputs x outputs] of few rows, bound by their weights
-(dense rows of one vector run on the vector unit), and a convolution of 3 x 3 on 128 channels of 56 x 56, bound by its
-multiplications, with neurons of which a part is zero at random places (`z` and per cent).
-The last line is a peer's: cycles that ethos-u-vela 5.1 estimates for int8 weights of which none are zero, over those
-for 90%; its hardware skips no zeros, only the weights' transfer shrinks. It is quoted, not measured here.
+`layers` are single layers of random weights: products [rows x inputs x outputs] with few rows, bound by their weights
+(dense products of one row run on the vector unit), and a 3 x 3 convolution on 128 channels of 56 x 56, bound by its
+multiplications, with random zeros in the activations (`z` and their percentage).
+The last line is for comparison: cycles estimated by ethos-u-vela 5.1 for int8 weights without zeros, over those with
+90% zeros; its hardware does not skip zeros, only the transfer of weights is shorter. It is quoted, not measured here.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ PRODUCTS = {"1x4096x1024": (1, 4096, 1024), "1x1024x1000": (1, 1024, 1000), "16x
 CONVOLUTIONS = {"conv128x56": 0, "conv128x56-z50": 50, "conv128x56-z80": 80}
 LAYERS = (*PRODUCTS, *CONVOLUTIONS)
 LAYER = "layer"
-"""Tasks of layers with known weights are named so, with a number."""
+"""Prefix of the names of tasks with known weights; a number follows."""
 PEER = {
     "network": "peer", "peer": "ethos-u-vela 5.1 (estimate of its own model, quoted)", "density": 0.1, "faster": 1.007,
 }  # fmt: skip
@@ -127,7 +127,7 @@ def network(name: str) -> tuple[ModuleOp, Arrays]:
 
 
 def busy(exe: Executable, run: FunctionalResult) -> int:
-    """Cycles of the matrix unit of all cores, or of the vector unit where there are none (dense rows of one vector)."""
+    """Cycles of the matrix units of all cores, or of the vector units if these are 0 (dense products of one row)."""
     units = run_timing(exe, mapped=run.mapped).busy.sum(axis=0)
     return int(units[Unit.MPU]) or int(units[Unit.VPU])
 
@@ -154,7 +154,7 @@ def model_errors(exe: Executable, run: FunctionalResult) -> list[float]:
 
 
 def calibration(name: str, module: ModuleOp, inputs: Arrays) -> Arrays:
-    """Inputs on which activations are measured: others than those of the run; of single layers, the same mirrored."""
+    """Inputs for calibration, different from those of the run; for single layers, the inputs of the run mirrored."""
     if name in LAYERS:
         return {key: value[..., ::-1].copy() for key, value in inputs.items()}
     if name in LIGHT_MODELS:
@@ -164,7 +164,7 @@ def calibration(name: str, module: ModuleOp, inputs: Arrays) -> Arrays:
 
 
 def line_of(name: str, density: float, method: Method, chip: Chip) -> dict[str, Any]:
-    """One network at one density, pruned in one way."""
+    """The figures of one network at one density, for one method of pruning."""
     module, inputs = network(name)
     _prune(module, density, method)
     uses = weight_uses(module)
@@ -181,7 +181,7 @@ def line_of(name: str, density: float, method: Method, chip: Chip) -> dict[str, 
     sparse = compile_encoded(
         module, chip, compile, lambda made: run_timing(made.executable).cycles, calibration(name, module, inputs)
     )
-    dense = compiled[-1]  # it comes last, whichever is taken
+    dense = compiled[-1]  # it is compiled last, whichever is chosen
     objective = sparse.objective
     balanced = balance_lanes(judge.clone(), chip, objective)
     weights_only, same_inputs = judge.clone(), judge
@@ -244,7 +244,7 @@ def _difference(results: Arrays, expected: Arrays) -> float:
 def _weight_bound(
     sizes: Mapping[str, tuple[int, int, int]], chip: Chip, busy: Mapping[str, int]
 ) -> dict[str, list[float]]:
-    """Of layers (rows, inputs, outputs) by the names of their tasks, and cycles of matrix units for these."""
+    """Figures of `weight_bound`, from (rows, inputs, outputs) and matrix-unit cycles of layers by name of the task."""
     bound = [name for name, (rows, _, _) in sizes.items() if busy.get(name) and bound_by_weights(chip, rows)]
     if not bound:
         return {}

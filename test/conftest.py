@@ -1,8 +1,8 @@
 """
-How much is run of what takes long: random cases, and matrices of networks, chips and options.
+Size of long tests: numbers of random cases, and combinations of networks, chips and options.
 
-`--cases N` runs N random cases of each campaign in place of the number that each has of its own; `--full-products`
-runs every combination of a matrix in place of a selection.
+`--cases N` runs N random cases of each campaign instead of its default number; `--full-products` runs all combinations
+of a matrix instead of a selection.
 """
 
 from __future__ import annotations

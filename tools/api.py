@@ -54,15 +54,15 @@ class RunResult:
     """
 
     outputs: dict[str, NDArray[Any]]
-    """By the model's names."""
+    """The outputs by name, as in the model."""
     timing: TimingResult
     stats: dict[str, Any]
-    """As `meshloom-run --stats` writes them."""
+    """The figures of `meshloom-run --stats`."""
     encoded: dict[str, Encoded] = field(default_factory=dict[str, "Encoded"])
     """Encoded outputs, as index and values; in `outputs` they are dense."""
 
     executable: Executable | None = field(default=None, repr=False, compare=False)
-    """The executable; None for results that no run made."""
+    """The executable; None for results that do not come from a run."""
     mapped: MappedWork | None = field(default=None, repr=False, compare=False)
     """Cycles of sparse instructions, which depend on the values."""
     inputs: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False, compare=False)
@@ -76,9 +76,9 @@ class RunResult:
     @cached_property
     def tensors(self) -> dict[str, NDArray[Any]]:
         """
-        Intermediate tensors by the model's names, in the order in which they are computed: those that were in memory as
-        a whole at the end of the task that computes them. The first access runs the network again. Raises InputError if
-        the executable is not known or does not say where its tensors are.
+        Intermediate tensors by name, as in the model, in the order in which they are computed: those of which all
+        elements are in memory at the end of the task that computes them. The first access runs the network again.
+        Raises InputError if the executable is not known or has no addresses of its tensors.
         """
         from ..emulator.functional.engine import run_functional
         from ..emulator.functional.record_results import ResultRecorder
@@ -124,7 +124,7 @@ class RunResult:
 
     def _known(self) -> Executable:
         if self.executable is None:
-            raise InputError("this result does not say what was run: take one that run() gave")
+            raise InputError("this result has no executable: use a result that run() returned")
         return self.executable
 
     def _timed(self, exe: Executable) -> TimingResult:
@@ -178,8 +178,8 @@ class CompiledNetwork:
     def timing(self) -> TimingResult:
         """
         Cycles. Programs have no data-dependent branches, so one run of the timing engine is valid for all inputs. Only
-        cycles of sparse instructions depend on values: here the compiler's estimates are used, in the timing that `run`
-        returns the counted ones.
+        cycles of sparse instructions depend on values: here they are the compiler's estimates; the timing that `run`
+        returns has the counted cycles.
         """
         from ..emulator.timing.engine import run_timing
 
@@ -304,19 +304,19 @@ def compile(
     - `chip`: a name, the path of a `.toml`, or a `Chip`.
     - `shapes`: of inputs with symbolic dimensions; a batch without a size is 1 otherwise, with a MeshloomWarning. The
       size `"1..64"` of one axis of an input stands for any length in a run.
-    - `values`: inputs that are fixed to constants, and are no inputs then.
-    - `max_steps`: how often a loop runs at most whose number of iterations is known at run time only.
+    - `values`: inputs that are replaced by constants.
+    - `max_steps`: the largest number of steps of dynamic loops.
 
     How:
 
     - `subgraphs`: how the network is compiled in parts; by default, it is split where it does not fit
       (docs/capacity.md).
-    - `budget`: limits the device memory, in bytes, or up to 1 as a share of what the network needs, or a `Budget` that
-      also says how memory may be saved (docs/memory-saving.md).
-    - `chips`: put it on up to so many such chips that work side by side, each within the budget (docs/chips.md).
+    - `budget`: the largest device memory in use, in bytes, or up to 1 as a share of the network's peak; or a `Budget`,
+      which also lists the allowed kinds of offloading (docs/memory-saving.md).
+    - `chips`: the largest number of such chips for the stages of a pipeline, each within the budget (docs/chips.md).
     - `sparse`: encode weights that have zeros where that is faster; with `calibration`, values for the inputs, zeros of
       activations are left out, too (docs/sparse.md).
-    - `effort`: of the search: fast (nothing is emulated), default or high.
+    - `effort` of the search: fast (no emulation), default or high.
     - `order` of tasks: program, searched (taken where it is faster) or a method by which to search; the first variant
       of a part that takes `stop_at` cycles or fewer is taken (docs/orders.md).
     - `placement` of tiles: searched, or by a method of pass `manycore-place` alone (docs/mapping.md).
@@ -357,7 +357,7 @@ def compile(
 
 @dataclass(frozen=True)
 class _Compiler:
-    """What `compile` does to a module for a chip."""
+    """The compilation of a module for a chip."""
 
     chip: Chip
     given: str | Chip
@@ -366,7 +366,7 @@ class _Compiler:
     progress: Callable[[str], None]
 
     def apply(self, pipeline: PassPipeline, module: ModuleOp, asked: CompileOptions) -> bool:
-        """Apply passes. Returns whether weights were encoded between them."""
+        """Apply passes. Returns whether weights were encoded between two of them."""
         from .pass_pipeline import apply_passes
 
         if not asked.sparse:
@@ -385,7 +385,7 @@ class _Compiler:
 
     def executable_of(self, module: ModuleOp) -> CompiledNetwork | CompiledPipeline:
         """
-        The executables that a complete pipeline made. Raises InputError unless the module is at the level of
+        The executables that result from a complete pipeline. Raises InputError unless the module is at the level of
         instructions and for the chip.
         """
         from ..emulator.executable.executable import Executable
@@ -399,7 +399,7 @@ class _Compiler:
         one = made if isinstance(made, Executable) else made.chips[0]
         if one.chip != self.chip:
             raise InputError(
-                f"the pipeline is for chip '{one.chip.name}', and chip is '{self.chip.name}': give the same"
+                f"the pipeline is for chip '{one.chip.name}', the option for '{self.chip.name}': give the same chip"
             )
         return _of(made)
 
@@ -426,7 +426,7 @@ class _Compiler:
         return _on_chip(compilation) if isinstance(compilation, Compilation) else _on_chips(compilation)
 
     def _inputs(self, module: ModuleOp) -> dict[str, NDArray[Any]] | None:
-        """The values for calibration; None if none were given."""
+        """The input values for calibration; None if none were given."""
         from ..lowering.driver.calibration import calibration_values
 
         return None if self.calibration is None else calibration_values(module, self.calibration)
@@ -471,7 +471,9 @@ def _check_alone(**options: object) -> None:
     """Raises InputError for options of `compile` that cannot be combined with a pipeline."""
     for name, value in options.items():
         if value is not None:
-            raise InputError(f"pipeline says all that is done: leave out {name}, or give passes to run first instead")
+            raise InputError(
+                f"pipeline replaces the option {name}: leave out {name}, or give passes instead of a pipeline"
+            )
 
 
 def _chip(chip: object) -> Chip:
@@ -496,7 +498,7 @@ def _shapes(shapes: object) -> dict[str, tuple[int, ...]]:
 
 
 def _size(size: object) -> int:
-    """A size, or the sizes that a text says. Raises TypeError or ValueError."""
+    """A size, or the range of sizes of a text. Raises TypeError or ValueError."""
     return size if isinstance(size, UpTo) else UpTo.parse(size) if isinstance(size, str) else index(cast("Any", size))
 
 
@@ -509,7 +511,7 @@ def _limit(budget: float | Budget | None) -> Budget | None:
 
 
 def _check_arguments(progress: object, subgraphs: object, budget: object, chips: object) -> None:
-    """Raises InputError for options of `compile` that are of a wrong type."""
+    """Raises InputError for options of `compile` with a wrong type."""
     if not callable(progress):
         raise InputError(f"progress is of type {type(progress).__name__}, expected a function of a stage's name")
     if subgraphs is not None:
@@ -540,7 +542,7 @@ def _pipeline(passes: object) -> PassPipeline | None:
 
 
 def _name_of(chip: str | Chip) -> str | None:
-    """The reference to a chip in a module: its name or its file; None if it has neither."""
+    """The name or the file by which a module refers to a chip; None if the chip has neither."""
     if not isinstance(chip, Chip):
         return str(chip)
     return chip.name if chip.name in chip_names() and load_chip(chip.name) == chip else None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NOT_FOR_INSTRUCTIONS = ("chips", "sparse", "calibrate", "budget", "report", "log")
 """Options that apply to higher levels."""
 ENCODING = ("sparse", "calibrate")
-"""Options that passes of the pipeline may have taken effect of."""
+"""Options that passes of the pipeline may already have applied."""
 
 
 def assemble_module(
@@ -25,14 +25,14 @@ def assemble_module(
 ) -> Executable | ChipPipeline:
     """
     The executables of a module of instructions, for one chip or several; `chip` is that of `--chip`, which must be the
-    module's. `encoded`: whether weights were encoded on the way, as `--sparse` asks. Raises InputError for another
-    chip, for options that apply to higher levels, and for a module that makes no executable.
+    module's. `encoded`: whether earlier passes encoded weights, as `--sparse` requests. Raises InputError for another
+    chip, for options that apply to higher levels, and for a module that does not describe an executable.
     """
     from ..lowering.multi_chip.assembled import assembled
 
     for name in NOT_FOR_INSTRUCTIONS:
         if getattr(options, name) not in (None, False, []) and not (encoded and name in ENCODING):
-            raise InputError(f"{options.model} is at the level of instructions: --{name} concerns levels above")
+            raise InputError(f"{options.model} is at the level of instructions: --{name} applies to higher levels only")
     found = assembled(module, str(options.model))
     if chip is not None and found.chip != chip:
         raise InputError(f"{options.model} is for chip '{found.chip.name}': it cannot be assembled for '{chip.name}'")

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from ..emulator.functional.observer import Machine
 
 SHOWN = 16
-"""Most bytes of a tile that are printed."""
+"""Largest number of bytes that are printed of a tile."""
 
 
 def break_at_task(target: Executable | ChipPipeline, inputs: Mapping[str, Any], options: argparse.Namespace) -> str:
     """
-    Run to the place that `options.stop` names. Returns the output. Raises InputError for a chip, task or step that
-    there is not.
+    Run to the breakpoint `options.stop`. Returns the text to print. Raises InputError for an unknown chip, task or
+    step.
     """
     from ..emulator.executable.encoded_interface import HostInterface
     from ..emulator.executable.executable import Executable
@@ -49,12 +49,12 @@ def break_at_task(target: Executable | ChipPipeline, inputs: Mapping[str, Any], 
     for one in found.places:
         lines += _result(one, found, machine, shown)
     if not found.places:
-        lines.append("the executable does not say where its result is")
+        lines.append("the executable has no address of its result")
     return "\n".join(lines)
 
 
 def _result(one: TaskResult, found: Breakpoint, machine: Machine, cores: list[int]) -> list[str]:
-    """Lines about a result; of one in rows, about the row of the step."""
+    """The lines that describe a result, or only the row of the step where the result has one row for each step."""
     row = None if found.step is None or one.loop is None else one.loop.row(found.step)
     rows = one.loop.rows.count if row is not None and one.loop is not None and one.loop.rows is not None else 1
     names = "".join(f", tensor '{name}'" for name in one.tensors)

@@ -1,4 +1,4 @@
-"""`[chipN:]TASK[@STEP]`, the places where `meshloom-run --break` stops: parsed, and found in an executable."""
+"""Breakpoints of `meshloom-run --break`: `[chipN:]TASK[@STEP]` is parsed and looked up in an executable."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Breakpoint:
-    """A place in the program of a chip."""
+    """The end of a task, or of one step of it, in the program of a chip."""
 
     chip: int
     executable: Executable
-    """Of this chip."""
+    """The executable of this chip."""
     task: str
     step: int | None
-    """Of the loop around the task; None: after all of them."""
+    """Number of the step in the loop around the task; None: the end of the last step."""
     places: tuple[TaskResult, ...]
-    """Where the task's result lies; none if the executable does not say."""
+    """Addresses of the task's result; empty if the executable does not record them."""
 
 
 def find_breakpoint(text: str, target: Executable | ChipPipeline) -> Breakpoint:
     """
-    The place that a text names. A name with `@` or `chipN:` in it is taken as it is if there is such a task.
+    Find the breakpoint of a text. A text that equals the name of a task means this task, also with `@` or `chipN:` in
+    it.
 
-    Raises InputError for a chip, task or step that there is not, saying which there are.
+    Raises InputError for an unknown chip, task or step; the message lists the known ones.
     """
     from ..emulator.executable.executable import Executable
     from ..emulator.executable.task_results import task_results
@@ -41,7 +42,7 @@ def find_breakpoint(text: str, target: Executable | ChipPipeline) -> Breakpoint:
     chips = (target,) if isinstance(target, Executable) else target.chips
     number, task, step = _parsed(text, chips)
     if number is not None and number >= len(chips):
-        raise InputError(f"--break {text}: there is no chip {number}, the executable is for {_range('chip', chips)}")
+        raise InputError(f"--break {text}: no chip {number}: the executable is for {_range('chip', chips)}")
     holding = [at for at, exe in enumerate(chips) if task in exe.source_names and number in (None, at)]
     if not holding:
         raise InputError(_unknown(task, number, chips))
@@ -56,7 +57,7 @@ def find_breakpoint(text: str, target: Executable | ChipPipeline) -> Breakpoint:
 
 
 def _parsed(text: str, chips: Sequence[Executable]) -> tuple[int | None, str, int | None]:
-    """Chip, task and step."""
+    """Returns (chip, task, step)."""
     names = {name for exe in chips for name in exe.source_names}
     if text in names:
         return None, text, None
@@ -67,7 +68,7 @@ def _parsed(text: str, chips: Sequence[Executable]) -> tuple[int | None, str, in
     if not at or rest in names:
         return chip, rest, None
     if not (step.isascii() and step.isdecimal()):
-        raise InputError(f"--break {text}: step '{step}' is no number: expected 0 or more, as in {task}@0")
+        raise InputError(f"--break {text}: step '{step}' is not a number: expected 0 or more, as in {task}@0")
     return chip, task, int(step)
 
 
@@ -76,7 +77,7 @@ def _range(what: str, chips: Sequence[Executable]) -> str:
 
 
 def _unknown(task: str, chip: int | None, chips: Sequence[Executable]) -> str:
-    """Words for a task that there is not, on a chip or on any."""
+    """The message about a task that is unknown on the given chip, or on all chips."""
     tasks = [", ".join(exe.source_names) or "none" for exe in chips]
     if chip is not None and len(chips) > 1:
         return f"no task '{task}' on chip {chip}: its tasks are {tasks[chip]}"
@@ -92,9 +93,9 @@ def _check_step(found: Breakpoint, places: Sequence[TaskResult]) -> None:
     loops = [one.loop for one in found.places if one.loop is not None]
     if not loops:
         names = ", ".join(one.task for one in places if one.loop is not None) or "none"
-        why = "is in no loop" if found.places else "has no place that the executable knows"
+        why = "is not in a loop" if found.places else "has no address of its result in the executable"
         raise InputError(f"task '{found.task}' {why}: leave out @{found.step}; tasks in loops are {names}")
     steps = max(loop.steps for loop in loops)
     if found.step >= steps:
         most = ", at most" if any(loop.dynamic for loop in loops) else ""
-        raise InputError(f"task '{found.task}' has no step {found.step}: its loop has the steps 0 to {steps - 1}{most}")
+        raise InputError(f"task '{found.task}' has no step {found.step}: its loop has steps 0 to {steps - 1}{most}")

@@ -14,28 +14,29 @@ ROWS = 24
 
 def add_memory_options(parser: argparse.ArgumentParser) -> None:
     """Add `--budget`, `--save`, `--compress-to`, `--launch-bytes` and `--offload`."""
-    group = parser.add_argument_group("networks that need more device memory than there is")
+    group = parser.add_argument_group("networks that need more device memory than the chip has")
     group.add_argument(
         "--budget",
         metavar="M",
-        help="save memory until DRAM holds all: bytes, or up to 1 a share of what the network needs, or 'chip'",
+        help="keep the DRAM in use below this budget: bytes; up to 1, a share of the bytes that the network needs "
+        "without a budget; 'chip': all DRAM of the chip",
     )
     group.add_argument(
         "--save",
         metavar="LIST",
-        help="how: of swap, compress, recompute; compress changes values (default: swap,recompute)",
+        help="kinds of offloading to use: swap, compress, recompute; compress changes values (default: swap,recompute)",
     )
     group.add_argument(
         "--compress-to", metavar="FORMAT", help="format of compressed tensors: f16 (default), bf16, f24, f8e4m3, f8e5m2"
     )
     group.add_argument(
-        "--launch-bytes", metavar="N", help="DRAM that one launch may need for itself (default: by the network)"
+        "--launch-bytes", metavar="N", help="largest DRAM of one launch, in bytes (default: chosen by the network)"
     )
     group.add_argument(
         "--offload",
         metavar="THRESHOLDS",
-        help="what leaves: 'th-tts=NS,th-size=BYTES,n=COUNT', inputs that wait longer and are larger, the n largest; "
-        "with --budget, again and again until all fits (default: for the least time)",
+        help="offload by thresholds: 'th-tts=NS,th-size=BYTES,n=COUNT' selects inputs with more slack and size, the n "
+        "largest of them; with --budget, repeated until the network fits (default: selection for the least time)",
     )
 
 

@@ -38,7 +38,7 @@ class Check:
         self.values: dict[str, Array] = {}
         if values:
             if model.suffix.lower() == ".mlir":
-                raise InputError("--value is for ONNX models: textual IR says itself what it takes")
+                raise InputError("--value is for ONNX models: textual IR declares its own inputs")
             from ..frontend.inputs import fixed_inputs
             from ..frontend.model_file import read_model
 
@@ -48,20 +48,22 @@ class Check:
 
     @property
     def judge(self) -> str:
-        """The name of the reference."""
+        """The name of the reference implementation, for messages."""
         return "ONNX Runtime" if isinstance(self.oracle, Oracle) else "the interpreter"
 
     def compare(self, inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> list[Comparison]:
         """A comparison for each output. Raises InputError if the model is not the one that was compiled."""
         expected = self.oracle.run({**inputs, **self.values})
         if missing := [name for name in expected if name not in outputs]:
-            raise InputError(f"{self.model} has an output '{missing[0]}' that the executable has not: another model?")
+            raise InputError(
+                f"{self.model} has an output '{missing[0]}' that is not an output of the executable: another model?"
+            )
         return [compare(name, outputs[name], value) for name, value in expected.items()]
 
     def tensors(self, inputs: Mapping[str, Array], found: Mapping[str, Array]) -> str:
         """
-        A table that compares intermediate tensors, found in a run's memory, with ONNX Runtime's. Raises
-        InputError where the model cannot be used.
+        A table that compares intermediate tensors, read from the memory of a run, with those of ONNX Runtime. Raises
+        InputError if the model cannot be used.
         """
         from .compare_tensors import compare_tensors, first_different, tensor_table
 
@@ -89,11 +91,11 @@ class Check:
         tensors: Callable[[], Mapping[str, Array]],
     ) -> Verdict:
         """
-        Whether different outputs of a quantised network, or one of floats of 16 bits, are acceptable, and if not, where
-        the network first differs. They are acceptable if every operator, fed with ONNX Runtime's operands, gives ONNX
-        Runtime's result (within one step where it quantises or rounds to 16 bits), and if the outputs follow from these
-        operators and depend on such ones; integer outputs may differ by one. `tensors`: intermediate tensors of a run
-        by name.
+        Whether different outputs of a network that quantises, or computes in floats of 16 bits, are acceptable, and
+        the first difference if they are not. They are acceptable if every operator computes ONNX Runtime's result from
+        ONNX Runtime's operands (within one step where it quantises or rounds to 16 bits), and if the outputs follow
+        from these operators and depend on one that quantises or rounds; integer outputs may differ by one. `tensors`:
+        intermediate tensors of a run by name.
         """
         if isinstance(self.oracle, Interpreted):
             return Verdict(False, "meshloom-opt --check-semantics finds the pass that changed a result")
@@ -109,7 +111,7 @@ class Check:
             if _same(outputs, right) and explained:
                 return Verdict(True, search.step)
             if quantised and explained:
-                # Sums of floats in another order than the interpreter's may be quantised to another step.
+                # The interpreter adds floats in another order, so that a sum may be quantised to another step.
                 if search.first_wrong_from_steps({**search.steps_of(tensors()), **outputs}) is None:
                     return Verdict(True, search.step)
                 steps = search.steps_on_chip(chip)
@@ -122,8 +124,8 @@ class Check:
         except (MeshloomError, ValueError) as error:
             return Verdict(False, f"the first differing tensor could not be found: {error}")
         reason = (
-            "compiled with inner tensors as outputs, the model gives the right values: the executable stems from "
-            "another model or is damaged, or it was compiled wrongly"
+            "the model compiled with intermediate tensors as outputs computes the right values: the executable is "
+            "of another model, damaged or compiled wrongly"
         )
         return Verdict(False, f"{reason}; {first}" if first else reason)
 
@@ -134,7 +136,7 @@ class Verdict:
 
     within_a_step: bool
     reason: str
-    """What the steps are called; else a sentence about the first difference."""
+    """The name of the steps if the difference is acceptable, otherwise a sentence about the first difference."""
 
 
 def _sentence(node: NodeProto, name: str, difference: float) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def file_of_chip(path: Path, number: int) -> Path:
-    """`run-chip2.html` for `run.html`: the file for one chip."""
+    """The path of a chip's own file: `run-chip2.html` for `run.html` and chip 2."""
     return path.with_name(f"{path.stem}-chip{number}{path.suffix}")
 
 

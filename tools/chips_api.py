@@ -28,11 +28,11 @@ class PipelineResult:
     """The result of one run on several chips."""
 
     outputs: dict[str, NDArray[Any]]
-    """By the model's names."""
+    """The outputs by name, as in the model."""
     schedule: PipelineSchedule
-    """When each chip works in a stream of inputs."""
+    """The start and end of each chip's work in a stream of inputs."""
     stats: dict[str, Any]
-    """As `meshloom-run --stats` writes them."""
+    """The figures of `meshloom-run --stats`."""
     encoded: dict[str, Encoded] = field(default_factory=dict[str, "Encoded"])
     """Encoded outputs, as index and values; in `outputs` they are dense."""
 
@@ -56,9 +56,9 @@ class StreamResult:
     """The result of a stream of inputs."""
 
     outputs: list[dict[str, NDArray[Any]]]
-    """For each input."""
+    """The outputs for each input."""
     cycles: int
-    """From the first input to the last output."""
+    """Cycles from the first input to the last output."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,14 +81,14 @@ class CompiledPipeline:
 
     @cached_property
     def timings(self) -> list[TimingResult]:
-        """For each chip; cycles of sparse instructions are the compiler's estimates."""
+        """The timing of each chip; cycles of sparse instructions are the compiler's estimates."""
         from ..emulator.run_chip_pipeline import time_chip_pipeline
 
         return time_chip_pipeline(self.pipeline)
 
     @property
     def schedule(self) -> PipelineSchedule:
-        """When each chip works."""
+        """The start and end of each chip's work."""
         from ..emulator.run_chip_pipeline import pipeline_schedule
 
         return pipeline_schedule(self.pipeline, self.timings)
@@ -120,8 +120,8 @@ class CompiledPipeline:
 
     def run_stream(self, inputs: Sequence[Mapping[str, NDArray[Any]]], check: bool = False) -> StreamResult:
         """
-        Run on one input after another, each as soon as the chips allow: while a chip works on one, those behind it
-        work on the ones before. Raises as `run` does.
+        Run on a sequence of inputs, pipelined over the chips: each input starts as early as the chips allow, while
+        later chips work on earlier inputs. Raises the exceptions of `run`.
         """
         from ..emulator.run_chip_pipeline import stream_cycles
 

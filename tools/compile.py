@@ -62,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
         "--chip", metavar="NAME|FILE.toml", help="chip to compile for (not needed for a .mlir file that names its chip)"
     )
     parser.add_argument(
-        "--chips", type=int, metavar="N", help="put the network on up to N such chips, a stage of a pipeline each"
+        "--chips", type=int, metavar="N", help="map the network to up to N such chips, one stage of a pipeline each"
     )
     parser.add_argument("-o", dest="output", type=Path, metavar="OUT.mlx", help="executable to write")
     parser.add_argument(
@@ -85,20 +85,20 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--sparse",
         action="store_true",
-        help="encode weights that have zeros, layer by layer where that is faster; before passes of -p that make tasks "
-        "or subgraphs",
+        help="encode the weights with zeros of each layer where that is faster; done before the first pass of -p that "
+        "makes tasks or subgraphs",
     )
     parser.add_argument(
         "--calibrate",
         action="append",
         default=[],
         metavar="random|NAME=FILE.npy",
-        help="with --sparse: leave out zeros of activations, too, where they are many for this input (may be repeated)",
+        help="with --sparse: also skip zeros of activations where they are frequent for this input (may be repeated)",
     )
     parser.add_argument(
         "--print-pipeline",
         action="store_true",
-        help="print the passes that these options stand for, as for -p, and exit",
+        help="print the passes for these options, as -p takes them, and exit",
     )
     parser.add_argument(
         "--print-ir-after-all", type=Path, metavar="DIR", help="write the module after each stage to a file in DIR"
@@ -108,7 +108,7 @@ def _parser() -> argparse.ArgumentParser:
         "--try",
         dest="try_options",
         action="store_true",
-        help="compile with other options that may help, too, and print the cycles that came out (takes longer)",
+        help="also compile with further options that may reduce the cycles, and print their cycles (takes longer)",
     )
     add_memory_options(parser)
     add_subgraph_options(parser)
@@ -191,7 +191,7 @@ def _print_summary(
 
 
 def _hint(module: ModuleOp, progress: Progress) -> None:
-    """Mention `--sparse` if most weights of a network of operators are zero."""
+    """Print a note about `--sparse` if most weights of a network of operators are zero."""
     from ..lowering.ir.below_operators import below_operators
     from .tried_options import zeros_hint
 
@@ -215,10 +215,10 @@ def _check(options: argparse.Namespace) -> Chip | None:
     from ..chips import load_chip
 
     if options.output is None:
-        raise InputError("give the executable to write: -o OUT.mlx")
+        raise InputError("name the executable to write: -o OUT.mlx")
     named = None if options.chip is None else load_chip(options.chip)
     if named is None and options.model.suffix.lower() != ".mlir":
-        raise InputError("give the chip to compile for: --chip NAME, or --chip FILE.toml")
+        raise InputError("name the chip to compile for: --chip NAME, or --chip FILE.toml")
     files = [options.model] if options.chip is None else [options.model, Path(options.chip)]
     check_folders(options.output, options.report, options.log, inputs=files)
     if options.chips is not None:
@@ -254,7 +254,7 @@ def _try(
 
 
 def _print_dense_weights(sparse: SparseNetwork[Any]) -> None:
-    """Which weights lost channels, which stay dense, and why."""
+    """The message about weights with removed channels, and about dense weights with the reasons."""
     from .dense_weights import dense_weights_text, removed_channels_text
 
     for text in (removed_channels_text(sparse), dense_weights_text(sparse)):
@@ -263,7 +263,7 @@ def _print_dense_weights(sparse: SparseNetwork[Any]) -> None:
 
 
 def _levels(compilation: Compilation | ChipsCompilation) -> list[tuple[str, ModuleOp]]:
-    """The module at the levels in between, down to instructions."""
+    """The module at each lower level, down to instructions."""
     from ..lowering.driver.compile_module import Compilation
 
     if isinstance(compilation, Compilation):
@@ -293,7 +293,7 @@ def _assemble(
     stages: Stages,
     encoded: Sequence[SparseNetwork[Any]],
 ) -> None:
-    """Write the executable of a module that is at the level of instructions; `encoded`: on the way there."""
+    """Write the executable of a module at the level of instructions; `encoded`: earlier passes encoded weights."""
     from ..emulator.executable.chip_pipeline_file import write_any
     from .assemble_module import assemble_module, assembly_summary
 
@@ -313,7 +313,7 @@ def _write(
     layers: Sequence[SparseLayer],
     encoded: bool,
 ) -> None:
-    """Write the executable, and the report: for several chips, a page each."""
+    """Write the executable, and the report, which has one page per chip."""
     from ..emulator.executable.chip_pipeline_file import write_any
     from ..lowering.driver.compile_module import Compilation
 
@@ -341,7 +341,7 @@ def _pipeline(text: str, plugins: Sequence[str]) -> PassPipeline | None:
     """The passes of `-p`; None if there are none, which avoids imports."""
     if not text.strip():
         if plugins:
-            raise InputError("--load-pass-plugin makes passes known: name those that are to run, with -p")
+            raise InputError("--load-pass-plugin only loads passes: list the ones to run with -p")
         return None
     from .pass_pipeline import read_passes
     from .universe import all_passes

@@ -14,8 +14,8 @@ DIALECTS = ("dataflow", "sparse", "manycore", "memory", "func")
 
 def check_definition_order(module: ModuleOp) -> None:
     """
-    Raises InputError if an operation uses a value of a region that does not enclose it, or one that itself or a later
-    operation of the same block defines.
+    Raises InputError if an operation uses a value of a region that does not enclose it, or a value that the operation
+    itself or a later one in the same block defines.
     """
     position = {op: number for number, op in enumerate(module.walk())}
     for op in position:
@@ -25,7 +25,7 @@ def check_definition_order(module: ModuleOp) -> None:
             what = f"operand {number}{name} of {op.name}"
             block = _block_of(operand)
             if block is None:
-                raise located(InputError(f"{what} is defined nowhere, or inside of the operation itself"), op)
+                raise located(InputError(f"{what} is not defined, or is defined inside the operation itself"), op)
             user: Operation | None = op
             while user is not None and user.parent is not block:
                 user = user.parent_op()

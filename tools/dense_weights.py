@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 def dense_weights_text(network: SparseNetwork[Any]) -> str:
     """
-    Why the network as a whole is dense, where it is, and a line for each reason for which tensors stay dense, with
-    their names and shapes; "" where all weights are encoded.
+    The reason why the whole network is dense, if it is, and one line for each reason for which tensors stay dense, with
+    their names and shapes; "" if all weights are encoded.
     """
     reasons: dict[str, list[str]] = {}
     for label, reason in network.stays_dense:
@@ -38,7 +38,7 @@ def dense_weights_text(network: SparseNetwork[Any]) -> str:
 
 
 def removed_channels_text(network: SparseNetwork[Any]) -> str:
-    """Which weights lost channels that were zero, with their shapes before and after; "" where none did."""
+    """The weights from which channels of zeros were removed, with both shapes; "" if there are none."""
     lost = ", ".join(
         f"{name} ({'x'.join(map(str, before))}, now {'x'.join(map(str, after))})"
         for name, (before, after) in network.removed.items()

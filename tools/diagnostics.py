@@ -15,7 +15,7 @@ from .source_text import excerpt
 
 @dataclass(frozen=True)
 class Place:
-    """Where an error arose."""
+    """The location of an error."""
 
     text: str
     """`FILE:LINE:COLUMN`, or `loc("NODE")` for a node of a network."""
@@ -114,7 +114,7 @@ def _line_of(location: Attribute) -> FileLineColLoc | None:
 
 
 def _innermost(location: LocationAttr) -> Attribute:
-    """Of a fused location, the first one."""
+    """The first part of a fused location, or the location itself."""
     return _innermost(_parts(location)[0]) if isinstance(location, FusedLoc) else location
 
 

@@ -28,7 +28,7 @@ class EmulateTarget(Target):
     Results of the executable on inputs made from a seed, printed as target `interpret` prints those of the module.
 
     Options: `chip`, a name or the path of a `.toml` (default: the module's `manycore.chip`); `seed`, `inputs` and
-    `precision` as for `interpret`; `cycles=true` also prints how long the cores took. A module of buffers and
+    `precision` as for `interpret`; `cycles=true` also prints the cycles of the run. A module of buffers and
     launches, or of instructions, runs as it is.
     """
 

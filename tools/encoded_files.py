@@ -24,8 +24,8 @@ _MEMBERS = {"index", "values"}
 
 def read_inputs(options: Sequence[str], encoded: Mapping[str, EncodedTensor]) -> dict[str, Any]:
     """
-    Values of `--input NAME=FILE`: arrays, or for encoded inputs what a `.npz` file holds. Raises InputError on anything
-    that is no such file.
+    Values of `--input NAME=FILE`: arrays, or encoded tensors from `.npz` files. Raises InputError for files that are
+    neither.
     """
     arrays: dict[str, Any] = dict(read_arrays([one for one in options if not _is_encoded(one, encoded)]))
     for option in options:

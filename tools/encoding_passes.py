@@ -36,7 +36,7 @@ class EncodeAsCompiled(ModulePass):
     name: ClassVar[str] = SparseEncodeIfFasterPass.name
 
     text: SearchOptions
-    """The options as far as text says them, for reproducers."""
+    """The options that have a textual form, for reproducers."""
     chip: Callable[[ModuleOp], Chip]
     options: CompileOptions
     calibration: Callable[[ModuleOp], Mapping[str, NDArray[Any]] | None]
@@ -49,7 +49,7 @@ class EncodeAsCompiled(ModulePass):
         self.found.append(encode_if_faster(op, self.chip(op), options, self.progress, self.on_note))
 
     def spec(self, *, include_default: bool = False) -> ArgSpec:
-        """As that pass is written."""
+        """The pass in textual form."""
         return encode_pass(self.text).spec(include_default=include_default)
 
 
@@ -69,14 +69,14 @@ class ForChip(ModulePass):
         self.one.run(op, self.chip)
 
     def spec(self, *, include_default: bool = False) -> ArgSpec:
-        """As that pass is written, without the chip."""
+        """The pass in textual form, without the chip."""
         return replace(self.one, chip=None).spec(include_default=include_default)
 
 
 def encoding_passes(encode: EncodeAsCompiled, unnamed: Chip | None = None) -> tuple[ModulePass, ...]:
     """
-    `encode`, and the passes that bring what it encodes into the form in which tasks are made of it: for its chip, or
-    for one that is `unnamed`.
+    `encode`, and the passes that rewrite the encoded operators into the form that tasks are made from: for its chip, or
+    for an `unnamed` one.
     """
     passes = simplifying_passes(encode.text.chip)
     if unnamed is not None:

@@ -1,9 +1,9 @@
 """
-ONNX Runtime's products of u8 and i8 made exact, where the processor has no instruction for them.
+Rewrite of a model so that ONNX Runtime's products of u8 and i8 are exact on processors without an instruction for them.
 
-There, ONNX Runtime adds pairs of such products in 16 bits, which saturate (MLAS on x64 without VNNI). Its products of
-u8 and u8 are exact everywhere: second operands of i8 become u8, with zero points that are larger by as much. First
-operands and results of i8 do so as well, as it has no products of i8 and u8.
+On these, ONNX Runtime adds pairs of such products in 16 bits, which saturate (MLAS on x64 without VNNI). Its products
+of u8 and u8 are exact on all processors: second operands of i8 become u8, and their zero points are increased by 128.
+First operands and results of i8 become u8 as well, because it has no products of i8 and u8.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ SECOND: dict[str, tuple[tuple[int, int], ...]] = {
     "QAttention": ((1, 7),),
     "DynamicQuantizeLSTM": ((1, 9), (2, 11)),
 }
-"""Positions of second operands and of their zero points, of all operators that multiply integers."""
+"""For each operator that multiplies integers: positions of the second operand and of its zero point."""
 _FIRST = {"MatMulIntegerToFloat": 4, "QAttention": 6, "DynamicQuantizeMatMul": None, "DynamicQuantizeLSTM": None}
-"""Position of the zero point of the first operand: 2 of the others, none where it is of floats."""
+"""Position of the zero point of the first operand; 2 for operators not listed, None if it is a float."""
 _RESULT = {"QLinearMatMul": 7, "QLinearConv": 7, "QGemm": 8}
-"""Position of the zero point of the result, where it is quantised."""
+"""Position of the zero point of the result, for operators that quantise it."""
 
 
 @cache
@@ -75,7 +75,7 @@ def with_exact_products(model: ModelProto, folder: str | Path = "") -> ModelProt
 
 
 class _Shifted:
-    """One graph, in which operands are shifted: each once."""
+    """Rewrites one graph; each operand is shifted once."""
 
     def __init__(self, graph: GraphProto, types: dict[str, int], folder: str, suffix: str) -> None:
         self.graph, self.types, self.folder, self.suffix = graph, types, folder, suffix
@@ -105,7 +105,7 @@ class _Shifted:
         return any(self.types.get(name) == TensorProto.INT8 for name in names)
 
     def _shift(self, node: NodeProto, positions: Sequence[int]) -> Iterator[NodeProto]:
-        """Shift these operands, which are there or are zero points of 0; yields nodes that must come before."""
+        """Shift these operands, which exist or are zero points of 0; yields the nodes to insert before."""
         node.input.extend([""] * (max(positions) + 1 - len(node.input)))
         for position in positions:
             name = node.input[position]
@@ -139,7 +139,7 @@ def graphs_of(graph: GraphProto) -> Iterator[GraphProto]:
 
 
 def _types(model: ModelProto) -> dict[str, int]:
-    """Types of elements by the names of tensors, as far as they are known."""
+    """The known element types, by name of the tensor."""
     found: dict[str, int] = {}
     for graph in graphs_of(onnx.shape_inference.infer_shapes(model).graph):
         for info in (*graph.input, *graph.value_info, *graph.output):

@@ -27,7 +27,7 @@ class ExpectedError:
 
 @dataclass(frozen=True)
 class FoundError:
-    """An error that arose."""
+    """An error that occurred."""
 
     line: int | None
     text: str
@@ -39,7 +39,7 @@ def has_annotations(text: bytes) -> bool:
 
 
 def read_expected(text: str, lines_before: int = 0) -> Iterator[ExpectedError]:
-    """The annotations of a text before which `lines_before` lines of its file stand."""
+    """The annotations of a text that begins after `lines_before` lines of its file."""
     for number, line in enumerate(text.split("\n"), 1 + lines_before):
         for found in _ANNOTATION.finditer(line):
             where = found["where"] or "+0"

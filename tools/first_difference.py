@@ -1,10 +1,9 @@
 """
-Search for the first difference from ONNX Runtime: first each operator by itself, then the network as the chip computes
-it.
+Search for the first difference from ONNX Runtime: first in each operator by itself, then in the network on the chip.
 
-Each operator is fed with ONNX Runtime's own operands, and its results are compared with ONNX Runtime's: all operators
-of a network at once, as a network whose every tensor is an input as well. The interpreter computes this in seconds.
-If all are right, the chip's error is searched for with a few tensors at a time as outputs of the network.
+Each operator is run on ONNX Runtime's own operands, and its results are compared with ONNX Runtime's: all operators at
+once, in a network in which every tensor is also an input. The interpreter computes this in seconds. If all operators
+are correct, the network is run on the chip with a few tensors at a time as outputs.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ STEP_BYTES = 2
 """Quantised values have integer types of up to so many bytes; wider ones are sums, which are exact."""
 _COMPUTED = "/computed"
 _QUANTISING = ("QuantizeLinear", "DynamicQuantizeLinear", "QGemm", "DynamicQuantizeMatMul", "DynamicQuantizeLSTM")
-"""Besides those whose names begin with QLinear; the last two quantise on the way, and give floats."""
+"""Operators that quantise, besides QLinear...; the last two quantise intermediate values, and return floats."""
 STEPS_OF_STATES = 255
-"""Steps into which DynamicQuantizeLSTM rounds its states, time after time: what it gives may be off by one."""
+"""Steps to which DynamicQuantizeLSTM rounds its states in each time step: its results may differ by one step."""
 
 
 def is_quantising(node: NodeProto) -> bool:
@@ -43,14 +42,14 @@ def is_quantising(node: NodeProto) -> bool:
 
 
 def is_half(value: Array) -> bool:
-    """Whether these are floats of 16 bits, to which a sum in another order may be rounded up or down."""
+    """Whether these are floats of 16 bits: sums in another order may be rounded differently."""
     return value.dtype == np.float16
 
 
 def gives_steps(node: NodeProto, value: Array) -> bool:
     """
-    Whether this result of a node may be off by a step, which is 1 or, of states, a share of their range, or of floats
-    of 16 bits, a unit in the last place of the largest.
+    Whether this result of a node may differ by one step: 1 for integers, a share of the range for states, a unit in the
+    last place of the largest value for floats of 16 bits.
     """
     if node.op_type == "DynamicQuantizeLSTM" or is_half(value):
         return True
@@ -58,7 +57,7 @@ def gives_steps(node: NodeProto, value: Array) -> bool:
 
 
 def within_a_step(node: NodeProto, found: Comparison, value: Array) -> bool:
-    """Whether a result is right: equal, or at most one step off where the operator quantises or rounds to 16 bits."""
+    """Whether a result is correct: equal, or within one step if the operator quantises or rounds to 16 bits."""
     if found.equal or not gives_steps(node, value):
         return found.equal
     if is_half(value):
@@ -68,7 +67,7 @@ def within_a_step(node: NodeProto, found: Comparison, value: Array) -> bool:
 
 
 class NetworkSearch:
-    """One model on one set of inputs."""
+    """The search for one model and one set of inputs."""
 
     def __init__(self, model: ModelProto, inputs: Mapping[str, Array], values: Mapping[str, Array]) -> None:
         """`inputs` of the executable and `values` of the inputs that are constants. Raises InputError."""
@@ -80,7 +79,7 @@ class NetworkSearch:
         self.outputs = [info.name for info in model.graph.output]
 
     def first_wrong_operator(self) -> tuple[NodeProto, str, float] | None:
-        """The first operator whose result is wrong even when fed with ONNX Runtime's operands; None: all are right."""
+        """The first operator whose result on ONNX Runtime's operands is wrong; None: all are correct."""
         cut = {name for _, name in self.tensors if name in self.expected and _is_data(self.expected[name])}
         while True:
             model, inputs = self._cut(cut)
@@ -101,7 +100,7 @@ class NetworkSearch:
         return None
 
     def _cut(self, cut: set[str]) -> tuple[ModelProto, dict[str, Array]]:
-        """The model with these tensors as inputs, and as outputs what computes them under another name."""
+        """The model with these tensors as inputs; the values computed for them are outputs, under another name."""
         model = _copy_without_outputs(self.model)
         for info in model.graph.input:
             if info.name in self.inputs:
@@ -123,15 +122,15 @@ class NetworkSearch:
         return self._on_chip([*dict.fromkeys([*names, *self.outputs])], chip)
 
     def steps_of(self, tensors: Mapping[str, Array]) -> dict[str, Array]:
-        """Of these tensors, the results of quantising operators, and of those that dequantise them."""
+        """The results of quantising operators among these tensors, and their dequantised values."""
         return {name: tensors[name] for node, name in self.tensors if name in tensors and self._is_cut(node, name)}
 
     def first_wrong_from_steps(self, steps: Mapping[str, Array]) -> tuple[NodeProto, str, float] | None:
         """
-        The first of these values (see `steps_on_chip`) that does not follow from those before it; None: all do.
+        The first of these values (see `steps_on_chip`) that does not follow from the earlier ones; None: all do.
 
-        A result of a quantising operator, or its dequantised values, follow where they are within one step of what the
-        interpreter makes of the others, and an output where it is equal to that.
+        The result of a quantising operator, or its dequantised values, follow if they are within one step of what the
+        interpreter computes from the other values; an output follows if it is equal to that.
         """
         cut = {name for node, name in self.tensors if name in steps and self._is_cut(node, name)}
         model, inputs = self._cut(cut)
@@ -149,7 +148,7 @@ class NetworkSearch:
         return name in self.expected and (node.op_type == "DequantizeLinear" or gives_steps(node, self.expected[name]))
 
     def _dequantised_step(self, node: NodeProto) -> float:
-        """What a step of the operand changes in the result of DequantizeLinear, at most; of other operators 0."""
+        """The largest change of the result of DequantizeLinear for one step of its operand; 0 for other operators."""
         if node.op_type != "DequantizeLinear":
             return 0.0
         scales = [numpy_helper.to_array(one) for one in self.model.graph.initializer if one.name == node.input[1]]
@@ -163,7 +162,7 @@ class NetworkSearch:
         return run_module(import_onnx(self._with_outputs(names), shapes, self.values), self.inputs)
 
     def first_wrong_on_chip(self, chip: Chip, right: Mapping[str, Array]) -> tuple[NodeProto, str, float] | None:
-        """A tensor that the chip computes wrongly, none of those compared before it being wrong; None: all right."""
+        """The first tensor, in the order of comparison, that the chip computes wrongly; None: all are correct."""
         positions = [(node, name) for node, name in self.tensors if name in right]
         low, high = 0, len(positions)
         worst: tuple[NodeProto, str, float] | None = None
@@ -204,7 +203,7 @@ class NetworkSearch:
 
     @property
     def step(self) -> str:
-        """What a step is called in this network."""
+        """The name of a step in this network."""
         halves = any(map(is_half, self.expected.values()))
         return (
             "rounding to f16" if halves and not any(map(is_quantising, self.model.graph.node)) else "quantisation step"
@@ -227,7 +226,7 @@ def _reads(node: NodeProto) -> Iterator[str]:
 
 
 def _is_data(value: Array) -> bool:
-    """Without the tensors from which shapes are computed."""
+    """The tensors without those from which shapes are computed."""
     return value.dtype.kind == "f" or (value.dtype.kind in "iu" and value.dtype.itemsize <= 4)
 
 

@@ -15,16 +15,16 @@ from ..dialects import value_names as value_names
 from ..support.limits import size_problem
 
 MAX_ELEMENTS = 1 << 30
-"""Most elements of a value in textual IR: more than the memories of chips hold."""
+"""Largest number of elements of a value in textual IR: more than the memories of chips hold."""
 MAX_DENSE_ELEMENTS = 1 << 26
-"""Most elements of a `dense<...>`, because the parser expands splats. Larger constants are `dataflow.weight`."""
+"""Largest number of elements of a `dense<...>`: the parser expands splats. Larger constants are `dataflow.weight`."""
 
 
 def guard_string_lexer() -> None:
     """
     Make xDSL's lexer fail in linear time on a string that does not end.
 
-    Its pattern nests `+` in `*`; the same language with a possessive `++` has one way to match only.
+    Its pattern nests `+` in `*`; with a possessive `++` the language is the same, and there is only one way to match.
     """
     MLIRLexer._unescaped_characters_regex = re.compile(  # pyright: ignore[reportPrivateUsage]
         r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"'
@@ -32,7 +32,7 @@ def guard_string_lexer() -> None:
 
 
 class GuardedParser(Parser):
-    """A parser that refuses tensors, in all dialects, and constants that are larger than can be held."""
+    """A parser that rejects tensors, in all dialects, and constants above these limits."""
 
     def parse_shape(self) -> tuple[list[int] | None, Attribute]:
         """Dimensions and element type. Raises ParseError for more elements than fit into the limit."""
@@ -45,7 +45,7 @@ class GuardedParser(Parser):
         return shape, element
 
     def parse_dense_int_or_fp_elements_attr(self, type: Any) -> DenseIntOrFPElementsAttr:
-        """As xDSL's; `type` is None if it follows in the text."""
+        """Overrides xDSL's method; `type` is None if it follows in the text."""
         if type is not None:
             self._check_size(type)
         return super().parse_dense_int_or_fp_elements_attr(type)

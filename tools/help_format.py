@@ -9,7 +9,7 @@ from textwrap import TextWrapper
 
 
 class HelpFormatter(argparse.HelpFormatter):
-    """Text that starts with `examples:` keeps its lines, one a command or a `# comment`; all other text is wrapped."""
+    """Wraps text, except text that starts with `examples:`, in which each line is a command or a `# comment`."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         if not text.startswith("examples:"):
@@ -35,7 +35,7 @@ class _Wrapper(TextWrapper):
 
 
 def _continued(line: str, width: int) -> Iterator[str]:
-    """The line in pieces that end with a backslash where it is too long; an option keeps what follows it."""
+    """A long line as several lines that end with backslashes; an option stays on the line of its value."""
     if len(line) <= width:
         yield line
         return

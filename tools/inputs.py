@@ -66,7 +66,7 @@ def _checked(name: str, array: NDArray[Any], shape: tuple[int, ...], dtype: int)
     try:
         array = np.asarray(array)
     except ValueError as error:
-        raise InputError(f"input '{name}' is no array: {error}") from error
+        raise InputError(f"input '{name}' is not an array: {error}") from error
     expected = TYPES[dtype]
     if not shape_fits(array.shape, shape):
         raise InputError(f"input '{name}' has shape {list(array.shape)}, expected {list(shape)}")

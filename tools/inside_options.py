@@ -14,21 +14,25 @@ _ONLY_BREAK = ("output", "stats", "trace", "report", "explain", "what_if", "chec
 
 
 def add_inside_options(parser: argparse.ArgumentParser) -> None:
-    """Add them."""
+    """Add these options."""
     group = parser.add_argument_group("inside the network")
     group.add_argument(
         "--save-tensors",
         type=Path,
         metavar="DIR",
-        help="write the tensors inside the network to DIR/NAME.npy, as they lie in memory when they are computed",
+        help="write the intermediate tensors to DIR/NAME.npy, with the values in memory after their tasks",
     )
     group.add_argument(
-        "--tensor", action="append", default=[], metavar="NAME", help="save this one only (may be repeated)"
+        "--tensor",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="with --save-tensors: write only this tensor (may be repeated)",
     )
     group.add_argument(
         "--check-tensors",
         action="store_true",
-        help="with --check MODEL.onnx: also compare the tensors inside the network, and print them in order",
+        help="with --check MODEL.onnx: also compare the intermediate tensors, and print them in order",
     )
     group.add_argument(
         "--validate=tensors",
@@ -38,19 +42,24 @@ def add_inside_options(parser: argparse.ArgumentParser) -> None:
         "one differs",
     )
     group.add_argument(
-        "--ir", type=Path, metavar="MODULE.mlir", help="the module at the memory level that the executable was made of"
+        "--ir",
+        type=Path,
+        metavar="MODULE.mlir",
+        help="the module at the memory level from which the executable was made",
     )
     group.add_argument(
         "--break",
         dest="stop",
         metavar="[chipN:]TASK[@STEP]",
-        help="stop once a task has done its work, in a loop that of a step (from 0), and print its result",
+        help="stop at the end of a task, or of one of its steps in a loop (from 0), and print the result",
     )
     group.add_argument(
         "--dump", type=Path, metavar="DIR", help="with --break: write the memories to DIR/coreN.bin and DIR/dram.bin"
     )
     group.add_argument(
-        "--cores", metavar="0,4-7", help="with --break: of these cores (default: those that hold the task's result)"
+        "--cores",
+        metavar="0,4-7",
+        help="with --break: cores to print and dump (default: those that hold the task's result)",
     )
 
 
@@ -66,7 +75,7 @@ def check_inside_options(options: argparse.Namespace) -> None:
             "--print-ir-after-all DIR writes it, DIR/..-memory.mlir)"
         )
     if options.stop is None and (options.dump is not None or options.cores is not None):
-        raise InputError("--dump and --cores say what --break TASK shows: give that, too")
+        raise InputError("--dump and --cores apply to --break TASK: give it, too")
     if options.stop is not None and (given := [name for name in _ONLY_BREAK if getattr(options, name)]):
         name = given[0].replace("_", "-").replace("validate-tensors", "validate=tensors")
         raise InputError(f"--{name} is for runs to the end: leave out --break, or --{name}")
@@ -91,10 +100,10 @@ def chosen_cores(text: str, cores: int) -> list[int]:
 
 
 def chosen_tensors(found: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """The tensors of these names, or all. Raises InputError for a name that there is not."""
+    """The tensors with these names, or all. Raises InputError for an unknown name."""
     for name in names:
         if name not in found:
             raise InputError(
-                f"--tensor {name}: no such tensor is in memory as a whole; there are {', '.join(found) or 'none'}"
+                f"--tensor {name}: no such tensor is completely in memory; known ones are {', '.join(found) or 'none'}"
             )
     return {name: value for name, value in found.items() if not names or name in names}

@@ -19,4 +19,4 @@ class Instrument:
         """A pass raised an error, or left a module that is not valid."""
 
     def finish(self) -> None:
-        """All passes have ended, or one failed."""
+        """All passes have ended, or a pass has failed."""

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class Interpreted:
-    """`@main` of a module in textual IR, in the place of an `Oracle`."""
+    """`@main` of a module in textual IR, with the interface of `Oracle`."""
 
     def __init__(self, path: Path) -> None:
-        """Raises InputError (or xDSL's exceptions, which name the place) if the file is not valid."""
+        """Raises InputError (or xDSL's exceptions, which have the location) if the file is not valid."""
         from .cli import check_is_file
         from .read_module import read_module
 
@@ -35,12 +35,12 @@ class Interpreted:
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """The outputs by name, bf16 as f32. Raises InputError if the inputs are not the module's."""
         if missing := [name for name in self.inputs if name not in inputs]:
-            raise InputError(f"the executable has no input '{missing[0]}', the module to check against has")
+            raise InputError(f"the executable has no input '{missing[0]}', but the module to check against has")
         return run_module(self.module, {name: inputs[name] for name in self.inputs})
 
 
 def run_module(module: ModuleOp, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """The outputs of `@main` in the interpreter by name, bf16 as f32. Raises InputError for unfit inputs."""
+    """The outputs of `@main` in the interpreter by name, bf16 as f32. Raises InputError for invalid inputs."""
     from ..analysis.execution.interpret import numbers, result_types, run_main
 
     results = run_main(module, dict(inputs))

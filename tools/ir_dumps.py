@@ -18,7 +18,7 @@ from .instruments import Instrument
 
 
 def add_dump_options(parser: argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]
-    """The options `--print-ir-*`; as `--mlir-print-ir-*`, too, which is how `mlir-opt` spells them."""
+    """Add the options `--print-ir-*`, and their spelling in `mlir-opt`, `--mlir-print-ir-*`."""
     for when in ("before", "after"):
         parser.add_argument(
             *_spellings(f"print-ir-{when}"),
@@ -78,7 +78,7 @@ def _names(option: str, given: Iterable[str], known: Mapping[str, object]) -> fr
         if name not in known:
             close = get_close_matches(name, known, n=1)
             hint = f"did you mean '{close[0]}'?" if close else "`meshloom-opt --list-passes` names all"
-            raise InputError(f"{option}: there is no pass '{name}'; {hint}")
+            raise InputError(f"{option}: unknown pass '{name}'; {hint}")
     return names
 
 
@@ -92,14 +92,14 @@ class IrDumps(Instrument):
         self.text_before = ""
 
     def before(self, one: ModulePass, module: ModuleOp) -> None:
-        """Print, or keep what a change is measured by."""
+        """Print the module, or keep the text with which the module after the pass is compared."""
         if self.options.before is None or one.name in self.options.before:
             _dump(f"Before {one.name}", self._text(module))
         if self.options.only_changed and self._wants_after(one):
             self.text_before = self._text(module)
 
     def after(self, one: ModulePass, module: ModuleOp) -> None:
-        """Print what the pass made of the module."""
+        """Print the module after the pass."""
         if not self._wants_after(one):
             return
         text = self._text(module)
@@ -107,7 +107,7 @@ class IrDumps(Instrument):
             _dump(f"After {one.name}", text)
 
     def failed(self, one: ModulePass, module: ModuleOp) -> None:
-        """Print what the pass left."""
+        """Print the module after a failed pass."""
         if self.options.on_failure:
             _dump(f"After {one.name} Failed", self._text(module, generic=True))
 

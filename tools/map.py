@@ -21,7 +21,7 @@ EXAMPLES = """
 """
 MAX_SPIKE_BYTES = 1 << 16
 METHODS = ("default", "literal", "row-major", "random", "greedy", "hilbert", "anneal")
-"""For the help text; plug-ins may add others."""
+"""Methods that the help text lists; plug-ins may add others."""
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -43,26 +43,32 @@ def _parser() -> argparse.ArgumentParser:
         help="shape of an ONNX input with symbolic dimensions (may be repeated)",
     )
     where = parser.add_argument_group("cores")
-    where.add_argument("--chip", metavar="NAME|FILE.toml", help="cores of a chip")
-    where.add_argument("--mesh", metavar="WxH", help="or a plain mesh, such as 16x16")
-    where.add_argument("--array", metavar="AxD", help="as many chips across and down, side by side")
-    where.add_argument("--link-cost", type=int, default=4, metavar="N", help="hops of a link between chips (4)")
-    where.add_argument("--unusable", metavar="LIST", help="cores that hold nothing, such as 3,17-19")
+    where.add_argument("--chip", metavar="NAME|FILE.toml", help="use the cores of this chip")
+    where.add_argument("--mesh", metavar="WxH", help="size of a mesh, instead of a chip, such as 16x16")
+    where.add_argument("--array", metavar="AxD", help="columns x rows of an array of such chips")
+    where.add_argument(
+        "--link-cost", type=int, default=4, metavar="N", help="cost of a link between two chips, in hops (4)"
+    )
+    where.add_argument("--unusable", metavar="LIST", help="cores without vertices, such as 3,17-19")
     where.add_argument("--rectangle", metavar="X,Y,WxH", help="use only these cores")
     limit = parser.add_argument_group("limits of a core")
-    limit.add_argument("--capacity", type=int, metavar="N", help="sum of sizes (1.05 x total / usable cores)")
-    limit.add_argument("--max-vertices", type=int, metavar="N", help="number of vertices")
-    limit.add_argument("--max-edges", type=int, metavar="N", help="adjacent edges of its vertices")
+    limit.add_argument(
+        "--capacity", type=int, metavar="N", help="largest sum of vertex sizes (1.05 x total / usable cores)"
+    )
+    limit.add_argument("--max-vertices", type=int, metavar="N", help="largest number of vertices")
+    limit.add_argument("--max-edges", type=int, metavar="N", help="largest number of edges adjacent to its vertices")
     how = parser.add_argument_group("search")
     how.add_argument("--method", default="default", metavar="NAME", help=f"{', '.join(METHODS)} (%(default)s)")
-    how.add_argument("--effort", default="normal", choices=("fast", "normal", "high"), help="time to quality (normal)")
+    how.add_argument(
+        "--effort", default="normal", choices=("fast", "normal", "high"), help="effort of the search (normal)"
+    )
     how.add_argument(
         "--objective",
         choices=("hops", "multicast", "link", "cycles", "cut"),
-        help="make small: weight x hops, delivered multicast traffic, the busiest link, the cycles of a step, or the "
-        "weight between cores (hops; with --emulate cycles)",
+        help="cost to minimise: hop cost, delivered multicast traffic, load of the busiest link, cycles of a step, or "
+        "cut (hops; with --emulate cycles)",
     )
-    how.add_argument("--seed", type=int, default=0, metavar="N", help="(0)")
+    how.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the search (0)")
     how.add_argument("--work", type=Path, metavar="DIR", help="keep intermediate steps in DIR")
     how.add_argument("--resume", action="store_true", help="resume from the steps kept in DIR")
     step = parser.add_argument_group("one step in the emulator")
@@ -71,17 +77,19 @@ def _parser() -> argparse.ArgumentParser:
         nargs="?",
         const="",
         metavar="CHIP",
-        help="run one step, in which all sources send their spikes, on the chip (with --mesh on cores like CHIP's)",
+        help="emulate one step, in which all sources send their spikes (with --mesh, on cores like those of CHIP)",
     )
-    step.add_argument("--spike-bytes", type=int, default=4, metavar="N", help="bytes of a spike on its way (4)")
+    step.add_argument("--spike-bytes", type=int, default=4, metavar="N", help="bytes of a spike in a message (4)")
     step.add_argument("--program", type=Path, metavar="FILE.mlx", help="write the program of the step")
     out = parser.add_argument_group("results")
     out.add_argument(
-        "-o", dest="output", type=Path, required=True, metavar="MAP.npy", help="core of each vertex, int32"
+        "-o", dest="output", type=Path, required=True, metavar="MAP.npy", help="write the core of each vertex, as int32"
     )
-    out.add_argument("--text", type=Path, metavar="FILE", help="the same as text, a core a line")
-    out.add_argument("--stats", type=Path, metavar="FILE.json", help="all costs, times and memory")
-    out.add_argument("--picture", type=Path, metavar="FILE.svg|png", help="heat map of loads of cores and links")
+    out.add_argument("--text", type=Path, metavar="FILE", help="write the mapping as text, one core number per line")
+    out.add_argument("--stats", type=Path, metavar="FILE.json", help="write all costs, times and memory as JSON")
+    out.add_argument(
+        "--picture", type=Path, metavar="FILE.svg|png", help="write a heat map of the loads of cores and links"
+    )
     out.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     return parser
 
@@ -107,7 +115,7 @@ def _check(options: argparse.Namespace) -> None:
     if options.resume and options.work is None:
         raise InputError("--resume needs the folder of the interrupted run: --work DIR")
     if options.emulate is None and options.program is not None:
-        raise InputError("--program is of the step that --emulate runs: give both")
+        raise InputError("--program writes the step of --emulate: give both")
     if not 1 <= options.spike_bytes <= MAX_SPIKE_BYTES:
         raise InputError(f"--spike-bytes {options.spike_bytes}: expected 1 to {MAX_SPIKE_BYTES}")
     if options.objective is None:

@@ -21,7 +21,7 @@ from ..mapping.topology.topology import Topology
 from ..support.errors import InputError
 
 BUSIEST = 10
-"""Links that are named."""
+"""Number of links that are listed."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def emulate_step(
     """
     Run one step of a mapped network on cores like those of `chip`.
 
-    Raises InputError for a network without directed edges and for a mesh whose ways differ in length.
+    Raises InputError for a network without directed edges and for a mesh whose links differ in length.
     """
     messages = messages_of(topology, mesh, core_of_vertex)
     executable = spike_program(messages, chip_of_mesh(chip, mesh), mesh, spike_bytes)
@@ -81,9 +81,9 @@ def emulate_step(
 
 
 def chip_of_mesh(chip: Chip, mesh: Mesh) -> Chip:
-    """A chip with the cores of `chip` in a mesh of another size. Raises InputError where ways differ in length."""
+    """A chip with the cores of `chip` in a mesh of another size. Raises InputError if links differ in length."""
     if any(cost != 1 for cost in (*mesh.column_costs, *mesh.row_costs)):
-        raise InputError("--emulate runs one chip, with ways of one hop: leave out --array, or add --link-cost 1")
+        raise InputError("--emulate needs a mesh whose links are all one hop: leave out --array, or add --link-cost 1")
     if (mesh.width, mesh.height, mesh.unusable) == (chip.cols, chip.rows, chip.unusable_cores):
         return chip
     ports = min(chip.dram_ports, mesh.height)
@@ -94,9 +94,9 @@ def emulated_chip(options: argparse.Namespace) -> Chip:
     """The chip that `--emulate` names, or `--chip` does. Raises InputError where neither does, or both."""
     if options.emulate and options.chip is not None:
         raise InputError(
-            f"--emulate {options.emulate}: the cores are those of --chip {options.chip}; leave out the name"
+            f"--emulate {options.emulate}: --chip {options.chip} names the cores already: leave out the name"
         )
     name = options.emulate or options.chip
     if name is None:
-        raise InputError("--emulate with --mesh needs a chip whose cores these are: --emulate NAME")
+        raise InputError("--emulate with --mesh needs a chip that describes the cores: --emulate NAME")
     return load_chip(name)

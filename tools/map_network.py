@@ -31,13 +31,13 @@ class Result:
     """A mapping with its costs and statistics."""
 
     topology: Topology
-    """As read from the file."""
+    """The topology of the file."""
     mesh: Mesh
     mapping: Mapping
     costs: Costs
     capacity: int
     load_of: Topology
-    """The topology whose sizes the capacity bounds: the same, unless there are several limits."""
+    """The topology whose vertex sizes the capacity limits: that of the file, unless there are several limits."""
     method: str
     stats: dict[str, Any]
     step: EmulatedStep | None = None

@@ -2,7 +2,7 @@
 `meshloom-opt`: read textual IR or an ONNX model, run passes, print the result.
 
 It is xDSL's driver with Meshloom's dialects and passes (through the plug-in in `universe.py`), an ONNX front end,
-errors of one line, output files that appear whole or not at all, and `--check-semantics`.
+errors of one line, output files that are written atomically, and `--check-semantics`.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ UPSTREAM_PASSES = ("canonicalize", "cse", "dce", "symbol-dce", "reconcile-unreal
 
 
 class _Held(StringIO):
-    """Collects output; `close` keeps it, so that the file is written once everything has succeeded."""
+    """An output buffer; its text is kept at `close`, so that the file is written only after success."""
 
     def close(self) -> None:
         """Keep the text."""
@@ -92,7 +92,7 @@ class MeshloomOpt(xDSLOptMain):
     expected: list[ExpectedError]
     """The errors that annotations of the current text expect."""
     annotated: bool = False
-    """Whether some part of the input expects errors; the other parts must have none."""
+    """Whether any part of the input expects errors; the other parts must have none."""
     lines_before: int = 0
     """Lines of the input before the current part (`--split-input-file`)."""
     names_locations: bool = False
@@ -147,7 +147,7 @@ class MeshloomOpt(xDSLOptMain):
         self.available_frontends["onnx"] = self.import_onnx
 
     def parse_chunk(self, chunk: IO[bytes], file_extension: str, start_offset: int = 0) -> ModuleOp | None:
-        """As xDSL's; it records where each part begins."""
+        """Overrides xDSL's method; records the first line of each part."""
         self.lines_before, self.stage = start_offset, ""
         return super().parse_chunk(chunk, file_extension, start_offset)
 
@@ -159,7 +159,7 @@ class MeshloomOpt(xDSLOptMain):
         content = io.read()
         name = self.get_input_name()
         if not re.sub(rb"//[^\n]*", b"", content).strip():
-            raise InputError(f"{name}: there is no IR in it: give a module, or a function @main")
+            raise InputError(f"{name} contains no IR: expected a module, or a function @main")
         try:
             text = content.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -172,7 +172,7 @@ class MeshloomOpt(xDSLOptMain):
         text, passes = split_reproducer(text)
         if self.args.run_reproducer:
             if passes is None:
-                raise InputError(f"{name}: --run-reproducer: there is no reproducer's pipeline at the end of it")
+                raise InputError(f"{name}: --run-reproducer: the file does not end with the pipeline of a reproducer")
             self.pipeline = read_passes(passes, self.available_passes)
         remember(name, text, self.lines_before)
         if self.args.verify_diagnostics:
@@ -210,7 +210,7 @@ class MeshloomOpt(xDSLOptMain):
     def setup_pipeline(self) -> None:
         """Build the pipeline of `-p`. Raises InputError on unknown passes and options."""
         if self.args.passes and self.args.pass_pipeline:
-            raise InputError("-p and --pass-pipeline are two spellings of one list: give one of them")
+            raise InputError("-p and --pass-pipeline have the same meaning: give only one of them")
         given = self.args.passes or self.args.pass_pipeline
         if self.args.run_reproducer and given:
             raise InputError("--run-reproducer runs the passes that the file names: leave out -p")
@@ -218,7 +218,7 @@ class MeshloomOpt(xDSLOptMain):
         self.pipeline = read_passes(given, self.available_passes)
 
     def apply_passes(self, prog: ModuleOp) -> None:
-        """Apply the passes in order, each verified. Raises MeshloomError that names the pass which failed."""
+        """Apply the passes in order, and verify after each. Raises MeshloomError with the name of the failed pass."""
         passes = self.pipeline.passes
         if not self.args.disable_verify:
             with phase("verify input"):
@@ -231,7 +231,7 @@ class MeshloomOpt(xDSLOptMain):
             self.between_passes(one, prog, passes[number + 1] if number + 1 < len(passes) else None)
 
     def _apply(self, one: ModulePass, module: ModuleOp) -> None:
-        """Apply a pass and verify the module, with instruments around."""
+        """Apply a pass and verify the module, with calls of the instruments before and after."""
         for instrument in self.instruments:
             instrument.before(one, module)
         try:
@@ -258,7 +258,7 @@ class MeshloomOpt(xDSLOptMain):
         self.stage = following.name if following is not None else "printing"
 
     def prepare_output(self) -> IO[str]:
-        """Standard output, or a buffer that becomes the file of `-o` at the end."""
+        """Standard output, or a buffer that is written to the file of `-o` at the end."""
         if self.args.output_file is None:
             return sys.stdout
         self.held = _Held()
@@ -300,7 +300,7 @@ class MeshloomOpt(xDSLOptMain):
         return lines
 
     def _run_chunks(self) -> None:
-        """Each part of the input from its text to the output."""
+        """Process each part of the input, from its text to the output."""
         chunks, extension = self.prepare_input()
         output = self.prepare_output()
         if self.args.verify_diagnostics:
@@ -323,7 +323,7 @@ class MeshloomOpt(xDSLOptMain):
             raise SystemExit(1)
 
     def _run_chunk(self, chunk: IO[bytes], extension: str, offset: int, output: IO[str]) -> None:
-        """Raises InputError for bad input, MeshloomError where a pass failed or an expected error did not arise."""
+        """Raises InputError for bad input, MeshloomError if a pass failed or an expected error did not occur."""
         self.expected = []
         try:
             with phase("parse"):
@@ -350,8 +350,8 @@ class MeshloomOpt(xDSLOptMain):
 
     def _is_awaited(self, error: ParseError | DiagnosticException) -> bool:
         """
-        Whether `--verify-diagnostics` or `--parsing-diagnostics` ask for an error of the input: it is compared with the
-        annotations of the text, or printed where the input has none.
+        Whether `--verify-diagnostics` or `--parsing-diagnostics` handle an error of the input: it is compared with the
+        annotations of the text, or printed if the input has none.
         """
         if self.annotated:
             self._check_expected([FoundError(line_of(error), describe(error) or one_line(str(error)))])
@@ -364,14 +364,14 @@ class MeshloomOpt(xDSLOptMain):
         return asked
 
     def _check_expected(self, found: Sequence[FoundError]) -> None:
-        """Raises MeshloomError where the errors are not the ones that annotations expect."""
+        """Raises MeshloomError if the errors differ from the annotations."""
         if wrong := list(mismatches(self.get_input_name(), self.expected, found)):
             raise MeshloomError("; ".join(wrong))
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
         """
-        The output's text. With `-o`, weights that only this process holds go to a file beside it first, and the
-        locations that the input names are written.
+        The output's text. With `-o`, weights that exist only in this process are written to a file beside it first, and
+        the text has the locations if the input has any.
         """
         printed = self.args.output_file is not None and self.args.target == "mlir"
         if printed and any(op.name in ("dataflow.weight", "coreasm.data") for op in prog.walk()):
@@ -384,7 +384,7 @@ class MeshloomOpt(xDSLOptMain):
         return super().output_resulting_program(prog)
 
     def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
-        """As xDSL's; an unknown extension is the user's error, and names what would work."""
+        """Overrides xDSL's method; for an unknown extension, the error lists the known ones."""
         try:
             if self.args.input_file is not None:
                 check_regular(self.args.input_file)

@@ -11,14 +11,14 @@ from .values import add_steps_option, add_value_option
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """All of them, in groups."""
+    """Add all options, in groups."""
     add_plugin_option(parser)
     add_pass_plugin_option(parser)
     parser.add_argument(
         "--pass-pipeline",
         metavar="'builtin.module(PASSES)'",
         default="",
-        help="the passes as MLIR's tools write them, in place of -p",
+        help="the passes in the syntax of MLIR's tools, instead of -p",
     )
     inputs = parser.add_argument_group("ONNX models")
     inputs.add_argument(
@@ -35,14 +35,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="import an ONNX model for training: its weights become inputs marked dataflow.parameter",
     )
-    lists = parser.add_argument_group("what there is")
+    lists = parser.add_argument_group("lists of passes and dialects")
     lists.add_argument("--list-passes", action="store_true", help="print all passes with their options and exit")
     lists.add_argument("--help-pass", metavar="PASS", help="print the description and options of a pass, and exit")
     lists.add_argument("--list-dialects", action="store_true", help="print all dialects and exit")
     lists.add_argument(
         "--export-irdl", action="store_true", help="print the dialects as IRDL, for `mlir-opt --irdl-file`, and exit"
     )
-    watch = parser.add_argument_group("what passes do")
+    watch = parser.add_argument_group("effects of passes")
     add_dump_options(watch)
     watch.add_argument(
         "--pass-statistics",
@@ -57,9 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="run the module before and after each pass on the same random inputs; "
         "fail at the first pass that changes a result",
     )
-    watch.add_argument("--seed", type=int, default=0, help="of the random inputs (default 0)")
+    watch.add_argument("--seed", type=int, default=0, help="seed of the random inputs (default 0)")
     watch.add_argument(
         "--run-reproducer",
         action="store_true",
-        help="run the passes that the file names, which the tool wrote when a pass failed",
+        help="run the passes that are listed in the file, a reproducer of a failed pass",
     )

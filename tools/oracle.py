@@ -1,7 +1,7 @@
 """
-ONNX Runtime without optimisations: what an executable's outputs are compared with. An optional dependency.
+ONNX Runtime without optimisations, the reference for an executable's outputs. An optional dependency.
 
-Its products are exact here on all processors, see `exact_products` and `exact_activations`.
+Models are rewritten so that its products are exact on all processors, see `exact_products` and `exact_activations`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from .exact_products import multiplies_integers, saturates, with_exact_products
 
 Array = NDArray[Any]
 RELATIVE, ABSOLUTE = 1e-4, 1e-6
-"""Of the largest absolute value of the expected output; and beside it."""
+"""Tolerances: relative to the largest absolute value of the expected output, and absolute."""
 _FOLDER = "session.model_external_initializers_file_folder_path"
-"""Where a model that is given as bytes has its external data."""
+"""The folder of external data of a model that is given as bytes."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Oracle:
     """A model in ONNX Runtime, one thread, no optimisations."""
 
     def __init__(self, model: str | Path | bytes) -> None:
-        """Raises MeshloomError where ONNX Runtime is not installed, InputError where it does not take the model."""
+        """Raises MeshloomError where ONNX Runtime is not installed, InputError if it rejects the model."""
         try:
             ort: Any = import_module("onnxruntime")
         except ImportError as error:
@@ -65,7 +65,7 @@ class Oracle:
             from .cli import check_is_file
 
             check_is_file(Path(model))
-        proto, path, _ = read_model(model)  # ONNX Runtime opens what the model names, be it a pipe
+        proto, path, _ = read_model(model)  # ONNX Runtime opens every file that the model names, also a pipe
         try:
             folder = str(path.parent) if path else ""
             exact = with_exact_activations(proto) if rounds_activations(proto) else proto
@@ -77,7 +77,7 @@ class Oracle:
             self.session: Any = ort.InferenceSession(source, options, providers=["CPUExecutionProvider"])
         except Exception as error:
             what = "the model" if isinstance(model, bytes) else str(model)
-            raise InputError(f"ONNX Runtime does not take {what}: {_line(error)}") from error
+            raise InputError(f"ONNX Runtime rejects {what}: {_line(error)}") from error
 
     @property
     def inputs(self) -> list[str]:
@@ -93,7 +93,7 @@ class Oracle:
         try:
             values: list[Array] = self.session.run(names, {name: inputs[name] for name in self.inputs})
         except KeyError as error:
-            raise InputError(f"the executable has no input {error}, the model to check against has") from error
+            raise InputError(f"the executable has no input {error}, but the model to check against has") from error
         except Exception as error:
             raise InputError(f"ONNX Runtime cannot run the model on these inputs: {_line(error)}") from error
         return dict(zip(names, values, strict=True))

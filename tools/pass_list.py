@@ -25,9 +25,9 @@ WIDTH = 120
 
 def list_passes(own: Iterable[str], known: Passes) -> Iterator[str]:
     """
-    Lines: the project's `own` passes with what each does and its options, those of plug-ins, and xDSL's by name.
+    Lines: the project's `own` passes with their summaries and options, those of plug-ins, and the names of xDSL's.
 
-    A name stands at the begin of its line, so that the list can be searched by scripts.
+    Each line begins with a name, so that scripts can search the list.
     """
     names = [name for name in own if name in known]
     width = max(map(len, names), default=0)
@@ -39,7 +39,7 @@ def list_passes(own: Iterable[str], known: Passes) -> Iterator[str]:
     others = sorted(set(known) - set(names))
     if others:
         yield ""
-        yield "xDSL's own (--help-pass NAME says what is known of one):"
+        yield "passes of xDSL (--help-pass NAME describes one):"
         yield from others
 
 
@@ -62,7 +62,7 @@ def help_pass(name: str, known: Passes) -> str:
     if name not in known:
         close = get_close_matches(name, known, n=1)
         hint = f"did you mean '{close[0]}'?" if close else "`meshloom-opt --list-passes` names all"
-        raise InputError(f"--help-pass: there is no pass '{name}'; {hint}")
+        raise InputError(f"--help-pass: unknown pass '{name}'; {hint}")
     one = known[name]()
     lines = [name, "", textwrap.indent(description(one), "  ")]
     if fields := options(one):
@@ -85,7 +85,7 @@ def effect(one: type[ModulePass]) -> str:
         case "lossy":
             return f"may differ by up to {declared.bound:g} of the largest"
         case "interface-changing":
-            return "inputs or results become others"
+            return "inputs or results change"
 
 
 def options(one: type[ModulePass]) -> list[dataclasses.Field[object]]:
@@ -94,7 +94,7 @@ def options(one: type[ModulePass]) -> list[dataclasses.Field[object]]:
 
 
 def option(field: dataclasses.Field[object]) -> str:
-    """`name : type = default` as `-p` takes them; an option without a default that must be given says so."""
+    """`name : type = default` in the spelling of `-p`, or `name : type (required)`."""
     kind = field.type if isinstance(field.type, str) else type_repr(field.type)
     kind = kind.removesuffix(" | None").replace("Number", "int | float")
     kind = re.sub(r"Literal\[(.*?)\]", lambda found: found[1].replace(", ", " | ").replace("'", ""), kind)
@@ -115,7 +115,7 @@ def summary(one: object) -> str:
 
 
 def description(one: object) -> str:
-    """A docstring of its own; dataclasses without one have their signature there."""
+    """The docstring of a class, except the signature that a dataclass without a docstring has instead."""
     text = vars(one).get("__doc__") or ""
     if text.startswith(f"{getattr(one, '__name__', '')}("):
         text = ""
@@ -123,7 +123,7 @@ def description(one: object) -> str:
 
 
 def list_dialects(own: Mapping[str, Dialect], known: Iterable[str]) -> Iterator[str]:
-    """Lines: the project's `own` dialects with what they are for and how much they define, and xDSL's by name."""
+    """Lines: the project's `own` dialects with summaries and numbers of definitions, and the names of xDSL's."""
     width = max(map(len, own))
     for name, dialect in own.items():
         operations, attributes = len(list(dialect.operations)), len(list(dialect.attributes))
@@ -133,5 +133,5 @@ def list_dialects(own: Mapping[str, Dialect], known: Iterable[str]) -> Iterator[
         text = f"{purpose} (operations: {operations}, attributes and types: {attributes})"
         yield from _wrapped(f"{name:{width}}  ", text)
     yield ""
-    yield "xDSL's own:"
+    yield "dialects of xDSL:"
     yield from sorted(set(known) - set(own))

@@ -1,4 +1,4 @@
-"""Pipelines of passes as text, `canonicalize,manycore-tile{chip=edge}`: read, and applied to a module."""
+"""Pass pipelines: parsing of `canonicalize,manycore-tile{chip=edge}`, and application to a module."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .diagnostics import verify
 from .reproducer import reproduced
 
 Passes = Mapping[str, Callable[[], type[ModulePass]]]
-"""Pass name -> what imports its class."""
+"""Pass name -> function that imports its class."""
 
 RENAMED = {"dataflow-split-frames": "dataflow-split-batch"}
 """Old names of passes, accepted until the next release."""
@@ -32,18 +32,18 @@ RENAMED = {"dataflow-split-frames": "dataflow-split-batch"}
 
 def read_passes(text: str, available: Passes) -> PassPipeline:
     """
-    The passes that `text` names, which may stand in `builtin.module(...)` as MLIR writes them.
+    The passes of a pipeline, with or without `builtin.module(...)` around them as in MLIR.
 
-    Raises InputError for text that is no pipeline, unknown passes and bad options.
+    Raises InputError for text that is not a pipeline, unknown passes and bad options.
     """
     for old, new in RENAMED.items():
         text, count = re.subn(rf"(?<![\w-]){old}(?![\w-])", new, text)
         if count:
-            warn(f"the pass '{old}' is called '{new}': the old name goes with the next release")
+            warn(f"pass '{old}' was renamed to '{new}': the old name is removed in the next release")
     if found := re.fullmatch(r"\s*builtin\.module\s*\((.*)\)\s*", text, re.DOTALL):
         text = found[1].strip()
     if found := re.search(r"(?:^|,)\s*([\w.]+)\s*\(", re.sub(r"\{[^{}]*\}", "", text)):
-        raise InputError(f"-p {text!r}: passes work on whole modules: leave out '{found[1]}(...)' around them")
+        raise InputError(f"-p {text!r}: passes apply to whole modules: leave out '{found[1]}(...)'")
     try:
         _check_options_once(text)
         unknown = [spec.name for spec in parse_pipeline(text) if spec.name not in available]
@@ -53,11 +53,11 @@ def read_passes(text: str, available: Passes) -> PassPipeline:
         raise InputError(f"-p {text!r}: {without_types(without_picture(str(error)))}") from error
     close = get_close_matches(unknown[0], available, n=1)
     hint = f"did you mean '{close[0]}'?" if close else "`meshloom-opt --list-passes` names all"
-    raise InputError(f"-p {text!r}: there is no pass '{unknown[0]}'; {hint}")
+    raise InputError(f"-p {text!r}: unknown pass '{unknown[0]}'; {hint}")
 
 
 def _check_options_once(text: str) -> None:
-    """Raises InputError for an option of a pass that is given twice: xDSL would take the last value."""
+    """Raises InputError for an option of a pass that is given twice, of which xDSL would use the last value."""
     lexer = PipelineLexer(text)
     name, inside, before = "", False, SpecTokenKind.COMMA
     options: list[str] = []
@@ -101,9 +101,9 @@ def apply_passes(
     before_tasks: Sequence[ModulePass] = (),
 ) -> None:
     """
-    Apply a pipeline to a module, verified after each pass; `begin` is called with the name of each. `before_tasks` are
+    Apply a pipeline to a module, and verify after each pass; `begin` is called with each name. `before_tasks` are
     inserted before the first pass that makes tasks or subgraphs of whole operators, and not used if there is none. Such
-    a pass is found by applying it: it begins twice, the second time after them.
+    a pass is detected by applying it, so that `begin` is called twice for it: before and after `before_tasks`.
 
     Raises MeshloomError naming the pass that failed or left an invalid module, see `reproduced`; a reproducer goes
     beside `output`.
@@ -124,8 +124,8 @@ def apply_passes(
 
 def passes_above_tasks(pipeline: PassPipeline, module: ModuleOp) -> int:
     """
-    How many passes of a pipeline come before the first that makes tasks or subgraphs of whole operators. They are
-    applied to the module.
+    Apply the passes of a pipeline before the first one that makes tasks or subgraphs of whole operators. Returns their
+    number.
 
     Raises MeshloomError as `apply_passes` does.
     """
@@ -139,7 +139,7 @@ def passes_above_tasks(pipeline: PassPipeline, module: ModuleOp) -> int:
 
 
 def _context() -> Context:
-    """With all dialects."""
+    """A context with all dialects."""
     context = Context()
     for name, dialect in Universe.get_multiverse().all_dialects.items():
         context.register_dialect(name, dialect)
@@ -148,10 +148,11 @@ def _context() -> Context:
 
 def _applied_above_tasks(one: ModulePass, context: Context, module: ModuleOp) -> bool:
     """
-    Apply a pass, unless it is the first that makes tasks or subgraphs: then the module stays as it is.
+    Apply a pass, unless it is the first that makes tasks or subgraphs: then the module is not changed.
 
-    So does one that makes some where they are needed, as `manycore-outline-to-fit`: it notes the work of the network as
-    it stands. And where something does not fit, tasks were being made: nothing else asks whether it does.
+    This includes passes that make them only if needed, such as `manycore-outline-to-fit`, because they record the work
+    of the network in its present form. A pass that fails because something does not fit counts as well: only passes
+    that make tasks check this.
     """
     if below_operators(module) is not None:
         one.apply(context, module)

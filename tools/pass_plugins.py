@@ -22,7 +22,7 @@ def add_pass_plugin_option(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE.py",
-        help="a Python file with passes of your own, which -p can name then (may be repeated)",
+        help="a Python file with passes, which -p can then use (may be repeated)",
     )
 
 
@@ -38,8 +38,8 @@ def load_passes(
     for file in files:
         for name, one in _passes_of(Path(file)).items():
             if name in found:
-                raise InputError(f"{file}: there is a pass '{name}' already: give {one.__name__} another name")
-            # Bound now: the loop goes on.
+                raise InputError(f"{file}: a pass '{name}' exists already: rename {one.__name__}")
+            # Bind the loop variable now.
             found[name] = lambda one=one: one
     return found
 
@@ -59,5 +59,5 @@ def _passes_of(path: Path) -> dict[str, type[ModulePass]]:
         if passes.setdefault(name, value) is not value:
             raise InputError(f"{path}: two passes have the name '{name}'")
     if not passes:
-        raise InputError(f"{path}: there is no pass in it: expected a subclass of xdsl.passes.ModulePass with a name")
+        raise InputError(f"{path} defines no pass: expected a subclass of xdsl.passes.ModulePass with a name")
     return passes

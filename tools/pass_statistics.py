@@ -13,7 +13,7 @@ from .instruments import Instrument
 
 class PassStatistics(Instrument):
     """
-    For each pass the operations of the module before and after, and by name how many more or fewer there are.
+    For each pass, the number of operations before and after, and the difference for each name of operation.
 
     The report goes to standard error at the end.
     """
@@ -27,7 +27,7 @@ class PassStatistics(Instrument):
         self.counts = _count(module)
 
     def after(self, one: ModulePass, module: ModuleOp) -> None:
-        """Count again, and note the differences, the greatest first."""
+        """Count the operations, and record the differences, the largest first."""
         counts = _count(module)
         self.lines.append(f"{one.name}: {self.counts.total():,} -> {counts.total():,} operations")
         more = {name: counts[name] - self.counts[name] for name in counts | self.counts}

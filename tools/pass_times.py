@@ -6,7 +6,7 @@ from ..support.phases import Phase
 
 
 def time_report(root: Phase) -> str:
-    """Seconds of wall clock and processor, share of the wall clock, runs where they are several, names indented."""
+    """Each line: wall-clock and CPU seconds, share of the wall-clock time, indented name, number of runs if several."""
     total = max(root.wall, 1e-9)
     lines = [
         "===- Execution time report -===",

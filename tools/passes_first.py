@@ -37,7 +37,7 @@ def apply_given(
 ) -> list[SparseNetwork[Compilation | ChipsCompilation]]:
     """
     Apply the passes of `-p`. Returns the decisions about weights if `--sparse` encoded them between these passes;
-    `asked` are the options with which the whole network is compiled for that. The `log` is written if that fails.
+    `asked` are the options of the compilations of the whole network that this needs. The `log` is written if one fails.
 
     Raises MeshloomError as `apply_passes` does.
     """
@@ -66,7 +66,7 @@ def apply_given(
 
 
 def calibration_of(module: ModuleOp, given: Sequence[str]) -> Mapping[str, NDArray[Any]] | None:
-    """The inputs of `--calibrate`; None where there are none. Raises InputError as `calibration_inputs` does."""
+    """The inputs of `--calibrate`; None if not given. Raises InputError as `calibration_inputs` does."""
     return calibration_inputs(module, given) if given else None
 
 

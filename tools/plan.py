@@ -1,4 +1,4 @@
-"""`meshloom-plan`: plan the execution of a network from what its operations cost, without compiling it."""
+"""`meshloom-plan`: plan the execution of a network from the costs of its operations, without compiling it."""
 
 from __future__ import annotations
 
@@ -57,31 +57,39 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "graph", type=Path, metavar="GRAPH.json|MODEL.onnx", help="a cost graph, or a network (.onnx, .mlir)"
     )
-    parser.add_argument("--units", action="store_true", help="find an order for the units, one in-order queue each")
     parser.add_argument(
-        "--least-peak", action="store_true", help="find the order with the least memory, one operation at a time"
+        "--units", action="store_true", help="order the operations for the units, each with one in-order queue"
+    )
+    parser.add_argument(
+        "--least-peak",
+        action="store_true",
+        help="find the order with the least peak of memory, one operation at a time",
     )
     parser.add_argument("--forward", action="store_true", help="only operations of phase fwd, as in inference")
     parser.add_argument(
-        "--weight-loads", type=_positive, metavar="BW", help="load each weight on unit DMA, at BW bytes a second"
+        "--weight-loads", type=_positive, metavar="BW", help="add loads of weights on unit DMA, at BW bytes per second"
     )
     parser.add_argument(
-        "--memory-cap", type=_positive, metavar="BYTES", help="values never take more than BYTES at one time"
+        "--memory-cap", type=_positive, metavar="BYTES", help="limit the values in memory at one time to BYTES"
     )
     methods = (*METHODS, *(method for method in BUDGET_METHODS if method not in METHODS))
     names = ", ".join(methods)
     parser.add_argument("--method", metavar="NAME", choices=methods, default="default", help=f"{names} (%(default)s)")
-    parser.add_argument("--preset", choices=PRESETS, default="normal", help="how long to search (default: %(default)s)")
-    parser.add_argument("--seed", type=_seed, default=0, help="for randomised methods (default: %(default)s)")
-    parser.add_argument("--stop-at", type=_positive, metavar="NS", help="take the first order that takes at most NS")
-    parser.add_argument("--chip", metavar="NAME|FILE.toml", help=f"for MODEL.onnx (default: {CHIP})")
+    parser.add_argument(
+        "--preset", choices=PRESETS, default="normal", help="effort of the search (default: %(default)s)"
+    )
+    parser.add_argument("--seed", type=_seed, default=0, help="seed of randomised methods (default: %(default)s)")
+    parser.add_argument(
+        "--stop-at", type=_positive, metavar="NS", help="stop the search at the first order of at most NS nanoseconds"
+    )
+    parser.add_argument("--chip", metavar="NAME|FILE.toml", help=f"chip for the costs of MODEL.onnx (default: {CHIP})")
     parser.add_argument(
         "--shape", action="append", default=[], metavar="NAME=1x3x224x224", help="shape of an input of MODEL.onnx"
     )
     add_value_option(parser)
-    parser.add_argument("--order", type=Path, metavar="OUT.json", help="write the order, with starts and ends")
-    parser.add_argument("--gantt", type=Path, metavar="OUT.svg", help="draw the units before and after")
-    parser.add_argument("--stats", type=Path, metavar="OUT.json", help="write the figures")
+    parser.add_argument("--order", type=Path, metavar="OUT.json", help="write the order, with start and end times")
+    parser.add_argument("--gantt", type=Path, metavar="OUT.svg", help="draw the units over time, before and after")
+    parser.add_argument("--stats", type=Path, metavar="OUT.json", help="write the figures as JSON")
     parser.add_argument("--report", type=Path, metavar="OUT.html", help="write a report as a page")
     parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     add_budget_options(parser)
@@ -109,15 +117,15 @@ def _plan(options: argparse.Namespace, given: set[str]) -> None:
     saving = options.budget is not None or options.budgets is not None
     if options.units + saving + options.least_peak != 1:
         raise InputError(
-            "say what to plan, one at a time: --units finds an order for the units, --least-peak the order with the "
-            "least memory, --budget or --budgets saves memory"
+            "give one mode: --units orders operations for the units, --least-peak finds the order with the least peak "
+            "of memory, --budget or --budgets saves memory"
         )
     mode = BUDGET if saving else UNITS if options.units else LEAST_PEAK
     check_modes(mode, given)
     pages = (options.gantt, options.plot, options.report)
     check_folders(options.order, options.stats, options.actions, options.offsets, *pages, inputs=[options.graph])
     if options.gantt is not None and options.gantt.suffix.lower() != ".svg":
-        raise InputError(f"--gantt {options.gantt}: the chart is drawn as SVG, give a name that ends in .svg")
+        raise InputError(f"--gantt {options.gantt}: the chart is an SVG file: give a name that ends in .svg")
     with Progress("meshloom-plan", options.quiet) as progress:
         progress("read")
         graph = _read(options, progress)
@@ -131,7 +139,7 @@ def _plan(options: argparse.Namespace, given: set[str]) -> None:
 
 
 def _ordered(options: argparse.Namespace, graph: CostGraph, progress: Progress) -> str:
-    """Find an order and write the files; returns what is to be printed."""
+    """Find an order and write the files; returns the text to print."""
     from ..analysis.orders.plan import plan_order, warm_up
     from ..analysis.orders.problem import NO_CAP
 
@@ -166,7 +174,9 @@ def _read(options: argparse.Namespace, progress: Progress) -> CostGraph:
 
         if options.chip is not None or options.shape or options.value:
             option = "--shape" if options.shape else "--value" if options.value else "--chip"
-            raise InputError(f"{option} is for networks: {options.graph} says by itself what its operations cost")
+            raise InputError(
+                f"{option} is for networks: cost graph {options.graph} contains the costs of its operations"
+            )
         graph = read_cost_graph(options.graph)
     elif options.graph.suffix.lower() not in (".onnx", ".mlir"):
         raise InputError(f"{options.graph}: unknown kind of file, expected .json (a cost graph), .onnx or .mlir")
@@ -254,7 +264,7 @@ def _runs(plan: OrderPlan) -> list[tuple[str, str, Timeline]]:
 
 
 def _summary(figures: dict[str, Any]) -> str:
-    """One line on the time, one on the memory."""
+    """A line about the time, and a line about the memory."""
     from ..analysis.orders.gantt import time_text
 
     ratio = figures["makespan_ns"] / max(figures["bound_ns"], 1)

@@ -1,4 +1,4 @@
-"""`meshloom-plan --budget`: save memory until the execution keeps below a budget."""
+"""`meshloom-plan --budget`: save memory so that the execution stays within a budget."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 KINDS = ("swap", "compress", "recompute")
 METHODS = ("default", "spec", "slack", "size")
 QUICK = 20_000_000
-"""Work of the search for fixed offsets if `--offsets` is not given; about a nanosecond each."""
+"""Steps of the search for fixed offsets if `--offsets` is not given; about a nanosecond each."""
 MOST_PLACED = 20_000
-"""Most buffers for that search."""
+"""Largest number of buffers for that search."""
 ROWS = 40
 """Actions on the terminal; `--actions` writes all."""
 
@@ -40,14 +40,14 @@ def add_budget_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this mode only."""
     group = parser.add_argument_group(
         "saving memory",
-        "The operations run one at a time in the order of the file; idle tensors are offloaded, and "
-        "restored in time. Weights and inputs are not counted.",
+        "The operations run one at a time in the order of the file; tensors are offloaded between two uses. "
+        "Weights and inputs are not counted.",
     )
     group.add_argument(
         "--budget", type=_budget, metavar="M", help="up to 1: a share of the peak in program order; above: bytes"
     )
     group.add_argument(
-        "--budgets", type=_budgets, metavar="A..B[:STEP]", help="plan for each of these, steps of 0.1 if not given"
+        "--budgets", type=_budgets, metavar="A..B[:STEP]", help="plan for each budget from A to B (default step 0.1)"
     )
     group.add_argument(
         "--kinds",
@@ -61,13 +61,26 @@ def add_budget_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--compress-rate", type=_rate, metavar="BW", default=200e9, help="bytes a second on the VPU (default: 200e9)"
     )
-    group.add_argument("--f8", action="store_true", help="compress to a quarter; without: f16, half")
-    group.add_argument("--th-tts", type=_count, metavar="NS", default=0, help="method spec: least waiting time")
-    group.add_argument("--th-size", type=_count, metavar="BYTES", default=0, help="method spec: least size")
-    group.add_argument("--most", type=_most, metavar="N", help="method spec: insertions in one round")
-    group.add_argument("--actions", type=Path, metavar="OUT.json", help="write what is saved, when and why")
-    group.add_argument("--offsets", type=Path, metavar="OUT.json", help="write fixed places for all buffers, within M")
-    group.add_argument("--plot", type=Path, metavar="OUT.svg|png", help="draw memory over time, and time over budgets")
+    group.add_argument("--f8", action="store_true", help="compress to a quarter (default: to half, as f16)")
+    group.add_argument(
+        "--th-tts", type=_count, metavar="NS", default=0, help="method spec: least slack of an offloaded tensor"
+    )
+    group.add_argument(
+        "--th-size", type=_count, metavar="BYTES", default=0, help="method spec: least size of an offloaded tensor"
+    )
+    group.add_argument("--most", type=_most, metavar="N", help="method spec: number of offloaded tensors per round")
+    group.add_argument(
+        "--actions", type=Path, metavar="OUT.json", help="write the actions that save memory, with times and reasons"
+    )
+    group.add_argument(
+        "--offsets", type=Path, metavar="OUT.json", help="write fixed offsets of all buffers, within budget M"
+    )
+    group.add_argument(
+        "--plot",
+        type=Path,
+        metavar="OUT.svg|png",
+        help="draw memory over time, and the increase of the time over budgets",
+    )
 
 
 def _number(text: str) -> float:
@@ -127,9 +140,9 @@ def _most(text: str) -> int:
 
 
 def check_options(options: argparse.Namespace) -> None:
-    """Raises InputError for options of this mode that do not fit together."""
+    """Raises InputError for options of this mode that cannot be combined."""
     if options.method not in METHODS:
-        raise InputError(f"--method {options.method} orders units; with a budget: {', '.join(METHODS)}")
+        raise InputError(f"--method {options.method} orders operations; with a budget use one of {', '.join(METHODS)}")
     if options.plot is not None and options.plot.suffix.lower() not in (".svg", ".png"):
         raise InputError(f"--plot {options.plot}: give a name that ends in .svg or .png")
     for name in ("actions", "offsets"):
@@ -139,7 +152,7 @@ def check_options(options: argparse.Namespace) -> None:
     if thresholds and options.method != "spec":
         raise InputError("--th-tts, --th-size and --most are thresholds of --method spec: name it")
     if options.offsets is not None and options.method != "default":
-        raise InputError(f"--offsets plans by itself: without --method {options.method}")
+        raise InputError(f"--offsets has its own method: leave out --method {options.method}")
 
 
 def run_budget(options: argparse.Namespace, graph: CostGraph, progress: Progress) -> str:
@@ -305,12 +318,12 @@ def _curve(evaluator: Evaluator, kinds: tuple[Kind, ...], options: argparse.Name
 
 
 def _over_budget(name: str, over: int) -> str:
-    """Why a tensor is offloaded; within the budget it may still free memory for copies."""
+    """The reason why a tensor is offloaded; within the budget, it may free memory for copies."""
     return f"{name} {over / 1e6:.1f} MB over" if over else "within the budget"
 
 
 def _over(time_ns: int, compute_ns: int) -> float:
-    """Relative increase of the time over computing alone."""
+    """Increase of the time relative to computing without transfers."""
     return round(time_ns / compute_ns - 1, 6) if compute_ns else 0.0
 
 
@@ -333,7 +346,7 @@ def _figures(
 
 
 def _places(graph: CostGraph, placed: PlacedPlan) -> list[dict[str, Any]]:
-    """Buffers by their start; a restored tensor is another buffer."""
+    """Buffers in the order of their starts; a restored tensor has another buffer."""
     held = placed.residency
     rows = zip(held.tensor, held.size, placed.allocation.offsets, held.start, held.end, strict=True)
     return [
@@ -384,7 +397,7 @@ def _row(graph: CostGraph, one: Action) -> dict[str, Any]:
 def _table(graph: CostGraph, done: list[Action]) -> list[str]:
     """A table of the actions, with times and reasons."""
     if not done:
-        return ["nothing needs to be saved"]
+        return ["no tensor needs to be offloaded"]
     names = [f"{name} {number}" for name, number in zip(graph.op_names, graph.op_ids, strict=True)]
     rows = [("what", "result of", "MB", "gone ms", "back ms", "used by", "why")]
     rows += [
@@ -421,11 +434,11 @@ def _summary(figures: dict[str, Any]) -> str:
 
 
 def _warning(figures: dict[str, Any]) -> list[str]:
-    """The budget counts live bytes: gaps between buffers at fixed offsets come on top."""
+    """Check that buffers at fixed offsets, with the gaps between them, fit the budget, which counts live bytes only."""
     placed = figures["offsets_peak_bytes"]
     if placed is None or placed <= figures["budget_bytes"]:
         return []
-    return [f"at fixed places the buffers end at {placed:,} bytes: --offsets plans for places within the budget"]
+    return [f"at fixed offsets the buffers need {placed:,} bytes: --offsets finds offsets within the budget"]
 
 
 def _curve_table(curve: list[dict[str, Any]]) -> list[str]:
@@ -458,7 +471,7 @@ def _profile(problem: OffloadProblem, held: Residency, budget: int, name: str) -
 
 
 def _curve_chart(curve: list[dict[str, Any]], name: str) -> list[Chart]:
-    """Time over budgets, where there are plans."""
+    """The increase of the time over budgets, for budgets with a plan."""
     import numpy as np
 
     from ..analysis.offload.chart import Chart, Line

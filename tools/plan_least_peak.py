@@ -1,4 +1,4 @@
-"""`meshloom-plan --least-peak`: the order with the least peak of memory, one operation at a time, and its proof."""
+"""`meshloom-plan --least-peak`: find and prove the order with the least peak of memory, one operation at a time."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def run_least_peak(options: argparse.Namespace, graph: CostGraph, progress: Prog
         write_atomically(options.order, json.dumps(rows, indent=1) + "\n")
     if options.stats is not None:
         write_atomically(options.stats, json.dumps(figures, indent=1) + "\n")
-    words = "no order needs less" if found.proven else "perhaps there are better ones: the search reached its limit"
+    words = "which is the minimum" if found.proven else "which may not be the minimum: the search reached its limit"
     return (
         f"{graph.name}: peak {found.peak:,} bytes, {words} ({found.states:,} states); program order "
         f"{problem.peak:,}, largest working set {problem.smallest_budget:,}"

@@ -16,7 +16,7 @@ _MODES = {
         ("kinds", "link", "compress_rate", "f8", "th_tts", "th_size", "most", "actions", "offsets", "plot"), (BUDGET,)
     ),
 }
-"""Options that some modes do not have."""
+"""Options that only some modes have."""
 
 
 def check_modes(mode: str, given: Iterable[str]) -> None:
@@ -24,4 +24,4 @@ def check_modes(mode: str, given: Iterable[str]) -> None:
     for name in sorted(given):
         if mode not in _MODES.get(name, (mode,)):
             modes = " and ".join(_MODES[name])
-            raise InputError(f"--{name.replace('_', '-')} changes nothing with {mode}: it goes with {modes}")
+            raise InputError(f"--{name.replace('_', '-')} has no effect with {mode}: it belongs to {modes}")

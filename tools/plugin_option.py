@@ -31,5 +31,5 @@ def load_named_plugins(arguments: Sequence[str] | None) -> None:
     try:
         known, _ = parser.parse_known_args(sys.argv[1:] if arguments is None else list(arguments))
     except argparse.ArgumentError:
-        return  # The tool's own parser says what is wrong.
+        return  # The tool's own parser reports the error.
     load_plugins(known.plugin)

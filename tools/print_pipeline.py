@@ -1,4 +1,4 @@
-"""The passes that the options of `meshloom-compile` stand for."""
+"""The pass pipeline for the options of `meshloom-compile`."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def pipeline_text(options: argparse.Namespace, given: PassPipeline | None, on_no
     """
     A pipeline for `meshloom-opt -p`, from the level of the input down to instructions; `given` are the passes of `-p`.
 
-    With `--sparse`, weights are encoded before tasks are made: to find where, the model is read (`on_note` is told what
-    the import assumes) and the given passes are applied to it, up to the first that makes some. Raises InputError for
-    invalid options, MeshloomError for a pass that fails.
+    With `--sparse`, weights are encoded before tasks are made: to find the position, the model is read (`on_note` is
+    called with assumptions of the import) and the given passes are applied to it, up to the first that makes tasks.
+    Raises InputError for invalid options, MeshloomError for a pass that fails.
     """
     from ..lowering.pipelines import compiler_passes, encode_pass
     from ..lowering.simplify import simplifying_passes

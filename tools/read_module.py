@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..emulator.executable.chip_pipeline import ChipPipeline
     from ..emulator.executable.executable import Executable
 
-NOT_FOR_TEXT = "{} is for ONNX models: textual IR says itself what it takes"
+NOT_FOR_TEXT = "{} is for ONNX models: textual IR declares its own inputs"
 
 
 def read_module(
@@ -30,11 +30,11 @@ def read_module(
     most_steps: int | None = None,
 ) -> ModuleOp:
     """
-    The module in `path` (`.onnx` or `.mlir`); `shapes` of the inputs with symbolic dimensions, and `values` of
-    those that are constants, and how many steps loops have at most that end by values, concern ONNX only.
+    The module in `path` (`.onnx` or `.mlir`). Only for ONNX: `shapes` of the inputs with symbolic dimensions, `values`
+    of inputs that become constants, and the largest number of steps of dynamic loops.
 
-    `on_note` is told what the import assumes. Raises InputError (or xDSL's ParseError, which names the place) if the
-    file cannot be read or is not valid.
+    `on_note` is called with assumptions of the import. Raises InputError (or xDSL's ParseError, which has the location)
+    if the file cannot be read or is not valid.
     """
     match Path(path).suffix.lower():
         case ".onnx":
@@ -65,7 +65,7 @@ def _parse(path: str | Path) -> ModuleOp:
 
 
 def read_executable_ir(path: str | Path) -> Executable | ChipPipeline:
-    """What a module at the level of instructions describes, for one chip or for several. Raises as `read_module`."""
+    """The executable of a module at the level of instructions, for one chip or several. Raises as `read_module`."""
     from ..lowering.multi_chip.assembled import assembled, is_assembled
 
     module = read_module(path, {})

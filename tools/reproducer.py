@@ -39,7 +39,7 @@ class PassFailure(MeshloomError):
 
 
 def reproducer_text(module: ModuleOp, passes: Sequence[ModulePass], reason: str) -> str:
-    """The module and the `passes` to apply to it, with the versions in use and the `reason` as comments."""
+    """Text of a reproducer: the module, the `passes` to apply, and versions and the `reason` as comments."""
     out = StringIO()
     Printer(out).print_op(module)
     pipeline = ",".join(str(one.spec()) for one in passes).replace("\\", "\\\\").replace('"', '\\"')
@@ -60,7 +60,7 @@ def reproducer_text(module: ModuleOp, passes: Sequence[ModulePass], reason: str)
 
 
 def split_reproducer(text: str) -> tuple[str, str | None]:
-    """The IR of a file, and the passes that a reproducer names as for `-p`; None where the file is none."""
+    """The IR of a reproducer, and its passes in the syntax of `-p`; None if the file is not a reproducer."""
     found = SECTION.search(text) if "mlir_reproducer" in text else None
     if found is None:
         return text, None
@@ -122,14 +122,14 @@ def _write(module: ModuleOp, passes: Sequence[ModulePass], reason: str, name: st
                 _keep_weights(module, path)
                 file.write(reproducer_text(module, passes, reason))
             return f"reproducer: {path}"
-        except Exception as error:  # The pass's failure matters more than that of writing the reproducer.
+        except Exception as error:  # Report the failure of the pass, not that of writing the reproducer.
             Path(path).unlink(missing_ok=True)
             problem = one_line(str(error)) or type(error).__name__
     return f"no reproducer could be written: {problem}"
 
 
 def _keep_weights(module: ModuleOp, path: str) -> None:
-    """Weights that only this process holds go to a file beside the reproducer."""
+    """Write weights that exist only in this process to a file beside the reproducer."""
     if any(op.name == "dataflow.weight" for op in module.walk()):
         from ..dialects.weight_references import externalise
 

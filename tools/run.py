@@ -54,7 +54,10 @@ def _parser() -> argparse.ArgumentParser:
         help="value of an input (may be repeated); encoded ones dense, or as FILE.npz with index and values",
     )
     parser.add_argument(
-        "--random", type=int, metavar="SEED", help="seeded values for the other inputs: standard normal, or 0 and 1"
+        "--random",
+        type=int,
+        metavar="SEED",
+        help="seeded random values for the other inputs: standard normal, or 0 and 1",
     )
     parser.add_argument(
         "--output",
@@ -67,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         "--trace",
         type=Path,
         metavar="FILE",
-        help="write when each instruction ran: .npz arrays, else JSON for Perfetto",
+        help="write the start and end of each instruction: .npz arrays, or JSON for Perfetto",
     )
     parser.add_argument("--report", type=Path, metavar="OUT.html", help="write a report with timelines as a page")
     parser.add_argument(
@@ -78,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--what-if",
         action="store_true",
-        help="print the cycles of the same program with one number of the chip changed",
+        help="print the cycles of the same program with one parameter of the chip changed",
     )
     parser.add_argument(
         "--check",
@@ -88,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add_value_option(parser)
     parser.add_argument(
-        "--validate", action="store_true", help="races and reads of unwritten memory are errors, too (slower)"
+        "--validate", action="store_true", help="also report races and reads of unwritten memory as errors (slower)"
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     add_inside_options(parser)
@@ -124,7 +127,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _check_options(options: argparse.Namespace) -> None:
-    """Raises InputError for options of a wrong value, or that do not go together."""
+    """Raises InputError for invalid values of options, and for options that cannot be combined."""
     if options.value and options.check is None:
         raise InputError("--value fixes an input of the model of --check: give both")
     if options.random is not None and options.random < 0:
@@ -175,7 +178,7 @@ def _compare(
         with Progress("meshloom-run", options.quiet) as progress:
             progress("compare tensors")
             inside = check.tensors(inputs, results.tensors)
-        _say(options, f"tensors inside the network, in order:\n{inside}")
+        _say(options, f"intermediate tensors, in order:\n{inside}")
     if not wrong:
         _say(options, f"OK: all outputs equal {check.judge}'s")
         return

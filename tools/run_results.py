@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Results:
-    """Everything to write and to print."""
+    """All results to write or print."""
 
     outputs: dict[str, NDArray[Any]]
     stats: dict[str, Any]
@@ -36,11 +36,11 @@ class Results:
     recorders: tuple[ResultRecorder, ...] = ()
     """Recorded results of tasks, by chip."""
     inputs: tuple[Mapping[str, NDArray[Any]], ...] = ()
-    """The inputs of each chip, as they lie in memory."""
+    """The inputs of each chip, in storage form."""
 
     @property
     def tensors(self) -> dict[str, NDArray[Any]]:
-        """The tensors inside the network that were recorded, by name."""
+        """The recorded intermediate tensors, by name."""
         return {name: value for one in self.recorders for name, value in one.tensors().items()}
 
 
@@ -161,7 +161,7 @@ class _Run:
 
 
 def _add_files(results: Results, run: _Run, options: argparse.Namespace, file: Callable[[Path], Path]) -> None:
-    """The trace and the report of a chip's run; `file` makes its own name of the one that was asked for."""
+    """The trace and the report of a chip's run; `file` returns the chip's own path for a requested one."""
     if options.trace is not None:
         from ..emulator.reports.trace import trace_content
 
@@ -198,7 +198,7 @@ def _explain(
 
 
 def _timed(exe: Executable, options: argparse.Namespace, mapped: MappedWork | None) -> TimingResult:
-    """Time the run, traced if requested; a report has no trace if that would be too long."""
+    """Run the timing engine, with a trace if requested; a report has no trace of a run that is too long."""
     from ..emulator.timing.engine import run_timing
 
     traced = options.trace is not None or options.explain

@@ -1,4 +1,4 @@
-"""The text that was read last under each name, for errors that show the line."""
+"""The last text that was read from each file, so that errors can show the line."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _texts: dict[str, tuple[str, int]] = {}
 
 
 def remember(name: str, text: str, lines_before: int = 0) -> None:
-    """Note a text that is read now, with the number of lines of its file that stand before it."""
+    """Record a text that is read now, with the number of lines of its file before it."""
     _texts[name] = text, lines_before
 
 
 def excerpt(name: str, line: int, column: int) -> str | None:
-    """The line (numbers from 1) of a text that was read, a caret below the column; None where it is not known."""
+    """A line (from 1) of a text that was read, with a caret below the column; None if it is not known."""
     if name not in _texts or column < 1 or line <= _texts[name][1]:
         return None
     text, before = _texts[name]

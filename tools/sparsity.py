@@ -42,17 +42,28 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("model", type=Path, help="the network: .onnx or .mlir")
-    add("--shape", action="append", default=[], metavar="NAME=1x3x224x224", help="shape of an input with free sizes")
+    add(
+        "--shape",
+        action="append",
+        default=[],
+        metavar="NAME=1x3x224x224",
+        help="shape of an input with symbolic dimensions",
+    )
     add_value_option(parser)
     add("--prune", type=float, metavar="DENSITY", help="prune to this share of each tensor first (see --method)")
     add(
         "--method", choices=("magnitude", "balanced"),
-        help="what --prune keeps: the largest of a tensor (the default), or balanced, as many of each output neuron",
+        help="weights to keep: the largest of a tensor (default), or the same number for each output (balanced)",
     )  # fmt: skip
-    add("-o", dest="output", type=Path, metavar="FILE.onnx", help="write the model that --prune leaves (of .onnx only)")
+    add("-o", dest="output", type=Path, metavar="FILE.onnx", help="write the pruned model (only for an .onnx model)")
     add("--groups", default="1", metavar="LIST", help="sizes of groups to try, such as 1,16 (%(default)s)")
-    add("--threshold", type=float, default=0.0, metavar="T", help="largest magnitude that does not count (0)")
-    add("--report", type=Path, metavar="OUT.html", help="write it as a page, with break-even curves if a chip is given")
+    add("--threshold", type=float, default=0.0, metavar="T", help="largest magnitude that counts as zero (0)")
+    add(
+        "--report",
+        type=Path,
+        metavar="OUT.html",
+        help="write a report as a page, with break-even curves if a chip is given",
+    )
     add("--chip", metavar="NAME|FILE.toml", help="choose by estimated cycles on this chip")
     return parser
 
@@ -62,7 +73,7 @@ def _report(options: argparse.Namespace) -> None:
     if not 0 <= options.threshold < float("inf"):
         raise InputError(f"--threshold {options.threshold}: expected a finite number of at least 0")
     if options.method is not None and options.prune is None:
-        raise InputError(f"--method {options.method}: says how to prune; give --prune DENSITY")
+        raise InputError(f"--method {options.method} selects the weights of --prune: give --prune DENSITY")
     method: Method = options.method or "magnitude"
 
     from xdsl.context import Context
@@ -102,9 +113,9 @@ def _page(name: str, plans: Sequence[PlannedWeight], chip: Chip | None) -> str:
 
 
 def _write_pruned(model: Path, density: float | None, method: Method, output: Path) -> None:
-    """Write the pruned model, with the zeros that the table is about."""
+    """Write the pruned model, with the zeros that the table counts."""
     if density is None or model.suffix.lower() != ".onnx" or output.suffix.lower() != ".onnx":
-        raise InputError(f"-o {output}: writes the .onnx model that --prune DENSITY leaves of an .onnx model")
+        raise InputError(f"-o {output} writes a pruned .onnx model: give an .onnx model and --prune DENSITY")
     from ..frontend.prune_onnx import prune_onnx
 
     write_atomically(output, prune_onnx(model, density, method).SerializeToString())
@@ -118,7 +129,7 @@ def _groups(text: str) -> tuple[int, ...]:
 
 
 def table(plans: Sequence[PlannedWeight]) -> str:
-    """One line a weight, and their sum; with cycles where the plans have them."""
+    """One line for each weight, and the sum; with cycles if the plans have them."""
     with_cycles = any(plan.chosen is not None for plan in plans)
     rows = [["weights", "shape", "density", "encoding", "dense bytes", "bytes", "smaller"]]
     if with_cycles:

@@ -13,15 +13,15 @@ from ..support.errors import InputError
 from ..support.files import write_atomically
 
 WEIGHTS = "weights.bin"
-"""Side file in the folder for weights that are in no model file."""
+"""File in the folder for weights that are not in the model file."""
 
 
 class StageDump:
     """
     Writes `NN-STAGE.mlir` for each stage that changed the module.
 
-    The texts carry locations: what each operation was made for. The compiler announces the beginning of each stage; the
-    module is then the result of the previous stage.
+    The texts contain locations: the nodes for which operations were created. The compiler announces the beginning of
+    each stage; the module is then the result of the previous stage.
     """
 
     def __init__(self, folder: Path, module: ModuleOp) -> None:
@@ -44,7 +44,7 @@ class StageDump:
         self.stage = stage
 
     def write(self, level: str, module: ModuleOp) -> None:
-        """Write a module that shows the program at a level of its own, unless the last one was the same."""
+        """Write a module of the program at one of the levels, unless it equals the last one."""
         if (text := str(module)) == self.written:
             return
         self.written = text

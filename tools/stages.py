@@ -13,9 +13,9 @@ from .stage_dump import StageDump
 
 class Stages:
     """
-    Told when a stage begins (`begin`, `note`), and in the end of the levels between (`levels`).
+    Receives the start of each stage (`begin`, `note`), and at the end the intermediate levels (`levels`).
 
-    `show` is told each stage's name. Without `dump_to` it asks for no levels: they cost time.
+    `show` is called with the name of each stage. Levels, which cost time, are requested only after `dump_to`.
     """
 
     def __init__(self, show: Callable[[str], None], first: str) -> None:
@@ -24,11 +24,11 @@ class Stages:
         self.dump: StageDump | None = None
 
     def dump_to(self, folder: Path, module: ModuleOp) -> None:
-        """From now on write the module after each stage to `folder`. Raises MeshloomError if that cannot be made."""
+        """Write the module after each further stage to `folder`. Raises MeshloomError if the folder cannot be made."""
         self.dump = StageDump(folder, module)
 
     def begin(self, stage: str) -> None:
-        """A stage begins; the one before is over, and has changed the module perhaps."""
+        """A stage begins; the previous one has ended, and may have changed the module."""
         if self.dump is not None:
             self.dump.begin(stage)
         self.note(stage)
@@ -39,7 +39,7 @@ class Stages:
         self.times.append((stage, perf_counter()))
 
     def levels(self, levels: Callable[[], list[tuple[str, ModuleOp]]]) -> None:
-        """The levels between network and instructions, if they are to be dumped."""
+        """The levels between network and instructions, if dumps are requested."""
         if self.dump is not None:
             self.note("write levels")
             for name, module in levels():

@@ -18,20 +18,21 @@ if TYPE_CHECKING:
 
 
 def add_subgraph_options(parser: argparse.ArgumentParser) -> None:
-    """Add `--subgraphs`, `--fuse`, `--jobs`, `--cache`, `--log`, and the options of how much is tried."""
-    group = parser.add_argument_group("networks that are too large, or compiled in parts")
+    """Add `--subgraphs`, `--fuse`, `--jobs`, `--cache`, `--log`, and the options of the search."""
+    group = parser.add_argument_group("networks that are too large, or compiled as several subgraphs")
     group.add_argument(
         "--subgraphs",
         default="auto",
         metavar="auto|whole|RULE,...",
-        help="auto: whole, and what does not fit is split; whole: or an error; or rules and settings to cut by first: "
+        help="auto: one subgraph, with a split of those that do not fit; whole: one subgraph, or an error; or a rule "
+        "with settings by which to split first: "
         "data-outputs, fewest-bytes,parts=4, key-nodes,at-least=2, weight-bytes,weight-bytes=N, named,names=OPERATOR",
     )
     group.add_argument(
         "--fuse",
         default="auto",
         metavar="STRATEGY",
-        help="make neighbours one again: auto (those that were split because they failed, unless that is slower), "
+        help="fuse neighbouring subgraphs: auto (those that were split because they failed, if not slower), "
         "none, pairs, forward, bidirectional, grow, grow-bidirectional, optimal (by emulated cycles), or grouped with "
         "bounds: grouped,max-tasks=64,min-macs=N,max-weight-bytes=N",
     )
@@ -39,35 +40,44 @@ def add_subgraph_options(parser: argparse.ArgumentParser) -> None:
         "--effort",
         choices=("fast", "default", "high"),
         default="default",
-        help="effort of the search: fast emulates nothing and compares estimates, high tries more variants",
+        help="effort of the search: fast compares estimates without emulation, high tries more variants",
     )
     group.add_argument(
         "--order",
         default="searched",
         metavar="program|searched|METHOD",
-        help="of tasks: program, as the model has them; searched (the default), or by one METHOD: segments, random, "
-        "anneal, mcts, exhaustive; what is searched is taken only if it is faster",
+        help="order of tasks: program, as in the model; searched (the default), or by one METHOD: segments, random, "
+        "anneal, mcts, exhaustive; an order from a search is used only if it is faster",
     )
     group.add_argument(
-        "--stop-at", metavar="CYCLES", help="take the first order, or other variant, of a part with at most CYCLES"
+        "--stop-at",
+        metavar="CYCLES",
+        help="stop the search for a subgraph at the first order, or other variant, of at most CYCLES",
     )
     group.add_argument(
         "--placement",
         default="searched",
         metavar="searched|METHOD",
-        help="of the tiles of tasks on cores: the fastest of several (the default), or by one METHOD of pass "
+        help="placement of tiles on cores: the fastest of several (the default), or by one METHOD of pass "
         "manycore-place: planned, row-major, random, greedy, hilbert, relaxed, anneal, matched, literal, hops, "
         "multicast",
     )
-    group.add_argument("--jobs", type=int, metavar="N", help="processes that compile parts (default: all processors)")
+    group.add_argument(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="number of processes that compile subgraphs (default: number of processors)",
+    )
     group.add_argument(
         "--cache",
         nargs="?",
         const="",
         metavar="DIR",
-        help="keep compiled parts in DIR, so that they need not be compiled again; alone: in the user's cache folder",
+        help="cache compiled subgraphs in DIR; without DIR: in the user's cache folder",
     )
-    group.add_argument("--log", type=Path, metavar="FILE", help="write what was tried, what failed and by how much")
+    group.add_argument(
+        "--log", type=Path, metavar="FILE", help="write the log of the search: variants, failures and their reasons"
+    )
 
 
 def read_subgraph_options(options: argparse.Namespace) -> SubgraphOptions:
@@ -85,7 +95,7 @@ def read_subgraph_options(options: argparse.Namespace) -> SubgraphOptions:
 
 
 class LogLines:
-    """Takes the log's lines: shows them on stderr from the first failure on, and writes them to a file at the end."""
+    """Collects the lines of the log, prints them to stderr from the first failure on, and writes the file."""
 
     def __init__(self, file: Path | None, progress: Progress, quiet: bool) -> None:
         self.file, self.progress, self.quiet = file, progress, quiet

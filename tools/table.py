@@ -1,4 +1,4 @@
-"""Tables for people, as lines of text."""
+"""Tables as lines of text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Rows with a head, the first and the last column to the left."""
+    """Rows below a header; the first and the last column are aligned to the left."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
 
     def line(row: Sequence[str]) -> str:

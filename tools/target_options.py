@@ -1,4 +1,4 @@
-"""What `-t` names: a target with options, `emulate{chip=tiny inputs=iota}`; checked before anything is read or run."""
+"""Check of `-t`, a target with options such as `emulate{chip=tiny inputs=iota}`, before anything is read or run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .pass_pipeline import without_types
 
 
 def check_target(text: str, available: Mapping[str, Callable[..., Any]]) -> None:
-    """Raises InputError where `text`, which names one of `available`, has options that this target does not take."""
+    """Raises InputError if `text`, one of the `available` targets, has options that this target does not have."""
     spec = parse_spec(text)
     factory = available[spec.name]
     if signature(factory).parameters:

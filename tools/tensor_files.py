@@ -24,7 +24,7 @@ def random_inputs(tensors: Sequence[TensorInfo], seed: int) -> dict[str, Array]:
     """
     Seeded values for `tensors`: standard normal for floats, 0 or 1 for integers and booleans.
 
-    0 and 1 are valid as indices, token numbers, masks and lengths alike.
+    0 and 1 are valid indices, token numbers, masks and lengths.
     """
     generator = np.random.default_rng(seed)
     arrays: dict[str, Array] = {}

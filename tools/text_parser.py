@@ -1,4 +1,4 @@
-"""xDSL's parser, with the position in the text as location of every operation without a written one."""
+"""xDSL's parser, in which the location of an operation without `loc(...)` is its position in the text."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class LocatingParser(GuardedParser):
     Parser of a file's text.
 
     Operations, and arguments of functions, without `loc(...)` get a FileLineColLoc with the name of the file as given;
-    a column is that of the operation's name. `names_locations` tells whether any operation had a `loc(...)`.
+    a column is that of the operation's name. `names_locations`: whether any operation had a `loc(...)`.
     """
 
     def __init__(self, ctx: Context, text: str, name: str, lines_before: int = 0) -> None:
-        """`lines_before`: lines of the file that stand before this text."""
+        """`lines_before`: number of lines of the file before this text."""
         super().__init__(ctx, text, name)
         self._lines_before = lines_before
         self.names_locations = False
@@ -37,14 +37,14 @@ class LocatingParser(GuardedParser):
         self._line_starts = [0, *(found.end() for found in re.finditer("\n", text))]
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
-        """The module; an implicit one is located at the beginning of the text."""
+        """The module; the location of an implicit one is the beginning of the text."""
         module = super().parse_module(allow_implicit_module)
         if module.location is UNKNOWN_LOC:
             module.location = self._location(0)
         return module
 
     def parse_operation(self) -> Operation:
-        """An operation, located."""
+        """An operation with its location."""
         start = self.pos
         op = super().parse_operation()
         if self._text[start] == "%":
@@ -66,7 +66,7 @@ class LocatingParser(GuardedParser):
         return op
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
-        """As xDSL's. The error is at the name, not at what follows it, and names an operation that is spelled alike."""
+        """Overrides xDSL's method. The error is at the name, not after it, and suggests a similar name."""
         try:
             return super()._get_op_by_name(name)
         except ParseError as error:

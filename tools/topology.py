@@ -28,12 +28,12 @@ def main(args: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = make_parser(
         "meshloom-topology",
-        "Convert topologies of networks, and describe them. Read: .npz, .zip, .graph (METIS), .mtx (Matrix Market), "
+        "Convert and describe topologies of networks. Read: .npz, .zip, .graph (METIS), .mtx (Matrix Market), "
         ".onnx and .nir (unrolled to neurons). Written: .npz, .zip, .graph, .mtx.",
         EXAMPLES,
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    convert = commands.add_parser("convert", help="read one format, write another; extensions say which")
+    convert = commands.add_parser("convert", help="convert between formats, which follow from the extensions")
     convert.add_argument("input", type=Path, metavar="IN")
     convert.add_argument("output", type=Path, metavar="OUT")
     info = commands.add_parser("info", help="print the numbers of vertices and edges, and sizes in bytes")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..lowering.driver.compile_network import CompiledNetwork, CompileOptions
 
 BATCH_FACTOR = 8
-"""Factor of the batch size that is tried."""
+"""Factor by which the batch is increased."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Tried:
     """Cycles of a run of the whole batch; None if it does not compile."""
     factor: int = 1
     what: str = ""
-    """The effect of the option, or why it does not compile."""
+    """The effect of the option, or the reason why it does not compile."""
 
 
 def share_of_zeros(module: ModuleOp) -> float:
@@ -58,7 +58,7 @@ def try_options(
     module: ModuleOp, chip: Chip, asked: CompileOptions, batch: Callable[[], ModuleOp] | None = None
 ) -> list[Tried]:
     """
-    Compile `module`, which is not changed, with each option that may help and was not asked for. `batch` gives the
+    Compile `module`, which is not changed, with each further option that may reduce the cycles. `batch` returns the
     network with a batch `BATCH_FACTOR` times as large.
     """
     from ..lowering.options.effort import find_effort
@@ -85,7 +85,7 @@ def _tried(option: str, make: Callable[[], ModuleOp], chip: Chip, asked: Compile
 
 
 def emulated_cycles(compiled: CompiledNetwork) -> int:
-    """Cycles of a run; on several chips, between two inputs. Those of sparse work are the declared ones."""
+    """Cycles of a run, or between two inputs on several chips. Cycles of sparse instructions are the declared ones."""
     from ..lowering.driver.compile_network import cycles_of
     from ..lowering.options.effort import find_effort
 
@@ -93,7 +93,7 @@ def emulated_cycles(compiled: CompiledNetwork) -> int:
 
 
 def _encoded(compiled: CompiledNetwork) -> str:
-    """Which weights are encoded, where that was asked for."""
+    """The weights that are encoded, if encoding was requested."""
     if compiled.sparse is None:
         return ""
     if not compiled.sparse.taken:
@@ -106,7 +106,7 @@ def _encoded(compiled: CompiledNetwork) -> str:
 def tried_text(cycles: int, tried: list[Tried]) -> str:
     """The tried options, best first; `cycles` are those with the given options."""
     if not tried:
-        return "--try: no other option may help this network"
+        return "--try: there is no further option that may reduce the cycles of this network"
     lines = [f"compiled with other options, too ({cycles:,} cycles with those given):"]
     for one in sorted(tried, key=lambda one: float("inf") if one.cycles is None else one.cycles / one.factor):
         if one.cycles is None:

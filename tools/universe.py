@@ -63,8 +63,8 @@ def _targets() -> dict[str, Callable[[], type[Target]]]:
 
 def all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
     """
-    All passes that the tools know, xDSL's included: in place of its `canonicalize` and `cse` those that keep locations
-    and tasks over buffers (a plug-in may not name a pass that xDSL has).
+    All passes of the tools, including xDSL's. Its `canonicalize` and `cse` are replaced by passes that keep locations
+    and tasks over buffers (a plug-in cannot replace a pass of xDSL).
     """
     return Universe.get_multiverse().all_passes | {
         "canonicalize": _factory("transforms.canonicalize:CanonicalizePass"),

@@ -1,4 +1,4 @@
-"""`meshloom-run --validate=tensors`: the result of each task, and step of a loop, against the interpreter of its IR."""
+"""`meshloom-run --validate=tensors`: comparison of the results of tasks and steps of loops with the interpreter."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from ..emulator.functional.record_results import ResultRecorder
 
 SHOWN = 3
-"""Tasks that are named: of those with a wrong result, and of those that were not compared."""
+"""Number of tasks that are listed: with wrong results, and not compared."""
 
 
 def modules_of(target: Executable | ChipPipeline, path: Path) -> tuple[ModuleOp, ...]:
     """
-    The modules of the `memory` level in a file, one for each chip. Raises InputError if it is at another level, or that
-    of another program.
+    The modules of the `memory` level in a file, one for each chip. Raises InputError if it is at another level, or of
+    another program.
     """
     from ..dialects.manycore import LaunchOp
     from ..dialects.manycore.stage import stages_of
@@ -45,7 +45,7 @@ def modules_of(target: Executable | ChipPipeline, path: Path) -> tuple[ModuleOp,
         if results_as_json(list(task_results(launches))) != exe.notes.get(NOTE):
             where = f" on chip {number}" if len(chips) > 1 else ""
             raise InputError(
-                f"--ir {path} is not what the executable was made of: its tasks and their results{where} are others"
+                f"--ir {path} is not the module of this executable: its tasks or their results{where} differ"
             )
     return modules
 
@@ -54,7 +54,7 @@ def check_results(
     modules: Sequence[ModuleOp], inputs: Sequence[Mapping[str, Any]], recorders: Sequence[ResultRecorder]
 ) -> str:
     """
-    A line about a run with correct results; `inputs` are those of each chip, as they lie in memory. Raises
+    A line about a run with correct results; `inputs` are those of each chip, in storage form. Raises
     MeshloomError naming the tasks with wrong results, with chip, step, core and first byte.
     """
     from ..analysis.execution.compare_results import compare_results
@@ -80,11 +80,11 @@ def _summary(found: Sequence[Comparison]) -> str:
 
 
 def _omissions(found: Sequence[Comparison]) -> Iterator[str]:
-    """Lines about what was not compared."""
+    """Lines about tasks that were not compared."""
     for words, names in (
-        ("not compared, their tiles form no even grid", [name for one in found for name in one.left_out]),
-        ("not compared, tasks that repeat have instructions in common", [name for one in found for name in one.shared]),
-        ("compared in the last step only, the instructions are not as many in each step",
+        ("not compared, because their tiles are not an even grid", [name for one in found for name in one.left_out]),
+        ("not compared, because repeated tasks share instructions", [name for one in found for name in one.shared]),
+        ("compared in the last step only, because steps differ in their numbers of instructions",
          [name for one in found for name in one.only_last]),
     ):  # fmt: skip
         if names:

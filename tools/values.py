@@ -15,23 +15,23 @@ _WORDS = {"true": True, "false": False}
 
 
 def add_value_option(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]
-    """The option of the tools that import models."""
+    """Add `--value`, for tools that import models."""
     parser.add_argument(
         "--value",
         action="append",
         default=[],
         metavar="NAME=16000",
-        help="fix an ONNX input to a number, to several (1,2,3) or to FILE.npy; it is no input then (may be repeated)",
+        help="replace an ONNX input by a constant: a number, a list (1,2,3) or FILE.npy (may be repeated)",
     )
 
 
 def add_steps_option(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]
-    """The option of the tools that import models, for loops whose number of steps is known at run time only."""
+    """Add `--max-steps`, for tools that import models."""
     parser.add_argument(
         "--max-steps",
         type=int,
         metavar="N",
-        help="how often a loop of ONNX runs at most, where that is known at run time only",
+        help="largest number of steps of ONNX loops whose number of steps is known at run time only",
     )
 
 
@@ -74,4 +74,4 @@ def _number(text: str, option: str) -> int | float | bool:
             return kind(text)
         except ValueError:
             continue
-    raise InputError(f"--value {option!r}: {text!r} is no number; expected NAME=16000, NAME=1,2,3 or NAME=FILE.npy")
+    raise InputError(f"--value {option!r}: {text!r} is not a number; expected NAME=16000, NAME=1,2,3 or NAME=FILE.npy")

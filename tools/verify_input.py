@@ -14,10 +14,10 @@ from .guarded_parser import MAX_ELEMENTS
 
 def verify_input(module: ModuleOp, location: str) -> None:
     """
-    Verify a module. Raises xDSL's exceptions where a verifier refuses it, and InputError where a verifier itself fails.
+    Verify a module. Raises xDSL's exceptions if a verifier rejects it, and InputError if a verifier itself fails.
 
-    Verifiers of xDSL's own operations rely on properties that the text may lack. Values of more than MAX_ELEMENTS
-    elements are refused: a few characters of text must not claim all memory.
+    Verifiers of xDSL's own operations assume properties that the text may not have. Values of more than MAX_ELEMENTS
+    elements are rejected: a short text must not allocate all memory.
     """
     _check_sizes(module, location)
     try:
@@ -25,7 +25,7 @@ def verify_input(module: ModuleOp, location: str) -> None:
     except (DiagnosticException, MeshloomError, MemoryError):
         raise
     except KeyError as error:
-        raise InputError(f"{location}: an operation has no {error}, which it must have") from error
+        raise InputError(f"{location}: an operation has no {error}, which is required") from error
     except RecursionError as error:
         raise InputError(f"{location}: nested too deeply") from error
     except Exception as error:

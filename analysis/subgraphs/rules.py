@@ -70,7 +70,7 @@ def _together(names: str, settings: RuleSettings) -> SplitRule:
     rules: list[SplitRule] = []
     for name in names.split("+"):
         if name == "by-hand":
-            warn("the rule 'by-hand' is called 'named': the old name goes with the next release")
+            warn("rule 'by-hand' was renamed to 'named': the old name is removed in the next release")
             name = "named"
         if name not in RULES:
             raise InputError(f"no split rule is named '{name}': choose from {', '.join(RULES)}")

@@ -1,4 +1,4 @@
-"""Random valid ONNX models, each with inputs and ONNX Runtime's answer."""
+"""Random valid ONNX models, each with inputs and the outputs of ONNX Runtime."""
 
 from .model import RandomOnnx
 

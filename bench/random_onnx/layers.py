@@ -92,7 +92,7 @@ def _window(g: RandomOnnx, spatial: tuple[int, ...], pool: bool = False) -> dict
 
 
 def _fits(spatial: tuple[int, ...], attributes: dict[str, Any]) -> bool:
-    """Whether a window is nowhere larger than what it moves over."""
+    """Whether a window is at most as large as its operand in each dimension."""
     kernel, rank = attributes["kernel_shape"], len(spatial)
     dilations, pads = attributes.get("dilations", [1] * rank), attributes.get("pads", [0] * 2 * rank)
     return all(
@@ -172,7 +172,7 @@ def pool(g: RandomOnnx) -> Candidate | None:
         attributes["dilations"] = [g.int(1, 2) for _ in g.shape(x)[2:]]
     if op == "LpPool":
         attributes["p"] = g.int(1, 3)
-    if not _fits(g.shape(x)[2:], attributes):  # ONNX Runtime makes one window of none
+    if not _fits(g.shape(x)[2:], attributes):  # ONNX Runtime computes one window where there is none
         return None
     return Candidate(op, [x], attributes, 2 if op == "MaxPool" and g.opset >= 8 and g.chance(0.2) else 1)
 
@@ -215,7 +215,7 @@ def _scale(g: RandomOnnx) -> str:
 
 
 def _bytes(g: RandomOnnx, shape: list[int], dtype: Any) -> Any:
-    """Small numbers, or any that the type has."""
+    """Small numbers, or any numbers of the type."""
     return g.array(shape, dtype, -128, 127 if dtype == np.int8 else 255) if g.chance(0.5) else g.array(shape, dtype)
 
 
@@ -274,7 +274,7 @@ def quantised_layer(g: RandomOnnx) -> Candidate | None:
         return None
     shape, dtype = g.shape(x), g.value(x).dtype
     if shape[-1] == 0:
-        return None  # ONNX Runtime's products over nothing are what lies in its memory
+        return None  # ONNX Runtime's products over an empty dimension are uninitialised memory
     zero = g.const(g.int(0, 9), dtype)
     kind = g.one_of(("MatMulInteger", "QLinearMatMul", "ConvInteger", "QLinearConv"))
     if kind.endswith("atMul") or kind == "MatMulInteger":

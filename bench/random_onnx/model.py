@@ -2,8 +2,8 @@
 Random valid ONNX models from a seed: many operators, types, ranks and opset versions, checked as they grow.
 
 Each node is run by ONNX Runtime as soon as it is made, on concrete values, so that a model is valid by construction. It
-is run twice, the second time on values with the errors of rounding added on the way: a node is kept only where its
-outputs hardly change, so that models do not decide by the last bits, and the answer can be told from a wrong one.
+is run twice, the second time on values with simulated rounding errors: a node is kept only if its outputs change
+little, so that results do not depend on the last bits, and wrong results can be detected.
 """
 
 from __future__ import annotations
@@ -28,32 +28,32 @@ _states = cast(Any, import_module("onnxruntime.capi.onnxruntime_pybind11_state")
 REFUSED: tuple[type[Exception], ...] = tuple(
     getattr(_states, name) for name in ("Fail", "InvalidArgument", "InvalidGraph", "NotImplemented", "RuntimeException")
 )
-"""What ONNX Runtime raises for a model that it does not take or cannot run."""
+"""Exceptions of ONNX Runtime for a model that it rejects or cannot run."""
 
 LARGEST = 4_000
-"""Elements of a value at most."""
+"""Largest number of elements of a value."""
 ROUNDING = {"e": 2.0**-10, "f": 2.0**-22, "d": 2.0**-40}
-"""Relative error that a node adds, by numpy's letter of the type."""
+"""Relative rounding error of a node, by numpy's letter of the type."""
 UNSTABLE = {"e": 2e-2, "f": 2e-5, "d": 2e-5}
 """Error of a value relative to its largest element, above which its node is not kept."""
 WINDOWS = ("HannWindow", "HammingWindow", "BlackmanWindow")
 CANCELLING = ("MatMul", "Gemm", "Einsum", "Conv", "ConvTranspose", "DFT", "STFT", "Resize", "GridSample", *WINDOWS)
 """Operators whose sums cancel: what should be 0 has an error, too."""
 DECIDING = ("Ceil", "Floor", "Hardmax", "Mod", "Round", "Shrink", "Sign", "ThresholdedRelu")
-"""Operators of floats that jump: a small error may bring another result, or not."""
+"""Discontinuous operators of floats: a small error may change the result."""
 STEEPEST = 1e4
-"""Size of the largest element of a value."""
+"""Largest allowed magnitude of the elements of a value."""
 
 
 FAINTEST = 1e-6
-"""Size of the largest element of a value that has one: sums and functions of less lose digits."""
+"""Least magnitude of the largest element of a nonzero value: sums and functions of less lose digits."""
 TRIES = 8
-"""Errors with which nodes are tried that decide."""
+"""Number of errors with which discontinuous nodes are tested."""
 SEVERAL = 4
-"""Roundings in these errors: what is the same after one of them may still be off by that of its operator."""
+"""Number of roundings in these errors: the operator's own rounding is added to that of its operand."""
 RESIDUE = {"e": 2.0**-9, "f": 2.0**-20, "d": 2.0**-38}
-"""Size of an element relative to the largest, below which it may be what is left where sums cancel: another order of
-adding leaves 0, by which nothing can be divided."""
+"""Magnitude of an element relative to the largest, below which it may be the rest of sums that cancel: another order of
+additions gives 0, by which nothing can be divided."""
 
 
 @dataclass
@@ -65,7 +65,7 @@ class Candidate:
     attributes: dict[str, Any] = field(default_factory=dict[str, Any])
     outputs: int = 1
     before: Sequence[onnx.NodeProto] = ()
-    """Nodes that make operands of it, for it alone."""
+    """Nodes that compute operands of this node only."""
 
 
 class RandomOnnx:
@@ -76,10 +76,10 @@ class RandomOnnx:
         self.opset = self.int(7, 22)
         self.values: dict[str, Array] = {}
         self.twins: dict[str, Array] = {}
-        """The same values with errors of rounding."""
+        """The same values with rounding errors."""
         self.constants: dict[str, Array] = {}
         self.known: set[str] = set()
-        """Values that do not depend on what the inputs hold: shapes, and what is computed of these and of constants."""
+        """Values that do not depend on the values of inputs: shapes, and values computed from these and constants."""
         self.inputs: dict[str, Array] = {}
         self.nodes: list[onnx.NodeProto] = []
         self.model = onnx.ModelProto()
@@ -107,15 +107,15 @@ class RandomOnnx:
     # ---- chance ----
 
     def int(self, low: int, high: int) -> int:
-        """A number from low to high, both included; high where it is below low, as for sizes of 0."""
+        """A number from low to high, both included; high if it is below low, as for sizes of 0."""
         return int(self.rng.integers(min(low, high), high + 1))
 
     def chance(self, share: float) -> bool:
-        """True as often as `share` says."""
+        """True with probability `share`."""
         return bool(self.rng.random() < share)
 
     def one_of(self, choices: Sequence[Any]) -> Any:
-        """One of some things. Raises LookupError where there are none."""
+        """A random element. Raises LookupError for an empty sequence."""
         if not choices:
             raise LookupError("there is nothing to choose from")
         return choices[self.int(0, len(choices) - 1)]
@@ -152,7 +152,7 @@ class RandomOnnx:
         return self.value(name).shape
 
     def value(self, name: str) -> Array:
-        """The elements of a value, for the inputs that the model is tried with."""
+        """The elements of a value, for the inputs with which the model is tested."""
         return next(known[name] for known in (self.values, self._pending, self.constants) if name in known)
 
     def pick(self, kinds: str = "fdeiub", rank: Sequence[int] = range(7), itemsize: int = 0, empty: bool = True) -> Any:
@@ -197,14 +197,14 @@ class RandomOnnx:
         self.twins[name] = self._rounded(value)
 
     def _rounded(self, value: Array, cancelling: bool = False, times: int = 1) -> Array:
-        """A value with errors of rounding, relative to each element, or (`cancelling`) to the largest."""
+        """A value with rounding errors, relative to each element, or (`cancelling`) to the largest."""
         if value.dtype.kind != "f":
             return value
         noise = self.rng.uniform(-times, times, value.shape) * ROUNDING[value.dtype.char]
         if cancelling:
-            with np.errstate(invalid="ignore"):  # what has become infinite is not kept
+            with np.errstate(invalid="ignore"):  # values that have become infinite are rejected
                 return np.asarray(value + noise * np.abs(value).max(initial=0), value.dtype)
-        # numpy makes a number of an array without dimensions, which ONNX Runtime does not take.
+        # numpy converts an array without dimensions to a number, which ONNX Runtime rejects.
         return np.asarray(value.astype(np.float64) * (1 + noise), value.dtype)
 
     def _try(self, candidate: Candidate) -> None:
@@ -234,7 +234,7 @@ class RandomOnnx:
         bare = run_reference(model, {name: _without_residues(self.values[name]) for name in given})
         if not all(self._is_tame(outputs[name], bare[name]) for name in names):
             return
-        # What decides between elements must decide alike for several errors, those of scales and bounds included.
+        # Discontinuous nodes must have the same result for several errors, including errors of scales and bounds.
         deciding = [name for name in names if outputs[name].dtype.kind != "f" or candidate.op in DECIDING]
         for _ in range(TRIES if deciding else 0):
             model = self._model(nodes, given, {name: self._rounded(value) for name, value in fixed.items()}, names)
@@ -252,7 +252,7 @@ class RandomOnnx:
         self.nodes.extend(nodes)
 
     def _is_tame(self, value: Array, twin: Array) -> bool:
-        """Whether errors of rounding leave a value almost as it is, and it has a size that can go on."""
+        """Whether rounding errors change a value little, and its magnitude is in the allowed range."""
         if value.shape != twin.shape or value.size > LARGEST or value.ndim > 6 or value.dtype.kind not in "fiub":
             return False
         if value.dtype.kind == "i" and value.dtype.itemsize >= 4 and value.size:
@@ -285,7 +285,7 @@ class RandomOnnx:
                 self.expected = run_reference(self.model, self.inputs)
                 break
             except REFUSED:
-                # Nodes that ran one by one: ONNX Runtime may infer other shapes for the whole, and then refuses it.
+                # Nodes ran one by one: ONNX Runtime may infer other shapes for the whole model, and then rejects it.
                 if len(self.nodes) == 1:
                     raise
                 self.nodes.pop()
@@ -305,14 +305,14 @@ class RandomOnnx:
         return value.dtype.kind != "f" and not np.array_equal(value, self.values[name])
 
     def _outputs(self) -> list[str]:
-        """What no node reads, and some of the rest."""
+        """The outputs of the model: values that no node reads, and some others."""
         used = {name for node in self.nodes for name in node.input}
         used |= {name for node in self.nodes for a in node.attribute for inner in a.g.node for name in inner.input}
         computed = [name for node in self.nodes for name in node.output if name in self.values]
         return [name for name in computed if name not in used or self.chance(0.1)]
 
     def mismatch(self, outputs: dict[str, Array]) -> str:
-        """What is wrong with these outputs, in words; empty if nothing is."""
+        """A description of the wrong outputs; empty if all are right."""
         for name, expected in self.expected.items():
             got = outputs[name]
             if got.shape != expected.shape or got.dtype != expected.dtype:
@@ -334,7 +334,7 @@ def _largest(value: Array) -> float:
 
 
 def _without_residues(value: Array) -> Array:
-    """A value with 0 for the elements that may be what is left of sums that cancel."""
+    """A value in which elements that may be the rest of sums that cancel are 0."""
     if value.dtype.kind != "f":
         return value
     sizes = np.abs(value)
@@ -349,7 +349,7 @@ def _distance(x: Array, y: Array) -> float:
 
 
 def run_reference(model: onnx.ModelProto, inputs: dict[str, Array]) -> dict[str, Array]:
-    """ONNX Runtime's answer, without optimisations."""
+    """The outputs of ONNX Runtime without optimisations."""
     options = runtime.SessionOptions()
     options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4

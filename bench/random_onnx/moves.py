@@ -243,7 +243,7 @@ def gather_nd(g: RandomOnnx) -> Candidate | None:
 
 
 def _places(g: RandomOnnx, x: str, axis: int) -> str | None:
-    """Computed numbers that may be indices of an axis, for no more positions than there are."""
+    """Computed numbers that are valid indices of an axis."""
     size, shape = g.shape(x)[axis], g.shape(x)
     fits = [
         name
@@ -275,7 +275,7 @@ def scatter_elements(g: RandomOnnx) -> Candidate | None:
         updates = g.const(g.array(g.shape(computed), g.value(x).dtype))
         return Candidate("ScatterElements", [x, computed, updates], {"axis": axis, **reduction})
     shape = [g.int(1, n) for n in g.shape(x)]
-    if reduction.get("reduction", "none") == "none":  # twice the same place has no defined result
+    if reduction.get("reduction", "none") == "none":  # repeated indices have no defined result
         order = np.argsort(g.rng.random([size if d == axis % len(shape) else n for d, n in enumerate(shape)]), axis)
         indices = np.take(order, np.arange(shape[axis]), axis)
     else:

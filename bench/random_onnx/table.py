@@ -1,4 +1,4 @@
-"""The table of what a random model is made of."""
+"""The table of functions that make nodes of random models."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 Maker: TypeAlias = "Callable[[RandomOnnx], Candidate | None]"
 
 MAKERS: dict[Maker, float] = {}
-"""Functions that make a candidate for the next node (or None where nothing fits), with the weight of each."""
+"""Functions that make a candidate for the next node (or None if no operand fits), with the weight of each."""
 
 
 def maker(weight: float = 1.0) -> Callable[[Maker], Maker]:
-    """Enter a function in the table."""
+    """Add a function to the table."""
 
     def register(function: Maker) -> Maker:
         MAKERS[function] = weight

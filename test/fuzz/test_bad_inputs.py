@@ -52,7 +52,7 @@ class Case:
     """From the file and the folder for outputs."""
 
     def damaged(self, count: int, seed: int) -> Iterator[bytes]:
-        """Seeded damage: cut off, bits flipped, bytes replaced, a piece doubled or left out."""
+        """Seeded damage: truncation, flipped bits, replaced bytes, a repeated or missing range."""
         random = np.random.default_rng(seed)
         for number in range(count):
             data = bytearray(self.good)
@@ -116,7 +116,7 @@ def cost_graph() -> bytes:
 
 
 def small_onnx() -> bytes:
-    """An ONNX network that is compiled in a moment, where much of the damage goes as far as that."""
+    """A small ONNX network, because many damaged files are still compiled."""
     weights = numpy_helper.from_array(np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4), "w")
     nodes = [helper.make_node("MatMul", ["x", "w"], ["a"], "product"), helper.make_node("Relu", ["a"], ["y"], "act")]
     inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])]
@@ -190,7 +190,7 @@ def case(
 
 
 def starts_error(line: str) -> bool:
-    """Whether a line of output is an error's first: a place may stand in front."""
+    """Whether a line of output is the first line of an error, with or without a location."""
     return re.match(r"(\S+:\d+:\d+: )?error: ", line) is not None
 
 

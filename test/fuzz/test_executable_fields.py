@@ -1,8 +1,8 @@
 """
-Every number of an executable's tables set to values that no compiler writes, under a checksum that is right.
+Every number of an executable's tables is set to invalid values, with a correct checksum.
 
-The reader refuses the file, or the emulator runs it or says why it cannot: there is no other error, and no claim makes
-it allocate what this machine does not have.
+The reader rejects the file, or the emulator runs it or reports an error of its own. No size in the file makes it
+allocate more memory than the machine has.
 """
 
 from __future__ import annotations
@@ -85,12 +85,12 @@ PARTS = {"heads": heads, "tensors": tensors, "chips": chips, "controller": contr
 
 
 def unchanged(exe: Executable) -> Executable:
-    """In the place of what a writer does first, which refuses some chips."""
+    """Replaces the check of the writer, which rejects some chips."""
     return exe
 
 
 def image(exe: Executable) -> bytes | None:
-    """The file with these numbers, unchecked; None where its format has no room for them."""
+    """The file with these numbers, unchecked; None if its format cannot represent them."""
     with patch.object(file, "check_executable"), patch.object(file, "_normal", unchanged):
         try:
             return to_bytes(exe)

@@ -1,4 +1,4 @@
-"""Random networks on chips with less DRAM than they need: split, spilled and fused, they still give their results."""
+"""Random networks on chips with less DRAM than they need: split, spilled and fused, they compute the same results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ QUICK = (1, 4, 16)
 
 
 def compile_in(network: RandomNetwork, dram_bytes: int, fuse: str) -> Compilation | ResourceError:
-    """The error where some operation alone needs more."""
+    """The error if a single operation needs more."""
     chip = replace(load_chip("tiny"), dram_bytes=dram_bytes)
     try:
         return compile_module(network.module, chip, options=SubgraphOptions(fuse=fuse))
@@ -31,7 +31,7 @@ def compile_in(network: RandomNetwork, dram_bytes: int, fuse: str) -> Compilatio
 
 
 def check(seed: int) -> bool:
-    """Whether the network could be compiled, in several parts and right."""
+    """Whether the network was compiled, as several subgraphs and correctly."""
     network = RandomNetwork(seed, operations=6 + seed % 14)
     x = network.input()
     expected = interpret_function(network.module, {"x": x})

@@ -29,9 +29,9 @@ def check(level: str, first: int, count: int) -> None:
 )
 def test_seeds_pass_and_mutants_are_done_or_refused(level: str) -> None:
     """
-    Seeds are read, verified and printed (or they would be none), and each run of a level is passed by one at least.
+    Seeds can be parsed, verified and printed, and each run of a level succeeds for at least one of them.
 
-    One test for both: which modules are seeds takes longer to find out than all the rest.
+    This is one test because the selection of seeds takes most of the time.
     """
     found = sorted(seeds(level), key=lambda seed: len(seed.text))  # what is small is quick
     assert found

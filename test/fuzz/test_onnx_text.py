@@ -1,7 +1,7 @@
 """
-Where ONNX Runtime computes something else than ONNX's text says, the text decides: each case, with the reason.
+Cases in which ONNX Runtime differs from the ONNX specification: the importer follows the specification.
 
-Random models (`bench/random_onnx`) have none of these.
+Random models (`bench/random_onnx`) contain none of these.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RISING = np.arange(10, dtype=np.float32).reshape(1, 1, 10)
 
 @dataclass(frozen=True)
 class Case:
-    """A node of which ONNX Runtime makes something else."""
+    """A node for which ONNX Runtime differs from the specification."""
 
     name: str
     reason: str

@@ -1,6 +1,6 @@
 """
-Random modules through the passes of every level: each pass keeps the results as it declares, and what it leaves prints
-as text that parses to the same text, in the project's syntax and in the generic one.
+Random modules through the passes of every level: each pass preserves the results as its semantic effect declares, and
+its output survives a round trip through text, in custom and in generic syntax.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ CASES = [
 
 
 def context() -> Context:
-    """One that knows all dialects."""
+    """A context with all dialects."""
     found = Context()
     for name, dialect in {**get_all_dialects(), **MESHLOOM.all_dialects}.items():
         found.register_dialect(name, dialect)

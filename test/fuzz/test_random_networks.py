@@ -1,4 +1,4 @@
-"""Random networks on chips with little memory: what the emulator computes is what the interpreter computes."""
+"""Random networks on chips with little memory: the emulator computes the same results as the interpreter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random ONNX models through the whole chain: what the emulated chip computes is what ONNX Runtime computes."""
+"""Random ONNX models end to end: the emulated chip computes the same results as ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FEWEST, MOST = 10, 40
 
 
 def check(seed: int) -> None:
-    """Right, or refused with an error that names the operator. `bench/onnx_campaign.py` runs more of the same."""
+    """Models are right, or rejected with the name of the operator. `bench/onnx_campaign.py` runs more models."""
     outcome = try_model(seed, fewest=FEWEST, most=MOST)
     assert outcome.verdict in ("right", "refused"), f"seed {seed} is {outcome.verdict}: {outcome.words}"
     assert outcome.verdict == "right" or "operator " in outcome.words, f"seed {seed}: {outcome.words}"

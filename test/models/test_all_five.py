@@ -16,8 +16,8 @@ ROW = re.compile(r"^(\S.*?) +([\d,]+) +[\d.]+x +([\d,]+) +([\d,]+) +(\d+)$", re.
 @pytest.mark.slow
 def test_what_each_method_brings(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """
-    All rows are right (the example compares with ONNX Runtime); no method costs anything, without sparse weights it
-    takes several times as long, and without subgraphs it does not fit.
+    All rows are correct (the example compares with ONNX Runtime). Leaving out a method never makes the network faster;
+    without sparse weights it is several times slower, and without subgraphs it does not fit.
     """
     monkeypatch.setattr(sys, "path", [str(EXAMPLES), *sys.path])
     module = importlib.import_module("all_five")

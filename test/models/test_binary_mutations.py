@@ -1,4 +1,4 @@
-"""The emulator runs the program and nothing else: random defects in compiled binaries never go by unnoticed."""
+"""The emulator executes exactly the program: every random defect in compiled binaries is detected."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KINDS = ("address", "stride", "order")
 
 
 def verdicts(name: str, chip: str, count: int, seed: int) -> tuple[Counter[Verdict], list[str]]:
-    """Make `count` mutations, each kind in turn; the verdicts, and in words the defects that were not found."""
+    """Make `count` mutations, each kind in turn; the verdicts, and descriptions of the undetected defects."""
     model = PUBLIC_MODELS[name]
     executable = compile(model.path, chip, model.shapes).executable
     judge = Judge(executable, [model.inputs(seed) for seed in range(4)])

@@ -1,4 +1,4 @@
-"""Small models of rare cases, on the emulated chip: what ONNX Runtime computes, and the interpreter computes it too."""
+"""Small models of rare cases: the emulated chip and the interpreter compute the same results as ONNX Runtime."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same input gives the same bytes and cycles in every process, whatever the seed of Python's hashes."""
+"""Bytes and cycles are equal in every process, independent of Python's hash seed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ print(json.dumps({"cycles": result.cycles, "outputs": outputs, "stats": result.s
 
 
 def compile_and_run(name: str, chip: str, hash_seed: str, path: Path) -> str:
-    """In a process of its own: the executable goes to `path`, cycles, statistics and outputs are returned."""
+    """Compile and run in a new process: writes the executable to `path`; returns cycles, statistics and outputs."""
     bench = Path(__file__).resolve().parents[2] / "bench"
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(bench)}
     command = [sys.executable, "-c", SCRIPT, name, chip, str(path)]

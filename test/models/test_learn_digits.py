@@ -1,4 +1,4 @@
-"""The digits example: learning in less memory than the step needs reaches what learning with enough memory does."""
+"""The digits example: learning within a memory budget reaches the accuracy of learning without one."""
 
 from __future__ import annotations
 

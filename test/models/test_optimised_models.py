@@ -1,4 +1,4 @@
-"""What ONNX Runtime's optimiser writes at its extended level compiles, and computes what the model itself does."""
+"""Models optimised by ONNX Runtime at its extended level compile, and compute the results of the original model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FUSED = {
 
 
 def optimised(model: bytes, path: Path) -> onnx.ModelProto:
-    """What ONNX Runtime makes of a model at its extended level, written to a file and read again."""
+    """The model optimised by ONNX Runtime at its extended level, written to a file and read again."""
     ort: Any = import_module("onnxruntime")
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
@@ -36,7 +36,7 @@ def optimised(model: bytes, path: Path) -> onnx.ModelProto:
 
 
 def check(name: str, model: bytes, path: Path, inputs: dict[str, Any], shapes: Any = None) -> None:
-    """Compile what the optimiser writes; its outputs must equal those of the model without optimisations."""
+    """Compile the optimised model; its outputs must equal those of the model without optimisations."""
     fused = {node.op_type for node in optimised(model, path).graph.node if node.domain == "com.microsoft"}
     assert fused >= FUSED.get(name, set())
     result = compile(path, "edge", shapes).run(inputs)

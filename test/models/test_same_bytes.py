@@ -1,8 +1,8 @@
 """
-Every printed level, and the list of passes, gives the executable that the compiler gives: byte for byte.
+Compilation from every printed level, and by the printed pass pipeline, gives the same bytes as the compiler.
 
-The long tests compile a part of a network twice: for the network, and where the same text comes again for the first
-time, which must give the same bytes. After that it is taken as it is known. The quick tests compile all anew.
+The long tests compile a subgraph twice: for the network, and at the first repetition of its text, which must give the
+same bytes. Later repetitions are taken from a cache. The quick tests compile everything anew.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ SMALL = [name for name in PUBLIC_MODELS if name not in LARGE]
 
 
 class KnownParts:
-    """Compiles parts in place of `CompilePool.compile`: what it has seen to be the same twice, it does not compile."""
+    """Replaces `CompilePool.compile`: subgraphs that compiled to the same bytes twice are not compiled again."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.comparing = False
@@ -84,7 +84,7 @@ class KnownParts:
 
 
 def run(main_of: object, *arguments: object) -> None:
-    """A tool that ends well."""
+    """Run a tool, which must succeed."""
     assert callable(main_of)
     assert main_of([str(argument) for argument in arguments]) == 0
 
@@ -141,7 +141,7 @@ def check(
 
 @dataclass(frozen=True)
 class Layers(PublicModel):
-    """Not a public one: it lies where the test has written it."""
+    """A model that the test has written, not a public one."""
 
     folder: Path = Path()
 
@@ -179,7 +179,7 @@ def small_chip(dram_bytes: int, folder: Path) -> str:
 
 @pytest.mark.parametrize("how", [pytest.param("dense", marks=pytest.mark.slow), "unfused"])
 def test_layers_over_the_dram(how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In launches that were fused again, or not: blocks of weights come from the host."""
+    """Launches with and without fusion; blocks of weights are streamed from the host."""
     check(layers(tmp_path), small_chip(32 << 10, tmp_path), how, tmp_path, capsys)
 
 

@@ -1,4 +1,4 @@
-"""Whole training steps: forward, loss, backward and update as one network, against what another framework gave."""
+"""Whole training steps: forward, loss, backward and update as one network, compared with another framework."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def test_convolutional_step_equals_onnx_runtime() -> None:
     """
     Backward of convolution, batch normalisation and max pooling (a scatter); float gradients agree to rounding.
 
-    That holds where no value is so near to another one (max pooling) or to 0 (relu) that rounding decides: with this
-    seed, inputs that differ by roundings give the judge the same step; with seed 0 they do not.
+    This holds if no two values (max pooling), and no value and 0 (relu), are so close that rounding decides: with this
+    seed, the reference computes the same step for inputs with rounding errors; with seed 0 it does not.
     """
     path = STEPS / "resnet18_sgd_64.onnx"
     rng = np.random.default_rng(1)

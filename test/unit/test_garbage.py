@@ -1,4 +1,4 @@
-"""Collections of garbage are rarer while networks are compiled, and as before afterwards."""
+"""Garbage collection is less frequent during compilation, and is restored afterwards."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from meshloom.support.heap import heap_drop, heap_push
 @settings(deadline=None)
 @given(st.lists(st.one_of(st.none(), st.integers(-5, 5)), max_size=40))
 def test_the_least_comes_first(steps: list[int | None]) -> None:
-    """A number is put in; None removes the least."""
+    """A number is inserted; None removes the least."""
     keys, values = np.empty(len(steps), np.int64), np.empty(len(steps), np.int64)
     expected: list[tuple[int, int]] = []
     for step, key in enumerate(steps):

@@ -1,4 +1,4 @@
-"""Calls in processes of their own (`bench/isolated.py`), of which some die, hang or raise."""
+"""Calls in separate processes (`bench/isolated.py`), some of which die, hang or raise."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_what_raises_is_told_with_its_traceback() -> None:
 
 
 def test_workers_end_with_the_caller() -> None:
-    """Whoever stops asking for results leaves no process behind."""
+    """No process remains after the caller stops requesting results."""
 
     def number_of_process(item: int, announce: Announce) -> int:
         return os.getpid()

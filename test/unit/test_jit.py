@@ -1,4 +1,4 @@
-"""What is kept of compiled kernels is used while it is right, and only then."""
+"""The cache of compiled kernels: an entry is used if and only if it is valid."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def addend(x: int) -> int:
 
 
 def run(folder: Path, factor: int, addend: int) -> str:
-    """What the caller prints: its result, and how many kernels came from disk."""
+    """The output of the caller: its result, and the number of kernels from disk."""
     (folder / "callee.py").write_text(CALLEE.format(factor=factor, addend=addend))
     done = subprocess.run([sys.executable, folder / "caller.py"], capture_output=True, text=True, check=True)
     return done.stdout.strip()

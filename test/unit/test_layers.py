@@ -1,4 +1,4 @@
-"""The layers of the package: who may import whom, imports inside functions and for type checking included."""
+"""The layers of the package: allowed imports between folders, including those in functions and for type checking."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guards of the repository: the list of packages is complete, lit tests check something, one word for the licence."""
+"""Guards of the repository: the list of packages is complete, each lit test runs filecheck, one name of the licence."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ BEFORE_THE_HANDLER = (
 
 
 def check_answer(status: int, errors: str) -> str:
-    """What an interrupt of an installed command led to, which must be one of four things."""
+    """The outcome of an interrupt of an installed command, one of four allowed ones."""
     if (status, errors) == (130, "error: interrupted\n"):
         return "one line"
     if (status, errors) == (-signal.SIGINT, ""):

@@ -1,4 +1,4 @@
-"""Cheaper frozen dataclasses and cached properties behave as the standard library's."""
+"""Faster frozen dataclasses and cached properties behave as those of the standard library."""
 
 from __future__ import annotations
 

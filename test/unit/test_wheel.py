@@ -1,4 +1,4 @@
-"""The wheel alone is enough for authors of plug-ins: in an environment without the sources, their tests run."""
+"""Authors of plug-ins need only the wheel: their tests run in an environment without the sources."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ _BUILTIN = {
     builtin.TensorType: "!builtin.tensor",
     builtin.UnitAttr: "#builtin.unit",
 }
-"""Names that MLIR has for attributes and types of `builtin`."""
+"""MLIR's names of attributes and types of `builtin`."""
 _STRING = 'irdl.base "#builtin.string"'
 
 
@@ -70,7 +70,7 @@ def _dialect(name: str, dialect: Dialect, own: set[str]) -> Iterator[str]:
 
 
 class _Body:
-    """The constraints of one definition, each a value with a number."""
+    """The constraints of one definition, each as a numbered value."""
 
     def __init__(self, own: set[str]) -> None:
         self.own = own
@@ -103,7 +103,7 @@ class _Body:
         return self.lines
 
     def constraint(self, constraint: AttrConstraint[Any] | RangeConstraint[Any]) -> str:
-        """The value of a constraint. What IRDL or MLIR has no name for may be anything."""
+        """The value of a constraint; `irdl.any` for constraints that IRDL or MLIR cannot express."""
         match constraint:
             case RangeOf():
                 return self.constraint(cast("RangeOf[Attribute]", constraint).constr)

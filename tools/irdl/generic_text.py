@@ -94,6 +94,6 @@ class GenericPrinter(Printer):
 
 
 def _text(attribute: Attribute) -> Attribute:
-    """The value of an attribute that is none of others, such as a word of a few."""
+    """The data of an attribute that is neither a list of parameters nor of builtin, such as a keyword, as a string."""
     assert isinstance(attribute, Data)
     return StringAttr(str(cast("Data[object]", attribute).data))

@@ -11,18 +11,18 @@ from xdsl.irdl.operations import OptionalDef, VariadicDef
 from xdsl.traits import IsTerminator, NoTerminator
 
 UNCHECKED = "unchecked"
-"""Stands before the names of operations that IRDL cannot declare; MLIR verifies nothing of them but their bodies."""
+"""Prefix of the names of operations that IRDL cannot declare; MLIR verifies only their bodies."""
 END = f'"{UNCHECKED}.end"() : () -> ()'
-"""Ends a block that needs no terminator: without traits MLIR asks for one."""
+"""Ends a block that needs no terminator: MLIR requires one because operations have no traits."""
 
 
 def symbol_of(name: str) -> str:
-    """The name of an operation or attribute without that of its dialect; IRDL takes no dots in it."""
+    """The name of an operation or attribute without its dialect, and without dots, which IRDL does not allow."""
     return Dialect.split_name(name)[1].replace(".", "_")
 
 
 def can_declare(operation: type[IRDLOperation]) -> bool:
-    """Whether IRDL can say what operands and results an operation has, and where it may stand."""
+    """Whether IRDL can express the operands and results of an operation, and its allowed positions."""
     definition = operation.get_irdl_definition()
     if any(isinstance(trait, IsTerminator) for trait in definition.traits.traits):
         return False
@@ -35,7 +35,7 @@ def can_declare(operation: type[IRDLOperation]) -> bool:
 
 
 def _is_one_type(constraint: RangeConstraint) -> bool:
-    """Whether all values that meet a constraint have the same type."""
+    """Whether all values that satisfy a constraint have the same type."""
     if not isinstance(constraint, RangeOf):
         return False
     match constraint.constr:
@@ -58,7 +58,7 @@ def shown_name(op: Operation, own: Iterable[str]) -> str:
 
 
 def needs_end(block: Block, own: Iterable[str]) -> bool:
-    """Whether the text has `END` at the end of a block: it has no terminator, and its operation is declared."""
+    """Whether the text ends a block with `END`: if it has no terminator, and its operation is declared."""
     parent, last = block.parent_op(), block.last_op
     if not isinstance(parent, IRDLOperation) or isinstance(parent, ModuleOp):
         return False

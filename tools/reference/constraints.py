@@ -48,9 +48,9 @@ _BUILTIN = {
 
 def in_words(constraint: AttrConstraint[Any] | RangeConstraint[Any]) -> str:
     """
-    What a constraint takes. Verifiers may ask for more, which the description of an operation says.
+    The values that a constraint allows, in words. Verifiers may require more, as the description of the operation says.
 
-    Raises TypeError for a kind of constraint that there are no words for.
+    Raises TypeError for an unknown kind of constraint.
     """
     match constraint:
         case SymbolNameConstraint():

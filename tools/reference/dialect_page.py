@@ -29,17 +29,17 @@ _HEAD = """\
 
 {purpose}
 
-[Why it is as it is](../rationale/{name}.md). A tensor has a static shape and one of the element types f32, f16, bf16,
-f64, i8, ui8, i16, ui16, i32, ui32, i64, ui64 and i1. Verifiers also check what the text says of an operation, such as
-the shapes of its operands. Where several rows of a table have the same `T`, they have the same type.
+[Rationale](../rationale/{name}.md). A tensor has a static shape and one of the element types f32, f16, bf16,
+f64, i8, ui8, i16, ui16, i32, ui32, i64, ui64 and i1. Verifiers also check the conditions that the text of an
+operation states, such as the shapes of its operands. Rows of a table with the same `T` have the same type.
 """
 _INSTRUCTIONS = """\
 ## Instructions
 
-An operation for each entry of the table of instructions; [the instruction set](isa.md) says what their fields mean,
-which element types each takes, and what it costs. Operands are written as in the examples,
-`[address + register, descriptor]`, those in DRAM with `dram` before them. At the end may stand `wait(units)`,
-`signal(units)`, `param(field = number)` and `from "name"`.
+One operation for each entry of the table of instructions; [the instruction set](isa.md) defines their fields, their
+element types and their costs. Operands are written as in the examples, `[address + register, descriptor]`, operands in
+DRAM with `dram` before them. `wait(units)`, `signal(units)`, `param(field = number)` and `from "name"` are optional at
+the end.
 """
 
 
@@ -61,7 +61,7 @@ def dialect_page(name: str) -> str:
 
 
 def _purpose(name: str) -> str:
-    """What the package of a dialect says of it, without its reference to the rationale."""
+    """The docstring of the package of a dialect, without its reference to the rationale."""
     package = sys.modules[f"{ROOT}.dialects.{DIALECTS[name].removeprefix('dialects.').partition(':')[0]}"]
     return inspect.cleandoc(package.__doc__ or "").split(" (see ")[0].rstrip(".") + "."
 
@@ -80,7 +80,7 @@ def _operation(one: type[IRDLOperation]) -> Iterator[str]:
         yield f"Element types of operands: {describe_types(one.ACCEPTS)}.\n"
     rows = list(_parts(one, definition))
     if rows:
-        yield "| | name | is | |"
+        yield "| kind | name | type or constraint | description |"
         yield "| --- | --- | --- | --- |"
         yield from rows
         yield ""
@@ -152,7 +152,7 @@ def _attribute(one: type[Attribute]) -> Iterator[str]:
         yield f"Values: {values}.\n"
     if issubclass(one, ParametrizedAttribute) and (parameters := one.get_irdl_definition().parameters):
         documents = field_documents(one)
-        yield "| parameter | is | |"
+        yield "| parameter | type or constraint | description |"
         yield "| --- | --- | --- |"
         for name, part in parameters:
             yield f"| `{name.removesuffix('_attr')}` | {in_words(part.constr)} | {documents.get(name, '')} |".replace(

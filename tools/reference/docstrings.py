@@ -1,4 +1,4 @@
-"""What docstrings say: prose, examples and syntax of a definition, and the lines below its fields."""
+"""Docstrings of a definition: prose, examples and syntax, and the descriptions of its fields."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Description:
 
 
 def describe(definition: type) -> Description:
-    """The parts of the docstring that stands at a class itself (none is inherited)."""
+    """The parts of the docstring of a class (not an inherited one)."""
     text = inspect.cleandoc(vars(definition).get("__doc__") or "") + "\n"
     blocks = _BLOCK.findall(text)
     examples = tuple(block for language, block in blocks if language == "mlir")
@@ -38,7 +38,7 @@ def describe(definition: type) -> Description:
 
 
 def field_documents(definition: type) -> dict[str, str]:
-    """For each field of a class and of those that it extends in the package the string below it, in one line."""
+    """For each field of a class, and of its base classes in the package, its description in one line."""
     found: dict[str, str] = {}
     for one in reversed(definition.__mro__):
         if one.__module__.partition(".")[0] == __name__.partition(".")[0]:
@@ -48,13 +48,13 @@ def field_documents(definition: type) -> dict[str, str]:
 
 @cache
 def _documents_of_module(name: str) -> dict[str, dict[str, str]]:
-    """For each class at the top of a module the strings below its fields."""
+    """For each class at the top level of a module, the descriptions of its fields."""
     tree = ast.parse(inspect.getsource(sys.modules[name]))
     return {node.name: documents_in(node) for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
 def documents_in(node: ast.ClassDef) -> dict[str, str]:
-    """The strings below the fields of a class, each in one line."""
+    """The descriptions of the fields of a class (the strings below them), each in one line."""
     found: dict[str, str] = {}
     for before, after in zip(node.body, node.body[1:], strict=False):
         if not (isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)):

@@ -1,4 +1,4 @@
-"""Examples of docstrings as whole modules: what an example uses without defining it becomes an argument."""
+"""Examples of docstrings as whole modules: values that an example uses without a definition become arguments."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def context() -> Context:
 
 def complete(example: str) -> str:
     """
-    A module that shows an example: attributes and types (a line with `#` or `!` begins each), or operations. Operations
-    that use values which they do not define are put in a function that has these as arguments.
+    A module that contains an example: attributes and types (each begins with a line with `#` or `!`), or operations.
+    Operations that use undefined values are put in a function that has these values as arguments.
 
     Raises ParseError for text that is not IR.
     """
@@ -48,7 +48,7 @@ def _parts(example: str) -> list[str]:
 
 
 def _undefined(example: str) -> dict[str, str]:
-    """The values, by name, that operations use and do not define, with their types, in the order of their use."""
+    """The undefined values that operations use, by name, with their types, in the order of their first use."""
     parser = Parser(context(), example)
     while parser.parse_optional_operation() is not None:
         pass

@@ -1,4 +1,4 @@
-"""An example of each instruction, made from its entry in the table: programs that hold one of each of a unit."""
+"""An example of each instruction, made from its entry in the table: one program for all instructions of a unit."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _IMM = {
     Imm.INDEX_DIMS: 1,
     Imm.MATMUL_DIMS: 1 << 4 | 1 << 8 | 1 << 12,
 }
-"""The field `imm` where 0 is not a value that makes sense: one dimension each of m, k and n, one reduced..."""
+"""Values of the field `imm` for instructions for which 0 is not valid: one dimension each of m, k and n, ..."""
 _ELSEWHERE = ("halt", "ctl.halt", "leave")
-"""At the end of a program, or in the body of a loop."""
+"""Instructions at the end of a program, or in the body of a loop."""
 
 
 def example_of(instruction: Instruction) -> InstructionOp:
     """
-    An instruction with a value in each of its fields: operands lie one after the other in memory and have the first
-    access descriptor; what may be an immediate value is one where nothing else is possible.
+    An instruction with a value in each of its fields: operands have consecutive addresses and the first access
+    descriptor; an operand is an immediate value only if it must be.
     """
     source, destination = min(instruction.types, default=(0, 0))
     addr, desc = [0, 0, 0, 0], [NO_DESC] * 4
@@ -56,7 +56,7 @@ def example_of(instruction: Instruction) -> InstructionOp:
 
 
 def program_of(unit: Unit) -> str:
-    """Text of a program that holds an example of each instruction of a unit."""
+    """Text of a program with an example of each instruction of a unit."""
     examples: list[Operation] = [
         example_of(one) for one in INSTRUCTIONS if one.unit is unit and one.mnemonic not in _ELSEWHERE
     ]

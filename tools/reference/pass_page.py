@@ -18,9 +18,9 @@ from ..universe import MESHLOOM, all_passes
 from .example_ir import context
 
 EXAMPLES = "passes"
-"""The folder, beside the page, with a file NAME.mlir for each pass; its first line is `// -p 'PASSES'`."""
+"""Folder beside the page with a file NAME.mlir for each pass; the first line of a file is `// -p 'PASSES'`."""
 OWN_OF_XDSL = ("canonicalize", "cse")
-"""Passes of xDSL that the project has of its own, by the same name."""
+"""Passes of xDSL that the project replaces by its own, with the same names."""
 
 _HEAD = """\
 # Passes
@@ -29,11 +29,11 @@ _HEAD = """\
 docs/reference/passes, instead. -->
 
 The passes of `meshloom-opt -p` and `meshloom-compile -p`, as `--help-pass NAME` shows them. Options are written in
-braces, `NAME{option=value other=value}`. `--check-semantics` allows each pass what the page says of the results of the
-program.
+braces, `NAME{option=value other=value}`. "Results of the program" is the semantic effect of a pass, which
+`--check-semantics` verifies.
 
-Each example is a module, the option `-p` and what `meshloom-opt` prints. A weight whose source is "mem" has random
-elements, of which a comment names the share that is not zero.
+Each example is a module, the option `-p` and the output of `meshloom-opt`. A weight whose source is "mem" has random
+elements, with the share of nonzero elements in a comment.
 """
 _WEIGHT = re.compile(r"^// @\w+: ([\dx]+) elements, ([\d.]+) of them not zero$", re.MULTILINE)
 
@@ -50,7 +50,7 @@ def pass_page(folder: Path) -> str:
 
 
 def pass_section(name: str, folder: Path) -> str:
-    """What the page says of a pass, with the example in `folder`."""
+    """The section of a pass, with the example in `folder`."""
     return "\n".join(_section(name, all_passes()[name](), folder)).rstrip() + "\n"
 
 
@@ -88,7 +88,7 @@ def _after(passes: str, before: str) -> str:
 
 
 def _random_weights(shape: list[int], share: float) -> NDArray[np.float32]:
-    """Whole numbers from 1 to 8, of which about this share is left and the others are 0."""
+    """Whole numbers from 1 to 8 at about this share of the positions, and 0 at the others."""
     random = np.random.default_rng(0)
     values = random.integers(1, 9, shape).astype(np.float32)
     values[random.random(shape) >= share] = 0

@@ -1,1 +1,1 @@
-"""HTML reports of compilations and runs: one file each, without scripts and without anything from elsewhere."""
+"""HTML reports of compilations and runs: one self-contained file each, without scripts."""

@@ -1,4 +1,4 @@
-"""Bar charts: one bar a row, and one bar of several parts."""
+"""Bar charts: one bar per row, and stacked bars."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def bar_chart(
     """
     Horizontal bars from 0 to `maximum` (the largest value or mark, if not given); `mark` is a line over all rows.
 
-    Bars have the length value / maximum of the room between names and values; none exceeds it.
+    A bar takes the share value / maximum of the width between names and values, at most all of it.
     """
     top = max([*(bar.value for bar in bars), 0.0 if mark is None else mark[0]], default=0.0)
     scale = (WIDTH - NAME - VALUE) / (maximum or top or 1.0)

@@ -25,8 +25,8 @@ def compile_facts(
     encoded: bool = True,
 ) -> CompileFacts:
     """
-    What the report shows; `stages` with their seconds, in order; `layers` where weights were to be encoded, and whether
-    that is how the network was compiled.
+    The facts of the report: `stages` with their seconds, in order; `layers` if encoding of weights was requested, and
+    whether the network was compiled with it.
     """
     exe = compilation.executable
     notes = task_notes(exe)
@@ -48,7 +48,7 @@ def compile_facts(
 
 
 def compile_report(model: str, facts: CompileFacts) -> str:
-    """The page; `model` is the name of what was compiled."""
+    """The page; `model` is the name of the compiled model."""
     exe = facts.exe
     chip = exe.chip
     words = sum(len(program.words) for program in exe.programs)

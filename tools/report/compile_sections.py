@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from ...emulator.executable.executable import Executable
 
 MOST_PROGRAMS = 24
-"""Programs that the table names one by one."""
+"""Number of programs that the table lists individually."""
 MOST_MAPS = 4
-"""Most memory maps on the page."""
+"""Largest number of memory maps on the page."""
 
 
 @dataclass(frozen=True)
 class SubgraphRow:
-    """A part of the network that runs as one launch."""
+    """A subgraph, which runs as one launch."""
 
     label: str
     first: str
@@ -46,26 +46,26 @@ class SubgraphRow:
     dram: int
     weights: int
     streamed: bool
-    """The host holds its weights until it runs."""
+    """Whether its weights are streamed from the host."""
 
 
 @dataclass(frozen=True)
 class CompileFacts:
-    """What a compile report shows."""
+    """The facts of a compile report."""
 
     exe: Executable
     tasks: Sequence[TaskNote]
     stages: Sequence[tuple[str, float]]
     """Stages and passes with their seconds, in order."""
     sram: Sequence[SramUse]
-    """The cores' memory, of each part of the network that is loaded as one."""
+    """The SRAM map of each launch."""
     subgraphs: Sequence[SubgraphRow] = ()
     log: Sequence[str] = ()
     """Lines of the search log."""
     sparse: Sequence[SparseLayer] = ()
-    """Decisions for each weight, if weights were to be encoded."""
+    """The decision for each weight, if encoding was requested."""
     encoded: bool = True
-    """Whether that is how the network was compiled."""
+    """Whether the network was compiled with encoded weights."""
 
 
 def chip(facts: CompileFacts) -> Section:
@@ -116,8 +116,8 @@ def subgraphs(facts: CompileFacts) -> Section | None:
         ]
         for row in facts.subgraphs
     ]
-    log = [tag("h3", "How it came about"), tag("ol", [tag("li", line) for line in facts.log], class_="log")]
-    note = "The network runs as one launch after another; 1.2 is the second part into which part 1 was split."
+    log = [tag("h3", "Search log"), tag("ol", [tag("li", line) for line in facts.log], class_="log")]
+    note = "The network runs as a sequence of launches; 1.2 is the second subgraph into which subgraph 1 was split."
     return Section("Subgraphs", join([table(head, rows, 3), log if facts.log else []]), note)
 
 
@@ -155,8 +155,8 @@ def tasks(facts: CompileFacts) -> Section | None:
     ]
     note = (
         f"{plural(len(facts.tasks), 'task')} in the order of the schedule; {total:,} cycles estimated in all. The grid "
-        f"cuts the dimensions of the first operation over cores, steps cut them in time; SRAM needed is what a core "
-        f"must have free while the task runs."
+        f"cuts the dimensions of the first operation over cores, steps cut them in time; SRAM needed is the space that "
+        f"must be free on a core while the task runs."
     )
     return Section("Tasks", table(head, rows, text_columns=4), note)
 
@@ -179,10 +179,10 @@ def sram(facts: CompileFacts) -> Section | None:
             memory_map("SRAM addresses in use by task", use.blocks, use.tasks, capacity),
         ]
     if (left := len(facts.sram) - MOST_MAPS) > 0:
-        parts.append(tag("p", f"{plural(left, 'more part')} not shown: those that need less.", class_="note"))
+        parts.append(tag("p", f"{plural(left, 'further subgraph')} with smaller peaks not shown.", class_="note"))
     note = (
-        "Addresses upwards, tasks in their order from left to right; every core has the same layout. The line shows "
-        "the bytes in use at each task: its highest point is the lower bound that no allocation can go below."
+        "Vertical axis: addresses; horizontal axis: tasks in order. All cores have the same layout. The line shows the "
+        "bytes in use at each task; its maximum is a lower bound of every allocation."
     )
     return Section("SRAM of a core", join(parts), note)
 
@@ -192,7 +192,7 @@ def _peak(use: SramUse) -> int:
 
 
 def dram(facts: CompileFacts) -> Section:
-    """What lies in DRAM."""
+    """The contents of DRAM."""
     exe = facts.exe
 
     def total(role: str) -> int:
@@ -200,7 +200,7 @@ def dram(facts: CompileFacts) -> Section:
 
     named = {"constant": exe.weight_bytes, "input": total("input"), "output": total("output")}
     rest = max(exe.dram_bytes_used - sum(named.values()), 0)
-    names = {"constant": "weights and constants that stay", "input": "inputs", "output": "outputs"}
+    names = {"constant": "resident weights and constants", "input": "inputs", "output": "outputs"}
     parts = [Bar(names[role], size, in_bytes(size), role) for role, size in named.items() if size]
     if rest:
         what = "values between tasks" + (", weights from the host" if exe.host_weight_bytes else "")
@@ -208,15 +208,13 @@ def dram(facts: CompileFacts) -> Section:
     share = percent(exe.dram_bytes_used / exe.chip.dram_bytes)
     note = f"{in_bytes(exe.dram_bytes_used)} of {in_bytes(exe.chip.dram_bytes)} in use ({share})."
     if exe.host_weight_bytes:
-        note += (
-            f" The host holds {in_bytes(exe.host_weight_bytes)} of weights that are copied in before their launches."
-        )
+        note += f" The host holds {in_bytes(exe.host_weight_bytes)} of streamed weights, copied before their launches."
     total_bytes = max(exe.dram_bytes_used, sum(named.values()))
-    return Section("DRAM", stacked_bar("DRAM by what lies there", parts, total_bytes), note)
+    return Section("DRAM", stacked_bar("bytes of DRAM by contents", parts, total_bytes), note)
 
 
 def programs(facts: CompileFacts) -> Section:
-    """Instructions, loops, and cores that share a program."""
+    """Programs: instructions, loops, and cores that share a program."""
     from ...dialects.coreasm.encoding import DESC, WORD
     from ...emulator.timing.tables import build_tables
 
@@ -253,12 +251,12 @@ def programs(facts: CompileFacts) -> Section:
     head = ["program", "cores", "instructions", "loops", "descriptors", "values patched by core"]
     rest = len(order) - MOST_PROGRAMS
     more = [tag("p", f"{plural(rest, 'smaller program')} not shown.", class_="note")] if rest > 0 else []
-    note = "Cores that do the same share one program; values in which they differ are patched when it is loaded."
+    note = "Cores with equal work share one program; parameters in which they differ are patched when it is loaded."
     return Section("Programs", join([summary, tag("h3", "By program"), table(head, rows), more]), note)
 
 
 def device_memory(facts: CompileFacts) -> Section | None:
-    """Device memory over time, where a budget was given."""
+    """Device memory over time, if a budget was given."""
     from ...emulator.reports.device_memory import planned_memory
 
     planned = planned_memory(facts.exe)
@@ -266,7 +264,7 @@ def device_memory(facts: CompileFacts) -> Section | None:
 
 
 def sparse(facts: CompileFacts) -> Section | None:
-    """Densities, encodings and what they save, where weights were to be encoded."""
+    """Densities, encodings and savings, if encoding of weights was requested."""
     return sparse_section(facts.sparse, facts.exe.chip, facts.encoded) if facts.sparse else None
 
 

@@ -26,21 +26,21 @@ PURPOSES = {
     "decompress": ("cores", "dau"), "swap out": ("to host", "load"), "output": ("to host", "host"),
     "swap in": ("from host", "load"), "input": ("from host", "host"),
 }  # fmt: skip
-"""Queue and colour by what a step is for."""
+"""Queue and colour of a step, by its purpose."""
 SAVING = ("swap out", "swap in", "compress", "decompress", "recompute")
 GOING = ("swap out", "compress")
 MOST_STEPS = 2000
-"""Steps of a map of addresses; one of more would only slow the page."""
+"""Largest number of steps for which a map of addresses is drawn."""
 WHY = (
-    "Times in cycles. Beside launches: the share of a copy that is hidden behind them. Had it stayed: the most bytes "
-    "in use while the tensor is away, with its own, over the budget; more than one is why it goes."
+    "Times in cycles. Hidden: the share of a copy that runs concurrently with launches. Peak if kept: the most bytes "
+    "in use between the two uses if the tensor were not offloaded, over the budget; a value above 1 is the reason."
 )
 Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Saved:
-    """A step that saves memory or undoes that; times in cycles."""
+    """A step that frees memory, or restores a tensor; times in cycles."""
 
     purpose: str
     name: str
@@ -49,14 +49,14 @@ class Saved:
     beside: float
     """The share of it during which cores compute."""
     away: Span | None
-    """From when to when the tensor is not in DRAM, on account of this step; None where it does not come back."""
+    """Start and end of the time without the tensor in DRAM due to this step; None if it is not restored."""
     crowded: int
-    """Bytes that would be in use at the worst time meanwhile if it had stayed."""
+    """Peak of the bytes in use during that time if the tensor had been kept."""
 
 
 def device_memory_section(planned: PlannedMemory, measured: DeviceMemory | None) -> Section:
     """
-    Planned against measured, the budget, copies beside launches, places, and what was moved.
+    Planned and measured memory over time, the budget, concurrent copies, addresses, and the actions.
 
     Before a run (`measured` None) all times are those of the plan.
     """
@@ -65,7 +65,7 @@ def device_memory_section(planned: PlannedMemory, measured: DeviceMemory | None)
     times, held = planned.profile()
     lines = [Line("planned", times.astype(float), held.astype(float), "heat", steps=True, filled=measured is None)]
     if measured is not None:
-        # The plan as a dashed line on top: where both agree, both can be seen.
+        # The plan as a dashed line on top, so that both lines are visible where they agree.
         run = Line("measured", measured.times.astype(float), measured.held.astype(float), "heat", True, filled=True)
         lines = [run, Line("planned", lines[0].x, lines[0].y, "ink", steps=True, dashed=True)]
     limits = [Limit(f"budget {in_bytes(planned.capacity)}", planned.capacity)]
@@ -73,7 +73,7 @@ def device_memory_section(planned: PlannedMemory, measured: DeviceMemory | None)
         limits.append(Limit(f"needed if nothing is saved {in_bytes(planned.unsaved)}", planned.unsaved, "muted"))
     parts: list[Child] = [
         line_chart("DRAM in use over time", lines, CYCLES, unit_of_bytes(planned.capacity), limits),
-        tag("h3", "Launches, and copies beside them"),
+        tag("h3", "Launches and concurrent copies"),
         gantt("launches and copies over time", rows_of(planned, spans), end, CYCLES),
         legend([(purpose, colour) for purpose, (_, colour) in PURPOSES.items() if _used(planned, purpose)]),
     ]
@@ -91,7 +91,7 @@ def device_memory_section(planned: PlannedMemory, measured: DeviceMemory | None)
     found = list(saved_steps(planned, spans))
     if found:
         parts += [
-            tag("h3", "What was moved, when and why"),
+            tag("h3", "Actions that save memory, with times and reasons"),
             tag("p", WHY, class_="note"),
             _table(found, planned.capacity),
         ]
@@ -102,14 +102,14 @@ def device_memory_section(planned: PlannedMemory, measured: DeviceMemory | None)
         agree = f" The run had {in_bytes(measured.peak)} in use at most and took {end:,} cycles; planned: {what}."
     note = (
         f"Bytes of DRAM in use from the first step that fills a buffer to the end of the last one that uses it; "
-        f"{in_bytes(planned.peak)} of {in_bytes(planned.capacity)} at most. Copies run beside launches; a step begins "
-        f"once all is complete that it reads, or whose place it takes.{agree}"
+        f"{in_bytes(planned.peak)} of {in_bytes(planned.capacity)} at most. Copies run concurrently with launches; a "
+        f"step begins once its operands, and all accesses to the memory that it overwrites, are complete.{agree}"
     )
     return Section("Device memory", join(parts), note)
 
 
 def rows_of(planned: PlannedMemory, spans: Sequence[Span]) -> list[Row]:
-    """What cores and the host link do, with their busy shares."""
+    """Activity of cores and of the host link, with their busy shares."""
     end = max([1, *(last for _, last in spans)])
     intervals: dict[str, list[Interval]] = {queue: [] for queue in QUEUES}
     for (name, purpose, _, _), (start, stop) in zip(planned.steps, spans, strict=True):
@@ -157,7 +157,7 @@ def saved_steps(planned: PlannedMemory, spans: Sequence[Span]) -> Iterator[Saved
 
 
 def _table(found: Sequence[Saved], capacity: int) -> Child:
-    head = ["what", "tensor", "bytes", "from", "to", "takes", "beside launches", "away from", "until", "cycles away"]
+    head = ["what", "tensor", "bytes", "from", "to", "takes", "hidden", "away from", "until", "cycles away"]
     rows: list[list[Child]] = [
         [
             one.purpose,
@@ -170,7 +170,7 @@ def _table(found: Sequence[Saved], capacity: int) -> Child:
         ]
         for one in found
     ]
-    return table([*head, "had it stayed"], rows, 2, "wide")
+    return table([*head, "peak if kept"], rows, 2, "wide")
 
 
 def _used(planned: PlannedMemory, purpose: str) -> bool:

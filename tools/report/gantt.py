@@ -1,4 +1,4 @@
-"""Rows of pieces of time: what each queue or unit does, and when."""
+"""Gantt charts: a row of time intervals for each queue or unit."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .svg import CHARACTER, WIDTH, drawing, line, rect, shortened, text
 
 HEIGHT, GAP = 24, 6
 LEAST = 0.4
-"""Pixels: pieces closer than this to each other are drawn as one, so that drawings of many pieces stay small."""
+"""Pixels: intervals closer than this are drawn as one, so that drawings of many intervals stay small."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A named piece of time."""
+    """A named time interval."""
 
     name: str
     start: float
@@ -28,7 +28,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Row:
-    """Pieces by their start; `text` stands on the right."""
+    """Intervals in the order of their starts; `text` is printed on the right."""
 
     name: str
     intervals: Sequence[Interval]
@@ -70,7 +70,7 @@ def _bar(interval: Interval, count: int, y: float, axis: Axis) -> list[Markup]:
 
 
 def merged(intervals: Sequence[Interval], least: float) -> list[tuple[Interval, int]]:
-    """Pieces of one colour that are shorter than `least`, and no further from each other, as one; and how many."""
+    """Merge neighbouring intervals of one colour that are shorter than `least` and not further apart; with counts."""
     found: list[tuple[Interval, int]] = []
     for interval in intervals:
         if found:

@@ -1,4 +1,4 @@
-"""HTML and SVG as text: every piece of plain text is escaped, and what comes out is well-formed XML, too."""
+"""HTML and SVG as text: all plain text is escaped, and the result is also well-formed XML."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONG = 40
 
 
 class Markup(str):
-    """Text that is markup already and is not escaped again."""
+    """Text that is markup and is not escaped."""
 
     __slots__ = ()
 
@@ -28,7 +28,7 @@ Attribute: TypeAlias = "str | float | None"
 
 
 def escape(text: str) -> Markup:
-    """`text` as it should appear, whatever it holds (names of tensors come from the user's files)."""
+    """`text`, escaped (names of tensors come from the user's files)."""
     if isinstance(text, Markup):
         return text
     return Markup(html.escape(_ILLEGAL.sub("\N{REPLACEMENT CHARACTER}", text)))
@@ -82,7 +82,7 @@ def table(head: Sequence[Child], rows: Iterable[Sequence[Child]], text_columns: 
 
 
 def key_values(pairs: Iterable[tuple[str, Child]]) -> Markup:
-    """Names and values side by side."""
+    """A list of names with their values."""
     return tag("dl", [tag("div", tag("dt", name), tag("dd", value)) for name, value in pairs], class_="facts")
 
 
@@ -93,5 +93,5 @@ def meter(share: float, text: str) -> Markup:
 
 
 def name_cell(name: str, room: int) -> Markup:
-    """A name in a table: shortened to `room` characters, whole where the pointer rests on it."""
+    """A name in a table, shortened to `room` characters, with the full name as tooltip."""
     return tag("span", middle_out(name, room), title=name) if len(name) > room else escape(name)

@@ -1,4 +1,4 @@
-"""Timelines: a lane for each unit, filled as high as the share of it that is busy."""
+"""Timelines: a lane for each unit, with the busy share as height."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .svg import CHARACTER, WIDTH, drawing, line, rect, shortened, text, ticks
 
 HEIGHT, GAP, STRIP = 28, 6, 18
 LEFT, RIGHT = 70, 60
-"""Pixels beside the lanes for their names and figures."""
+"""Pixels left and right of the lanes, for names and figures."""
 PLOT = WIDTH - LEFT - RIGHT
 
 
 @dataclass(frozen=True)
 class Lane:
-    """A unit over time: the busy share (0 to 1) in each of equally long pieces of the whole."""
+    """A unit over time: its busy share (0 to 1) in each of equally long intervals."""
 
     name: str
     shares: Sequence[float]
@@ -27,7 +27,7 @@ class Lane:
 
 @dataclass(frozen=True)
 class Span:
-    """A named piece of time."""
+    """A named time interval."""
 
     name: str
     start: float
@@ -70,7 +70,7 @@ def _strip(spans: Sequence[Span], scale: float) -> list[Markup]:
 
 
 def _outline(shares: Sequence[float], top: float) -> str:
-    """The area under the steps of a lane; equal neighbours are one step, empty stretches stay on the ground."""
+    """The area under the steps of a lane, as an SVG path; equal neighbours are one step."""
     step = PLOT / max(len(shares), 1)
     ground = top + HEIGHT
     path = [f"M{number(LEFT)} {number(ground)}"]

@@ -1,4 +1,4 @@
-"""Values over time, or over anything else: lines in a frame whose upward axis begins at 0."""
+"""Line charts; the vertical axis begins at 0."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Limit:
-    """A value that the lines are to keep below, drawn through the whole frame."""
+    """A limit of the values, drawn across the whole frame."""
 
     name: str
     value: float
@@ -101,8 +101,8 @@ def thinned(
     x: NDArray[np.float64], y: NDArray[np.float64], columns: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """
-    Steps that look the same in a frame of so many columns: where more than four fall into one column, the first, the
-    lowest, the highest and the last of them.
+    Fewer steps with the same appearance in a frame of so many columns: of more than four steps in one column only the
+    first, the lowest, the highest and the last are kept.
     """
     if len(x) <= 4 * columns:
         return x, y

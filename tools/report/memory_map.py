@@ -1,4 +1,4 @@
-"""The memory of a core over the schedule: every buffer as a rectangle of addresses and tasks."""
+"""Memory maps of a core: each buffer is a rectangle over addresses and tasks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Block:
 
 
 def alive_bytes(blocks: Sequence[Block], tasks: int) -> list[int]:
-    """Bytes of the buffers in use at each task; no allocation can need fewer than the most of them."""
+    """Bytes of the buffers in use at each task; their maximum is a lower bound of every allocation."""
     change = [0] * (tasks + 1)
     for block in blocks:
         change[block.first] += block.size
@@ -40,9 +40,9 @@ def alive_bytes(blocks: Sequence[Block], tasks: int) -> list[int]:
 
 def memory_map(label: str, blocks: Sequence[Block], tasks: Sequence[str], capacity: int) -> Markup:
     """
-    Addresses upwards, tasks from left to right; the line shows the bytes in use.
+    Vertical axis: addresses; horizontal axis: tasks. The line shows the bytes in use.
 
-    The axis ends at the capacity, or earlier where less than half of it is used.
+    The axis ends at the capacity, or earlier if less than half of it is used.
     """
     peak = max((block.address + block.size for block in blocks), default=0)
     unit = 1024 if peak >= 1024 else 1

@@ -1,4 +1,4 @@
-"""Heat maps of the chip: a square for each core, a line for each link between neighbours."""
+"""Heat maps of a chip: a square for each core, a line for each link."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .html import Markup, join, tag
 from .svg import drawing, line, rect, text
 
 EAST, WEST, NORTH, SOUTH, INTO_CORE = range(5)
-"""Columns of bytes on links: the ways out of a router."""
+"""Names of the five outputs of a router, in the order of the columns of `links`."""
 WAYS = ("east", "west", "north", "south", "into the core")
 
 
@@ -23,7 +23,7 @@ class Mesh:
 
 
 def opacity(value: float, maximum: float) -> float:
-    """How strongly a value is coloured: proportional, but visible wherever it is not 0."""
+    """Opacity of a value: proportional, but visible if the value is not 0."""
     return 0.0 if value <= 0 or maximum <= 0 else 0.08 + 0.92 * min(value / maximum, 1.0)
 
 
@@ -52,10 +52,11 @@ def link_map(
     width: float = 720,
 ) -> Markup:
     """
-    A square a core, coloured by the bytes into it, and between neighbours a line each way, by the bytes on it.
+    A square for each core, coloured by the bytes sent to it, and a line for each link, coloured by its bytes.
 
-    `links` [cores][5] are bytes by way out; traffic keeps to the right. `ports` are (row, bytes) of each DRAM port at
-    the west edge. Links are coloured in proportion to the busiest link, ports to the busiest port.
+    `links` [cores][5] are bytes by output of the router; of the two links of a pair, each is drawn on its right
+    side. `ports` are (row, bytes) of each DRAM port at the west edge. Links are coloured in proportion to the
+    busiest link, ports to the busiest port.
     """
     most, most_of_port = max(map(max, links), default=0.0), max((value for _, value in ports), default=0.0)
     pitch = min(max(width / mesh.cols, 26), 96)
@@ -92,7 +93,7 @@ def link_map(
 
 
 def scale_legend(least: str, most: str) -> Markup:
-    """What the colours mean."""
+    """The legend of the colours."""
     steps = 24
     blocks = [
         rect(index * 6, 0, 6, 10, class_="heat", fill_opacity=opacity(index + 1, steps)) for index in range(steps)

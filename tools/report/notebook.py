@@ -1,4 +1,4 @@
-"""What a notebook shows of a compiled network and of a run: a card with figures, tensors, tasks, and a timeline."""
+"""Output for notebooks: a card with figures, tensors, tasks and a timeline of a compiled network or a run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHOWN_TASKS = 12
 def network_card(
     exe: Executable, stats: Mapping[str, Any], notes: Sequence[TaskNote], results: Sequence[TaskResult]
 ) -> str:
-    """A compiled network: what it takes and gives, its tasks, and its cycles against the bound."""
+    """The card of a compiled network: inputs and outputs, tasks, and cycles compared with the bound."""
     places = {(one.launch, one.task): one for one in results}
     of_task = {task: place for (_, task), place in places.items()}
     rows = [_task_row(note, of_task.get(note.name)) for note in notes[:SHOWN_TASKS]]
@@ -41,7 +41,7 @@ def network_card(
 
 
 def result_card(facts: RunFacts, outputs: Mapping[str, Any]) -> str:
-    """A run: its outputs, its cycles against the bound, and what the units did over time, if it was traced."""
+    """The card of a run: outputs, cycles compared with the bound, and a timeline of the units if it was traced."""
     rows = [
         (name_cell(name, 40), str(value.dtype), by(list(value.shape)) or "scalar", _range(value))
         for name, value in outputs.items()
@@ -99,7 +99,7 @@ def _card(title: str, figures: Sequence[Figure], parts: Sequence[Child]) -> str:
 
 
 def _scoped(style: str) -> Iterator[str]:
-    """The rules of a style sheet for what is inside a card only."""
+    """The rules of a style sheet, restricted to the contents of a card."""
     for line in style.strip().splitlines():
         selectors, brace, rest = line.partition("{")
         if not brace or selectors.lstrip().startswith("@"):

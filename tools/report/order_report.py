@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from ...analysis.orders.simulate import Timeline
 
 PHASES = ("mpu", "vpu", "load", "dau", "store", "recv")
-"""Colours of phases, as they come."""
+"""Colours of phases, in the order of their first occurrence."""
 
 
 @dataclass(frozen=True)
 class OrderFacts:
-    """What the report shows."""
+    """The facts of the report."""
 
     graph: CostGraph
     runs: Sequence[tuple[str, str, Timeline]]
     """("before" or "after", method and time, run): in program order, where that fits, and as planned."""
     figures: Mapping[str, Any]
-    """As `--stats` writes them."""
+    """The figures of `--stats`."""
 
     @property
     def longest(self) -> int:
@@ -63,7 +63,7 @@ def units(facts: OrderFacts) -> Section:
         parts += [tag("h3", title), chart]
     names = [(phase or "operation", colour) for phase, colour in phases.items()]
     parts.append(legend(names))
-    note = "One queue a unit, in order; on the right the busy share of each run."
+    note = "One in-order queue for each unit; on the right the busy share of each run."
     return Section("Units over time", join(parts), note)
 
 
@@ -76,14 +76,14 @@ def memory(facts: OrderFacts) -> Section:
         shown = times <= run.makespan
         after = when == "after"
         x, y = times[shown].astype(float), held[shown].astype(float)
-        # Of equal times the last entry holds.
+        # The last of several entries with equal times is used.
         final = np.append(np.flatnonzero(np.diff(x)), len(x) - 1) if len(x) else np.zeros(0, np.int64)
         lines.append(Line(when, x[final], y[final], "heat" if after else "muted", steps=True, filled=after))
     cap = facts.figures["memory_cap"]
     limits = [] if cap is None else [Limit(f"limit {in_bytes(cap)}", cap)]
     most = max(run.peak for _, _, run in facts.runs)
     chart = line_chart("bytes of values over time", lines, unit_of_ns(facts.longest), unit_of_bytes(most), limits)
-    return Section("Memory over time", chart, "Bytes of values: from the start of what makes them to their last use.")
+    return Section("Memory over time", chart, "Bytes of live values, from the start of the producer to the last use.")
 
 
 SECTIONS: tuple[SectionMaker[OrderFacts], ...] = (units, memory)
@@ -91,7 +91,7 @@ SECTIONS: tuple[SectionMaker[OrderFacts], ...] = (units, memory)
 
 
 def order_report(facts: OrderFacts) -> str:
-    """The page; it is called as the graph."""
+    """The page; its title is the name of the graph."""
     figures = facts.figures
     unit = unit_of_ns(figures["makespan_ns"])
     over = figures["makespan_ns"] / max(figures["bound_ns"], 1)

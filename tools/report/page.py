@@ -17,17 +17,17 @@ class Section:
     title: str
     body: Child
     note: Child = ""
-    """What is shown, in a sentence or two."""
+    """A description in one or two sentences."""
 
     @property
     def anchor(self) -> str:
-        """Its name in links."""
+        """The name of the section in links."""
         return "".join(letter if letter.isalnum() else "-" for letter in self.title.lower())
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A number that stands at the top of a page."""
+    """A figure at the top of a page."""
 
     name: str
     value: str
@@ -36,16 +36,16 @@ class Figure:
 
 Facts = TypeVar("Facts")
 SectionMaker: TypeAlias = "Callable[[Facts], Section | None]"
-"""Makes a section of a report from its facts, or None where there is nothing to show."""
+"""Makes a section of a report from its facts, or None for an empty section."""
 
 
 def sections_of(makers: Iterable[Callable[[Facts], Section | None]], facts: Facts) -> list[Section]:
-    """The sections that have something to show, in order."""
+    """The sections that are not empty, in order."""
     return [section for maker in makers if (section := maker(facts)) is not None]
 
 
 def page(title: str, subtitle: str, figures: Sequence[Figure], sections: Sequence[Section]) -> str:
-    """The whole file: nothing in it refers to anything outside of it."""
+    """The whole file, without references to other files."""
     links = [tag("a", section.title, href=f"#{section.anchor}") for section in sections]
     body = tag(
         "body",

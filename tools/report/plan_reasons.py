@@ -1,4 +1,4 @@
-"""Reasons for a plan's choices: the time with another choice for one tensor."""
+"""Alternatives to a plan: the time with another decision for one tensor."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ...analysis.offload.simulate import NEVER
 STAYS = "kept"
 """The word for a tensor that is not saved."""
 WORK = 20_000_000
-"""Operations that are executed in all to find reasons; large plans have reasons for their largest tensors only."""
+"""Limit of simulated operations for all alternatives; in large plans only the largest tensors have alternatives."""
 
 
 @dataclass(frozen=True)
 class Otherwise:
-    """The time if one tensor were saved by another kind, the rest as planned."""
+    """The time with another kind for one tensor, the other tensors as planned."""
 
     kind: str
     more_ns: int | None
-    """The increase of the time; None: it would not fit."""
+    """The increase of the time; None: the plan would not fit."""
 
 
 def reasons(
@@ -54,7 +54,7 @@ def _otherwise(
 
 
 def moving_ns(evaluator: Evaluator, action: Action) -> int:
-    """How long links, converters or units work to take a tensor away and bring it back, in ns."""
+    """Time of links, converters or units to offload and to restore a tensor, in ns."""
     import numpy as np
 
     model, size = evaluator.model, np.array([action.bytes], np.int64)

@@ -10,7 +10,7 @@ from .words import in_bytes, percent, plural, significant
 
 
 def plan_report(facts: PlanFacts) -> str:
-    """The page; it is called as the graph."""
+    """The page; its title is the name of the graph."""
     figures = facts.figures
     tiles: list[Figure] = []
     if facts.saved is not None:

@@ -45,11 +45,11 @@ class SavedMemory:
 
 @dataclass(frozen=True)
 class PlanFacts:
-    """What the report of a plan shows."""
+    """The facts of the report of a plan."""
 
     evaluator: Evaluator
     figures: Mapping[str, Any]
-    """As `--stats` writes them."""
+    """The figures of `--stats`."""
     saved: SavedMemory | None
     """The plan of `--budget`."""
 
@@ -76,9 +76,9 @@ def profile(facts: PlanFacts) -> Section | None:
     )
     working = f"{in_bytes(problem.smallest_budget)} by {facts.names[int(np.argmax(problem.working_set))]}"
     note = (
-        "Results of operations that are in device memory; weights and inputs are not counted. Before: the operations "
-        "in their order, nothing saved, which takes as long as computing alone. The largest working set of an "
-        f"operation is {working}: no budget can be smaller."
+        "Results of operations in device memory, without weights and inputs. Before: the operations in program order "
+        "without offloading, which takes the time of computing alone. The largest working set of an operation is "
+        f"{working}, a lower bound of the budget."
     )
     return Section("Memory over time", chart, note)
 
@@ -109,8 +109,9 @@ def engines(facts: PlanFacts) -> Section | None:
     chart = gantt("units and host link over time", rows, total, unit_of_ns(total))
     colours = legend([(kind, colour) for kind, colour in KINDS.items() if facts.figures["actions"][kind]])
     note = (
-        "Above the units with the operations, one at a time; below the queues that save memory, coloured by kind: "
-        "copies each way, conversions on the vector unit, operations that run again. On the right the busy share."
+        "At the top the units with the operations, one at a time; below, the queues that save memory, coloured by "
+        "kind: copies in each direction, conversions on the vector unit, recomputed operations. On the right the busy "
+        "share."
     )
     return Section("Units and host link", join([chart, colours]), note)
 
@@ -131,18 +132,18 @@ def kinds(facts: PlanFacts) -> Section | None:
         words = f"{in_bytes(size)}, {plural(len(own), 'time')}; {_time(rate)} a MiB"
         bars.append(Bar(kind, size, words, colour))
     note = (
-        "Bytes that leave, by kind; and how long link, converter or units work for a MiB of them, both ways. What is "
-        "hidden behind operations costs nothing: that is why the cheapest kind for a byte is not always the best."
+        "Offloaded bytes by kind, and the time of link, converter or units for one MiB, in both directions. Time that "
+        "overlaps with operations costs nothing, so that the cheapest kind per byte is not always the best."
     )
     return Section("Kinds", bar_chart("bytes by kind", bars), note)
 
 
 def actions(facts: PlanFacts) -> Section | None:
-    """What leaves, when and why."""
+    """The offloaded tensors, with times and reasons."""
     if facts.saved is None:
         return None
     if not facts.saved.done:
-        return Section("What leaves", "", "Nothing needs to leave: the budget holds all.")
+        return Section("Offloaded tensors", "", "No tensor needs to be offloaded: all fit the budget.")
     names, done = facts.names, facts.saved.done
     longest = unit_of_ns(facts.saved.plan.time_ns)
     ways = list(dict.fromkeys(one.kind for found in facts.saved.otherwise.values() for one in found))
@@ -167,22 +168,22 @@ def actions(facts: PlanFacts) -> Section | None:
     more = [tag("p", f"{left:,} more are not shown: --actions writes all.", class_="note")] if left > 0 else []
     note = (
         "Each tensor is idle from the end of one use to the start of the next; moving is the time that link, converter "
-        "or units need to take it away and to bring it back: where that is less than idle, it can be hidden. The worst "
-        "time is the operation meanwhile that has most bytes in memory when nothing is saved, and by how much that is "
-        f"over the budget. On the right, by how much longer all would take if this one tensor were treated in another "
-        f"way, the rest as planned; \N{EN DASH}: it would not fit. Times in {longest.name}."
+        "or units need to offload and to restore it, which can be hidden if it is less than the idle time. The worst "
+        "time is the operation in between with the most bytes in memory without offloading, and the bytes over the "
+        f"budget. On the right, the increase of the total time with another decision for this tensor, the others as "
+        f"planned; \N{EN DASH}: the plan would not fit. Times in {longest.name}."
     )
-    return Section("What leaves", join([table(head, rows, 5, "wide"), more]), note)
+    return Section("Offloaded tensors", join([table(head, rows, 5, "wide"), more]), note)
 
 
 def _kind(kind: str, again: Sequence[str]) -> Child:
-    """A kind with its colour; what runs again where the pointer rests on it."""
+    """A kind with its colour; the recomputed operations as tooltip."""
     dot = tag("i", "", style=f"background:var(--{KINDS[kind]})", class_="dot")
     return tag("span", dot, kind, title=f"runs again: {', '.join(again)}" if again else None)
 
 
 def _more(unit: Unit, ns: int | None) -> str:
-    """A difference of times."""
+    """A difference of two times, with its sign."""
     return "\N{EN DASH}" if ns is None else "0" if ns == 0 else f"{ns / unit.size:+.2f}"
 
 
@@ -228,14 +229,14 @@ def curve(facts: PlanFacts) -> Section | None:
     ]
     head = ["share of the peak", "budget", "bytes", "time", "over computing alone", "lower bound"]
     note = (
-        "Time over computing alone, in percent, for each budget. No plan of these kinds can go below the lower bound; "
-        "nothing fits in less than the largest working set."
+        "Increase of the time over computing alone, in percent, for each budget. The lower bound holds for plans of "
+        "these kinds; no plan fits less than the largest working set."
     )
     return Section("Time against budget", join([chart, table(head, rows, 0)]), note)
 
 
 def model(facts: PlanFacts) -> Section:
-    """What was assumed."""
+    """The assumptions of the plan."""
     figures, machine = facts.figures, facts.evaluator.model
     rows = [
         ("Operations", f"{figures['ops']:,}"),

@@ -26,7 +26,7 @@ def run_facts(
     exe: Executable, timing: TimingResult, stats: Mapping[str, Any], mapped: MappedWork | None = None
 ) -> RunFacts:
     """
-    What the report shows; `mapped` is the sparse work of the functional run. Raises InputError where the executable's
+    The facts of the report; `mapped` is the sparse work of the functional run. Raises InputError if the executable's
     notes are damaged.
     """
     notes = task_notes(exe)

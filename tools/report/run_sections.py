@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ...emulator.timing.engine import TimingResult
 
 BINS = 500
-"""Pieces into which timelines cut a run."""
+"""Number of intervals into which timelines divide a run."""
 UNITS = tuple(Unit(unit).name for unit in range(QUEUES))
 MEANING = {
     "MPU": "matrix products", "VPU": "vectors", "DAU": "copies in SRAM", "LOAD": "from DRAM", "STORE": "to DRAM",
@@ -40,13 +40,13 @@ MEANING = {
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What a run report shows."""
+    """The facts of a run report."""
 
     exe: Executable
     timing: TimingResult
     """With or without a trace."""
     stats: Mapping[str, Any]
-    """As `emulator.reports.stats.collect` gives them."""
+    """The figures of `emulator.reports.stats.collect`."""
     tasks: Sequence[TaskTime]
     notes: Sequence[TaskNote]
     """Of all tasks in the schedule; empty where the executable has none."""
@@ -62,12 +62,12 @@ class RunFacts:
         return Mesh(chip.rows, chip.cols, frozenset(chip.unusable_cores))
 
     def note_of(self, task: TaskTime) -> TaskNote | None:
-        """What the compiler noted of a task."""
+        """The note of the compiler about a task."""
         return self.notes[task.number] if task.number < len(self.notes) else None
 
     @property
     def units(self) -> list[int]:
-        """Units that did something."""
+        """Units that were busy at any time."""
         return [unit for unit in range(QUEUES) if self.timing.instructions[:, unit].any()]
 
 
@@ -77,7 +77,7 @@ def chip(facts: RunFacts) -> Section:
 
 
 def limits(facts: RunFacts) -> Section | None:
-    """What the cycles consist of, and which operations cost most over their own bound."""
+    """The composition of the cycles, and the operations with the most cycles above their bound."""
     if facts.timing.trace is None:
         return None
     explanation = explain(facts.exe, facts.timing)
@@ -127,7 +127,7 @@ def limits(facts: RunFacts) -> Section | None:
 
 
 def _achievable_layers(facts: RunFacts) -> Child:
-    """The layers that take most of the achievable time."""
+    """The layers with the largest shares of the achievable time."""
     found = achievable_of(facts.exe)
     rows = [
         (layer.name, *(f"{cycles:,.0f}" for cycles in (layer.cycles, layer.peak, layer.filling, layer.loads)))
@@ -138,7 +138,7 @@ def _achievable_layers(facts: RunFacts) -> Child:
 
 
 def bounds(facts: RunFacts) -> Section:
-    """Cycles against the least that each unit needs."""
+    """Cycles compared with the least cycles of each unit."""
     colours = {"MPU": "mpu", "VPU": "vpu", "NoC": "send", "DRAM": "load", "host": "host"}
     cycles = facts.stats["cycles"]
     parts: list[Child] = []
@@ -242,7 +242,7 @@ def timeline(facts: RunFacts) -> Section | None:
 
 
 def chip_lanes(facts: RunFacts, bins: int) -> Markup:
-    """All cores over time, by unit, and the host's copies; of a run with a trace."""
+    """The activity of all cores by unit, and of the host's copies, over time; for a run with a trace."""
     timing = facts.timing
     assert timing.trace is not None
     total, cores = timing.total_cycles, max(len(facts.exe.chip.usable_cores), 1)
@@ -277,7 +277,7 @@ def _host(facts: RunFacts) -> list[Lane]:
 
 
 def tasks(facts: RunFacts) -> Section | None:
-    """Cycles by task, beside the estimate."""
+    """Cycles by task, with the estimates."""
     if not facts.tasks:
         return None
     units = facts.units
@@ -329,7 +329,7 @@ def _busy(cycles: int) -> Child:
 
 
 def error_text(estimate: int, cycles: int) -> str:
-    """How far an estimate is off, in percent of what was measured."""
+    """The error of an estimate, in percent of the measured cycles."""
     return f"{round(100 * (estimate - cycles) / cycles):+,d}%".replace("+0%", "0%") if cycles else ""
 
 
@@ -362,7 +362,7 @@ def _figure(caption: str, picture: Child) -> Child:
 
 
 def traffic(facts: RunFacts) -> Section:
-    """Bytes by kind of link, and on each."""
+    """Bytes by kind of link, and on each link."""
     from ...chips.dram_ports import port_rows
 
     moved, timing, chip = facts.stats["bytes"], facts.timing, facts.exe.chip
@@ -414,12 +414,12 @@ def energy(facts: RunFacts) -> Section:
 
 
 def device_memory(facts: RunFacts) -> Section | None:
-    """Device memory over time, where the executable was planned for a budget."""
+    """Device memory over time, if the executable was planned for a budget."""
     return None if facts.memory is None else device_memory_section(facts.memory.planned, facts.memory)
 
 
 def sparse(facts: RunFacts) -> Section | None:
-    """What the mapping unit left out, and the compiler's estimate against what was counted."""
+    """The work that the mapping unit skipped, and the compiler's estimate compared with the counted cycles."""
     figures = facts.stats.get("sparse")
     if not figures or figures["cycles"] == "declared":
         return None

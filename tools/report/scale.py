@@ -9,7 +9,7 @@ from .svg import ticks
 
 @dataclass(frozen=True)
 class Unit:
-    """What the numbers of an axis are counted in: `size` of the values' own unit, by the name of it."""
+    """The unit of an axis: its name, and its `size` in the unit of the values."""
 
     name: str
     size: float = 1.0
@@ -33,7 +33,7 @@ def unit_of_ns(most: float) -> Unit:
 
 
 def _fitting(most: float, units: tuple[tuple[str, float], ...]) -> Unit:
-    """The largest unit of which `most` is at least two; the first where there is none."""
+    """The largest unit of which `most` is at least two, or else the first."""
     name, size = next((one for one in reversed(units) if most >= 2 * one[1]), units[0])
     return Unit(name, size)
 

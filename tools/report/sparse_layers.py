@@ -1,4 +1,4 @@
-"""Sparse weights layer by layer: densities, chosen encodings, what they save, and from which density on they pay."""
+"""Sparse weights by layer: densities, chosen encodings, savings, and break-even densities."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 DENSITIES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1.0)
 """Points of the break-even curves."""
 CURVES = ("mpu", "vpu", "dau", "load")
-"""Colours of the curves: as many layers have one."""
+"""Colours of the curves; their number limits the number of curves."""
 LARGEST = 1 << 24
-"""Weights of a layer that a curve is drawn for: it takes some seconds a layer of more."""
+"""Largest number of weights of a layer with a curve, which takes seconds for larger layers."""
 
 
 @dataclass(frozen=True)
@@ -42,19 +42,19 @@ class SparseLayer:
     dense_bytes: int
     nbytes: int
     dense_cycles: float | None
-    """Of the layer, as estimated; None where only bytes count."""
+    """Estimated cycles of the layer; None if the choice is by bytes."""
     cycles: float | None
     layer: Layer
     reason: str = ""
-    """Why the weights stay dense; "" where they do not."""
+    """The reason why the weights stay dense; "" if they do not."""
     neurons: Nonzero | None = None
-    """Which share of the neurons was not zero, where it was measured."""
+    """The density of the activations, if it was measured."""
     neurons_encoded: bool = False
-    """Their zeros are left out while the network runs."""
+    """Whether their zeros are skipped at run time."""
 
 
 def sparse_layers(plans: Sequence[PlannedWeight]) -> list[SparseLayer]:
-    """The decisions as plain data: the operations may change afterwards."""
+    """The decisions as plain data, because later passes may change the operations."""
     from ...transforms.shared.sparse_plan import layer_of
 
     return [

@@ -18,7 +18,7 @@ ROLES = {
     "staging": "results on their way to DRAM",
     "temporary": "values within a task",
 }
-"""Colour of a buffer -> what it is for."""
+"""Colour of a buffer -> its purpose."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class SramUse:
 
 
 def sram_use(name: str, tasks: Sequence[str], buffers: Sequence[SramBuffer]) -> SramUse:
-    """The buffers of a part that is called `name`, for charts."""
+    """The buffers of the part `name`, for charts."""
     blocks: list[Block] = []
     for buffer in buffers:
         colour = "slice" if buffer.role == "read" else buffer.role

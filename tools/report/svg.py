@@ -8,13 +8,13 @@ from .html import Child, Markup, number, tag
 from .words import middle_out
 
 WIDTH = 1076
-"""Pixels of a chart as wide as the page."""
+"""Width of a chart over the whole page, in pixels."""
 CHARACTER = 6.3
-"""Pixels of a character of the charts' text, on average."""
+"""Average width of a character in charts, in pixels."""
 
 
 def drawing(width: float, height: float, label: str, *children: Child) -> Markup:
-    """The frame of a chart; `label` says what it shows to those who cannot see it."""
+    """The frame of a chart; `label` is its description for screen readers."""
     size = f"0 0 {number(width)} {number(height)}"
     return tag("svg", *children, viewBox=size, width=width, height=height, role="img", aria_label=label)
 
@@ -50,6 +50,6 @@ def round_up(value: float, count: int = 8) -> float:
 
 
 def shortened(content: str, pixels: float) -> str:
-    """As much of `content` as fits; nothing where not even four characters do."""
+    """The beginning of `content` that fits; empty if fewer than four characters fit."""
     room = int(pixels / CHARACTER)
     return content if len(content) <= room else middle_out(content, room) if room >= 4 else ""

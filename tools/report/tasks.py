@@ -22,11 +22,11 @@ class TaskNote:
     cores: int
     steps: tuple[int, ...]
     sram: bool
-    """Its result stays in the cores."""
+    """Whether its result stays in SRAM."""
     constants: int
     """Bytes of weights and constants that it reads."""
     working: int
-    """Bytes of SRAM that it needs on the busiest core beside what lies there."""
+    """Bytes of SRAM that it needs on the busiest core in addition to resident buffers."""
     cycles: int
     """Estimated."""
 
@@ -40,9 +40,9 @@ class TaskNote:
 
 def task_notes(exe: Executable) -> list[TaskNote]:
     """
-    The note `tasks`, in the order of the schedule; empty where there is none.
+    The note `tasks`, in the order of the schedule; empty if there is none.
 
-    Raises InputError where the note is not what a compiler writes.
+    Raises InputError for a note in another format.
     """
     text = exe.notes.get("tasks")
     if text is None:

@@ -14,12 +14,12 @@ from ...emulator.timing.engine import TimingResult, Trace
 from ...emulator.timing.tables import build_tables
 
 LONGEST = 1 << 25
-"""Instructions of a run that is traced for a report: about 1 GB of memory."""
+"""Largest number of instructions of a run that is traced for a report: about 1 GB of memory."""
 
 
 def busy_time(start: NDArray[np.int64], end: NDArray[np.int64], total: int, bins: int) -> NDArray[np.float64]:
     """
-    How much of the intervals [start, end) falls in each of `bins` equal pieces of [0, total).
+    The total length of the intervals [start, end) within each of `bins` equal parts of [0, total).
 
     The time covered up to t is the sum of t - start over the starts before t, less the same over the ends.
     """
@@ -40,7 +40,7 @@ class TaskTime:
     """A task in a run; cycles count from the start of the controller's program."""
 
     number: int
-    """In the schedule."""
+    """Position in the schedule."""
     name: str
     start: int
     """Start of its first instruction, which may be a load ahead of its turn."""
@@ -49,13 +49,13 @@ class TaskTime:
     takes: int
     """Cycles of its launch by which the end of this task is later than that of all tasks before it."""
     waits: int
-    """Cycles before that in which no launch runs: the host copies what this one needs. With `takes`, the run's."""
+    """Cycles before the launch without any launch running, for host copies. The sum with `takes` is that of the run."""
     busy: tuple[int, ...]
     """Cycles in which units work on it, by unit, over all cores."""
 
 
 def task_times(exe: Executable, timing: TimingResult, trace: Trace) -> list[TaskTime]:
-    """The tasks that did something, in the order of the schedule, and last "" for what belongs to none."""
+    """The tasks with instructions, in the order of the schedule, and last "" for instructions without a task."""
     source = _source_of_entries(exe, trace)
     count = len(exe.source_names) + 1
     lane = source.astype(np.int64) * QUEUES + trace.unit
@@ -80,7 +80,7 @@ def task_times(exe: Executable, timing: TimingResult, trace: Trace) -> list[Task
 
 
 def _source_of_entries(exe: Executable, trace: Trace) -> NDArray[Any]:
-    """Number of the source of every entry; that after the last one stands for none."""
+    """Number of the source of every entry; the number after the last one means none."""
     lengths = [len(program.words) for program in exe.programs]
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)
     sources = np.concatenate([program.sources for program in exe.programs])
@@ -90,9 +90,8 @@ def _source_of_entries(exe: Executable, trace: Trace) -> NDArray[Any]:
 
 def lanes_over_time(timing: TimingResult, trace: Trace, bins: int, core: int | None = None) -> NDArray[np.float64]:
     """
-    [units, bins] cycles in which a unit is busy in each of `bins` pieces of the whole run, host copies included.
-
-    Of one core, or summed over all.
+    [units, bins] cycles in which a unit is busy in each of `bins` parts of the whole run with its host copies, for one
+    core or summed over all.
     """
     total = timing.total_cycles
     result = np.zeros((QUEUES, bins))

@@ -1,4 +1,4 @@
-"""Numbers in text for readers."""
+"""Numbers as text for readers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def significant(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share of 1 in percent, one decimal; what is more than nothing does not read as nothing."""
+    """A share of 1 in percent, one decimal; a positive share is never shown as 0."""
     if 0 < share < 0.0005:
         return "<0.1%"
     return f"{100 * share:.1f}%"
@@ -39,7 +39,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def middle_out(name: str, room: int) -> str:
-    """At most `room` characters of a name: its middle goes, for names often differ in their ends only."""
+    """A name shortened to `room` characters without its middle part, because names often differ in their ends only."""
     if len(name) <= room:
         return name
     head = (room - 1) // 3

@@ -6,7 +6,7 @@
 // RUN: not meshloom-opt %S/errors.txt 2>&1 | filecheck %s --check-prefix=KIND
 // RUN: not meshloom-opt %s 2>&1 | filecheck %s --check-prefix=PLACE
 
-// PASS:    error: -p 'no-such-pass': there is no pass 'no-such-pass'; `meshloom-opt --list-passes` names all
+// PASS:    error: -p 'no-such-pass': unknown pass 'no-such-pass'; `meshloom-opt --list-passes` names all
 // SPEC:    error: -p 'canonicalize{': Expected argument name here
 // TARGET:  error: bad -p or -t: Expected argument name here
 // MISSING: missing.mlir: no such file

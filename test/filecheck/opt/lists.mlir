@@ -12,12 +12,12 @@
 // PASSES:      {parts}
 // PASSES:      manycore-tile {{.*}} task {{.*}}
 // PASSES:      {chip}
-// PASSES:      xDSL's own
+// PASSES:      passes of xDSL
 // PASSES:      convert-linalg-to-loops
 
 // DIALECTS:      dataflow Neural networks as graphs of operations on whole tensors (operations:
 // DIALECTS:      coreasm Programs of instructions
-// DIALECTS:      xDSL's own:
+// DIALECTS:      dialects of xDSL:
 // DIALECTS:      arith
 
 // HELP:      dataflow-prune
@@ -27,11 +27,11 @@
 // HELP-NEXT: density : int | float = 0.1
 // HELP:      results: depends on the options
 
-// CLOSE:     error: --help-pass: there is no pass 'manycore-tiles'; did you mean 'manycore-tile'?
+// CLOSE:     error: --help-pass: unknown pass 'manycore-tiles'; did you mean 'manycore-tile'?
 
-// NESTED:    error: -p 'func.func(cse)': passes work on whole modules: leave out 'func.func(...)' around them
+// NESTED:    error: -p 'func.func(cse)': passes apply to whole modules: leave out 'func.func(...)'
 
-// TWICE:     error: -p and --pass-pipeline are two spellings of one list: give one of them
+// TWICE:     error: -p and --pass-pipeline have the same meaning: give only one of them
 
 // PIPELINE:      dataflow.relu {{.*}} : (tensor<2x3xf32>) -> tensor<2x3xf32>
 // PIPELINE-NEXT: dataflow.slice

@@ -33,7 +33,7 @@
 // NEEDED: error: {{.*}}net.mlx holds instructions 'clamp' of plug-in 'saturation': load it with --plugin
 // DIALECTS: saturate
 // PASSES: find-saturation Make one operation of a minimum and a maximum with known bounds
-// WITHOUT: error: -p 'find-saturation': there is no pass 'find-saturation'
+// WITHOUT: error: -p 'find-saturation': unknown pass 'find-saturation'
 func.func @main(%x: tensor<7xf32> {dataflow.name = "x"}) -> (tensor<7xf32> {dataflow.name = "y"}) {
   %low = dataflow.constant dense<-1.0> : tensor<f32>
   %high = dataflow.constant dense<2.0> : tensor<f32>

@@ -36,7 +36,7 @@ func.func @main(%x: tensor<4xf32> {dataflow.name = "x"}) -> (tensor<4xf32> {data
 // FAILURE:     "dataflow.relu"
 // FAILURE:     error: {{.*}}no chip is given
 
-// UNKNOWN:     error: --print-ir-after: there is no pass 'csee'; did you mean 'cse'?
+// UNKNOWN:     error: --print-ir-after: unknown pass 'csee'; did you mean 'cse'?
 
 // The operation that nothing needs and the second of two equal ones go.
 // STATISTICS:      cse: 7 -> 5 operations

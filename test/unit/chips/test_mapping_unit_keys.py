@@ -1,4 +1,4 @@
-"""What a chip description says of the mapping unit."""
+"""Keys of the mapping unit in chip descriptions."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def test_reference_page_is_up_to_date() -> None:
 
 
 def test_reference_page_has_every_instruction_with_all_its_fields() -> None:
-    """Read from the page's tables, not from what the page is made of."""
+    """Read from the tables of the page, not from their source."""
     page_text = (ROOT / "docs" / "reference" / "isa.md").read_text(encoding="utf-8")
     cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in page_text.splitlines()]
     rows = {int(row[0], 16): row for row in cells if len(row) == 6 and re.fullmatch(r"0x[0-9a-f]{2}", row[0])}

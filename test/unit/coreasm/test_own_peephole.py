@@ -1,5 +1,5 @@
 """
-The example of a pass on instructions, on compiled networks: what does nothing is put in, and the pass removes it.
+The example of a pass on instructions: instructions without effect are inserted in compiled networks and removed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whole training steps: against another framework's gradients, and learning something."""
+"""Whole training steps: comparison with the gradients of another framework, and a decreasing loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Executables that make no sense: each rule, by its message."""
+"""Invalid executables: each rule of the check, by its message."""
 
 from __future__ import annotations
 

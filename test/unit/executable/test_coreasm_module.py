@@ -1,4 +1,4 @@
-"""Executables as modules of the `coreasm` dialect and back: the same bytes, whatever form they take in between."""
+"""Round trips of executables through modules of the `coreasm` dialect: the bytes stay the same."""
 
 from __future__ import annotations
 

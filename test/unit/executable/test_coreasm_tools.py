@@ -106,8 +106,8 @@ def test_data_that_changed_or_went(dumped: Path, capsys: pytest.CaptureFixture[s
     [
         (assemble, ["--weights", "a.mlx"], "--weights is for listings"),
         (compile_tool, ["--chip", "edge"], "is for chip 'tiny': it cannot be assembled for 'edge'"),
-        (compile_tool, ["--sparse"], "is at the level of instructions: --sparse concerns levels above"),
-        (compile_tool, ["--budget", "0.5"], "--budget concerns levels above"),
+        (compile_tool, ["--sparse"], "is at the level of instructions: --sparse applies to higher levels only"),
+        (compile_tool, ["--budget", "0.5"], "--budget applies to higher levels only"),
     ],
 )
 def test_options_that_make_no_sense(

@@ -1,4 +1,4 @@
-"""Sizes of 0 and loops without iterations: sums of nothing are 0, and what has no elements has no elements."""
+"""Sizes of 0 and loops without iterations: empty sums are 0, and values without elements have their shapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators made of several operations: what is between these need not be an f16, where operands and result are."""
+"""Operators made of several operations: intermediate values need not be f16 if operands and result are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recurrent layers, Scan and Loop become loops, whose text does not grow with the steps, where no step is special."""
+"""Recurrent layers, Scan and Loop become loops, whose text does not grow with the number of steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types that the chip only holds: conversions bit by bit against ml_dtypes, and what is refused."""
+"""Storage-only types: conversions compared with ml_dtypes bit by bit, and rejected uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weights of 8 bits stay narrow until a core multiplies them: against ONNX Runtime, and by what executables hold."""
+"""Weights of 8 bits stay narrow until a core multiplies them: results of ONNX Runtime, and types in executables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference page of operators says what the importer's table says, and what ONNX has beyond it."""
+"""The reference page of operators agrees with the importer's table, and lists ONNX's other operators."""
 
 from __future__ import annotations
 

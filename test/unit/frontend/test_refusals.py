@@ -1,4 +1,4 @@
-"""What is said of a model that cannot be imported: one line an operator, with a count, the first node and a remedy."""
+"""Errors for models that cannot be imported: one line per operator, with a count, the first node and a remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of one executable share what was decoded, and nothing else."""
+"""Runs of one executable share the decoded programs, and no other state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tiles whose place makes no difference to a kernel: equal views give equal instructions."""
+"""Tiles whose offsets are irrelevant to a kernel: equal views give equal instructions."""
 
 from __future__ import annotations
 

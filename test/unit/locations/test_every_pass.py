@@ -1,4 +1,4 @@
-"""No pass loses what operations were made for, and text with locations goes to and fro without a change."""
+"""No pass loses locations of operations, and text with locations survives a round trip."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def public_network(name: str) -> ModuleOp:
 
 
 def nowhere(module: ModuleOp) -> list[str]:
-    """Operations of this project that do not say what they were made for."""
+    """Operations of this project without a location."""
     return sorted({op.name for op in module.walk() if op.name.split(".")[0] in DIALECTS and not is_known(op.location)})
 
 

@@ -1,4 +1,4 @@
-"""What operations and errors are told of where they come from."""
+"""Locations of operations and of errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that pass through DRAM: addresses are used again, and cores wait for those that read what lay there."""
+"""Values that pass through DRAM: addresses are reused, and cores wait for readers of the previous value there."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ CHAIN = [("matmul", [0, 0]), *(("matmul", [0, before]) for before in range(1, 6)
 
 
 def test_a_chain_takes_the_bytes_of_two_values() -> None:
-    """Beside the input and the result: what a product reads, and what it writes."""
+    """DRAM in addition to input and result: the operand and the result of a product."""
     module = network(CHAIN, [len(CHAIN)])
     compilation = compile_module(module.clone(), CHIP)
     check(module, compilation)
@@ -76,7 +76,7 @@ def test_a_chain_takes_the_bytes_of_two_values() -> None:
 
 
 def test_dram_is_used_up_to_the_last_byte() -> None:
-    """As much as was said is enough; less is not enough for one launch."""
+    """The reported size is sufficient; with less, the network does not fit one launch."""
     module = network(CHAIN, [len(CHAIN)])
     enough = compile_module(module.clone(), replace(CHIP, dram_bytes=4 * BYTES))
     check(module, enough)
@@ -86,7 +86,7 @@ def test_dram_is_used_up_to_the_last_byte() -> None:
 
 @pytest.mark.slow
 def test_without_waiting_there_are_races(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Value 3 goes where value 1 lay, which other cores may still read."""
+    """Value 3 has the address of value 1, which other cores may still read."""
     module = network([("matmul", [0, 0]), ("transpose", [1]), ("tanh", [0]), ("matmul", [3, 3])], [2, 4])
     compilation = compile_module(module.clone(), CHIP)
     assert compilation.parts[0].code.segments[-1] == BYTES
@@ -125,7 +125,7 @@ def test_many_random_networks(drawn: tuple[list[tuple[str, list[int]]], list[int
 
 
 def check_random(drawn: tuple[list[tuple[str, list[int]]], list[int]], sram_bytes: int) -> None:
-    """No race, the right values; and as buffers, none that are alive together share bytes."""
+    """There are no races, and results are correct; buffers that are live at the same time do not overlap."""
     module = network(*drawn)
     chip = replace(CHIP, sram_bytes=sram_bytes)
     check(module, compile_module(module.clone(), chip))

@@ -1,4 +1,4 @@
-"""Loops whose steps exchange more than they gain by further cores leave cores unused."""
+"""Loops leave cores unused if further cores cost more in exchanges than they gain."""
 
 from __future__ import annotations
 

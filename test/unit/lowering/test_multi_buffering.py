@@ -1,4 +1,4 @@
-"""Weights of several steps are loaded while tasks before compute, into as many buffers as there is room for."""
+"""Weights of several steps are loaded while earlier tasks compute, into as many buffers as fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies in DRAM when: nothing overlaps, everything is there when it is read, and all that fits is placed."""
+"""Residency in DRAM over time: no overlap, every value is present when it is read, and all that fits is placed."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def up(size: int) -> int:
 
 
 def least(network: Network) -> int:
-    """Bytes that some launch needs whatever is moved away."""
+    """The largest number of bytes that one launch needs by itself."""
     always = sum(up(network.constants[one]) for one in network.outputs)
     return max(
         always
@@ -124,7 +124,7 @@ def test_decisions_reproduce_the_addresses(seed: int, room: float) -> None:
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_values_that_are_given_to_the_host_go_there(seed: int) -> None:
-    """All other values stay, as there is room; a value that leaves comes back for each launch that reads it."""
+    """All other values stay because they fit; a spilled value is restored for each launch that reads it."""
     network = random_network(seed)
     numbers = [number for number in range(len(network.values)) if random.Random(seed + number).random() < 0.5]
     residency = plan_residency(network, 1 << 30, Decisions(values=dict.fromkeys(numbers, True)))

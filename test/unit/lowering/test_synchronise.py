@@ -1,4 +1,4 @@
-"""Token bits: every conflict ordered, no token too many, no deadlock, the sequential result in any interleaving."""
+"""Token bits: every conflict is ordered, no token is redundant, no deadlock, a result independent of interleaving."""
 
 import random
 import time

@@ -1,4 +1,4 @@
-"""The merged graphs of a mapping for few hops: made again as they were, and in ways that suit the network."""
+"""Coarsened graphs of a mapping for few hops: reproducible, and suited to the network."""
 
 from __future__ import annotations
 

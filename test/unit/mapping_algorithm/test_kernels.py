@@ -1,4 +1,4 @@
-"""The kernels against recounts: what a move is said to cost is what it costs."""
+"""The kernels compared with recounts: the reported cost of a move equals the change of the cost."""
 
 from __future__ import annotations
 

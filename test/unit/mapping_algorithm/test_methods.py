@@ -1,4 +1,4 @@
-"""What holds of every mapping, whatever the network, the mesh and the objective."""
+"""Invariants of mappings for all networks, meshes and objectives."""
 
 from __future__ import annotations
 

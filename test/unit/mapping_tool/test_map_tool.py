@@ -273,10 +273,13 @@ def test_a_step_of_a_mapping_for_another_objective(graph: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--mesh", "4x3", "--emulate"], "--emulate with --mesh needs a chip whose cores these are: --emulate NAME"),
-        (["--chip", "grid", "--emulate", "edge"], "--emulate edge: the cores are those of --chip grid"),
-        (["--chip", "tiny", "--array", "2x1", "--emulate"], "ways of one hop: leave out --array, or add --link-cost 1"),
-        (["--chip", "tiny", "--program", "step.mlx"], "--program is of the step that --emulate runs: give both"),
+        (["--mesh", "4x3", "--emulate"], "--emulate with --mesh needs a chip that describes the cores: --emulate NAME"),
+        (["--chip", "grid", "--emulate", "edge"], "--emulate edge: --chip grid names the cores already"),
+        (
+            ["--chip", "tiny", "--array", "2x1", "--emulate"],
+            "links are all one hop: leave out --array, or add --link-cost 1",
+        ),
+        (["--chip", "tiny", "--program", "step.mlx"], "--program writes the step of --emulate: give both"),
         (["--chip", "tiny", "--emulate", "--spike-bytes", "0"], "--spike-bytes 0: expected 1 to 65536"),
     ],
 )

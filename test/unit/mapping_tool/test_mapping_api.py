@@ -1,4 +1,4 @@
-"""`meshloom.mapping`: what it takes and gives."""
+"""`meshloom.mapping`: arguments and results."""
 
 from __future__ import annotations
 

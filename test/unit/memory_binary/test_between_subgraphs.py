@@ -1,4 +1,4 @@
-"""Memory saved between subgraphs that are there: they are the launches, as a rule, a fusion or a user made them."""
+"""Memory saving between existing subgraphs, made by a rule, by fusion or by the user: each is one launch."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def test_operations_that_need_not_be_apart_share_a_launch(tmp_path: Path) -> Non
 
 
 def test_a_smaller_budget_on_its_own_output(tmp_path: Path) -> None:
-    """What leaves already does; more follows until it fits."""
+    """Existing offloads are kept; more are added until the function fits."""
     first = inserted("th-tts=10000 th-size=150 n=1", FIGURE_5, tmp_path)
     before = check(first)
     second = inserted("budget=50000", first, tmp_path)
@@ -104,7 +104,7 @@ def test_a_smaller_budget_on_its_own_output(tmp_path: Path) -> None:
 
 
 def test_thresholds_until_a_budget_is_kept(tmp_path: Path) -> None:
-    """Again and again; refused with what they reach where nothing more waits so long."""
+    """Thresholds are applied repeatedly; if no more tensor reaches them, the error states the peak reached."""
     kept = inserted("th-tts=10000 n=1 budget=60000", outlined(tmp_path), tmp_path)
     assert check(kept) <= 60000
     with pytest.raises(BudgetError, match=r"the thresholds select no further tensor to offload; \d+ bytes are enough"):

@@ -1,9 +1,9 @@
 """
-Programs within a budget on chips on which launches and copies take other times than were planned with: what the
-controller waits for holds for all of them.
+Programs within a budget on chips whose launches and copies take other times than planned: the controller's waits are
+sufficient for all durations.
 
-Each step is carried out at the time at which it starts or ends on such a chip, as if it took no time, and the results
-are those of the network; so nothing is overwritten that is still read, or read before it is there.
+Each step is executed atomically at its start or its end on such a chip, and the results must be those of the network.
+This shows that no value is overwritten before its last read, and none is read before it is written.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def steps_with_times(exe: Executable, timing: TimingResult) -> list[tuple[Contro
 
 
 def in_time(steps: Sequence[tuple[ControllerStep, int, int]], at_end: Sequence[bool]) -> list[ControllerStep]:
-    """The steps, each at its start or its end; what ends at a time comes before what starts then."""
+    """The steps, each at its start or its end; of equal times, ends come first."""
     keys = [(end, 0) if late else (start, 1) for (_, start, end), late in zip(steps, at_end, strict=True)]
     return [steps[number][0] for number in sorted(range(len(steps)), key=lambda number: (keys[number], number))]
 

@@ -1,4 +1,4 @@
-"""What a refusal of a budget says is true: what works on more than there is works on no more than is enough."""
+"""The messages of rejected budgets are exact: an operation that does not fit, and the smallest sufficient budget."""
 
 from __future__ import annotations
 

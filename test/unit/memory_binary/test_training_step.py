@@ -166,7 +166,7 @@ def test_compression_keeps_its_bound(step: ModuleOp, folder: Path, format: str, 
 
 @pytest.mark.slow
 def test_too_small_a_budget_is_refused(step: ModuleOp, folder: Path) -> None:
-    """What is said to need more than there is needs no more than is enough."""
+    """The operation that is reported as too large fits the reported smallest budget."""
     with pytest.raises(InputError, match="a budget of 9000 bytes of DRAM is too small: ") as refused:
         compiled(step, folder, 9000, "swap")
     found = re.search(

@@ -1,5 +1,5 @@
 """
-Training steps within budgets: what is planned is what the emulator finds, to the byte and to the cycle.
+Training steps within budgets: the planned peak and cycles equal those of the emulator.
 
 The emulator's figures come from the accesses of copies and programs alone (`emulator/reports/device_memory.py`).
 """
@@ -81,7 +81,7 @@ def check_budget(name: str, amount: float, folder: Path) -> CompiledNetwork:
 @pytest.mark.slow
 @pytest.mark.parametrize("share", [0.6, 0.8])
 def test_digits_within_a_budget(share: float, folder: Path) -> None:
-    """Every access is checked; the outputs are those without a budget but for the order in which sums are added up."""
+    """Every access is checked; the outputs equal those without a budget, except for the order of additions."""
     network = check_budget("digits", share, folder)
     inputs = random_inputs(network.executable.inputs, 0)
     outputs = run_functional(network.executable, inputs, check=True).outputs

@@ -15,7 +15,7 @@ Span = tuple[int, int]
 
 
 def recount(problem: OffloadProblem, plan: OffloadPlan, model: Model) -> int:
-    """The largest number of bytes in memory. Asserts that the execution is one that the machine allows."""
+    """The peak of the bytes in memory. Asserts that the execution is valid for the machine."""
     replay = _Replay(problem, plan, model)
     replay.check_order()
     replay.check_units()
@@ -173,7 +173,7 @@ class _Replay:
                 self._hold(self.ops[int(graph.producer[tensor])][0], self.ops[op][1], int(graph.size[tensor]))
 
     def peak(self) -> int:
-        """The largest number of bytes in memory; what ends at a time is freed before anything begins at that time."""
+        """The peak of the bytes in memory; at equal times, memory is freed before it is allocated."""
         held = peak = 0
         for _, change in sorted(self.events):
             held += change

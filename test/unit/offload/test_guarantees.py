@@ -1,4 +1,4 @@
-"""What holds for every plan under a budget."""
+"""Invariants of plans under a budget."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def evaluator_of(graph: CostGraph, link: float = 1e9) -> Evaluator:
 
 
 def largest_working_set(graph: CostGraph) -> int:
-    """By definition: what an operation reads and writes must be there together."""
+    """By definition: the operands and results of an operation are in memory at the same time."""
     sizes = np.where(graph.counted, graph.size, 0)
     return max(sum(int(sizes[t]) for t in {*graph.inputs.row(op), *graph.outputs.row(op)}) for op in range(graph.ops))
 

@@ -99,11 +99,11 @@ def test_buffers_that_need_more_at_fixed_places_are_reported(step: Path, capsys:
     found = json.loads(stats.read_text())
     # Three results of 1000 bytes, each rounded up to a multiple of 256.
     assert found["offsets_peak_bytes"] >= 3 * 1024
-    assert f"at fixed places the buffers end at {found['offsets_peak_bytes']:,} bytes" in capsys.readouterr().out
+    assert f"at fixed offsets the buffers need {found['offsets_peak_bytes']:,} bytes" in capsys.readouterr().out
     assert main([str(step), "--budget", "1.0", "--stats", str(stats)]) == 0
-    assert "at fixed places" in capsys.readouterr().out, "21 results of 1024 bytes"
+    assert "at fixed offsets" in capsys.readouterr().out, "21 results of 1024 bytes"
     assert main([str(step), "--budget", "30000", "--stats", str(stats)]) == 0
-    assert "at fixed places" not in capsys.readouterr().out
+    assert "at fixed offsets" not in capsys.readouterr().out
 
 
 def test_options_for_networks_are_refused_with_a_cost_graph(step: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -210,7 +210,7 @@ def test_options_of_another_mode_are_refused(
     assert main([str(step), *given]) == 2
     error = capsys.readouterr().err
     assert next(option for option in arguments[1:] if option.startswith("--")) in error
-    assert error.strip().endswith(f"it goes with {modes}")
+    assert error.strip().endswith(f"it belongs to {modes}")
     assert [path.name for path in step.parent.iterdir()] == [step.name]
 
 

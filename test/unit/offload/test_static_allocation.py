@@ -1,4 +1,4 @@
-"""Places found by the local search: never two buffers in one place at one time, never worse than stacking."""
+"""Offsets from the local search: buffers that are live at the same time do not overlap; never worse than stacking."""
 
 from __future__ import annotations
 

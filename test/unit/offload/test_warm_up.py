@@ -1,4 +1,4 @@
-"""Kernels are loaded before the clock starts."""
+"""Kernels are loaded before time is measured."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ def run(tmp_path: Path, text: str | bytes, *args: str) -> int:
         ),
         (GOOD.replace("4xf32> {", "5xf32> {"), "Expected arguments to have the same types"),
         ("[" * 3000, "in.mlir:1:1: error: "),
-        ("", "in.mlir: there is no IR in it"),
-        ("// a comment\n\n", "in.mlir: there is no IR in it"),
+        ("", "in.mlir contains no IR"),
+        ("// a comment\n\n", "in.mlir contains no IR"),
     ],
 )
 def test_bad_input_is_one_error_and_status_2(

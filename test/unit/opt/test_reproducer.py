@@ -1,4 +1,4 @@
-"""What passes raise: one line that names the pass, and a file from which the failure can be repeated."""
+"""Failures of passes: one line that names the pass, and a reproducer."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_refusals_name_the_pass_and_leave_nothing(
 def test_a_file_without_a_pipeline_is_no_reproducer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "in.mlir").write_text(NETWORK)
     assert main([str(tmp_path / "in.mlir"), "--run-reproducer"]) == 2
-    assert "--run-reproducer: there is no reproducer's pipeline" in capsys.readouterr().err
+    assert "--run-reproducer: the file does not end with the pipeline of a reproducer" in capsys.readouterr().err
     assert main([str(tmp_path / "in.mlir"), "--run-reproducer", "-p", "cse"]) == 2
     assert "leave out -p" in capsys.readouterr().err
 
@@ -189,7 +189,7 @@ def test_the_refusal_names_the_pass_that_is_missing(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ((DATA / "schedule_forward_value.mlir").read_text(), "operand 0 of manycore.task is defined nowhere"),
+        ((DATA / "schedule_forward_value.mlir").read_text(), "operand 0 of manycore.task is not defined"),
         (
             "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
             "  %z = dataflow.neg %inner : (tensor<4xf32>) -> tensor<4xf32>\n"

@@ -1,4 +1,4 @@
-"""What `-t` takes: every mistake is one line and exit status 2, before any pass has run."""
+"""Values of `-t`: every error is one line with exit status 2, before any pass has run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading cost graphs: what is understood, and one clear error for each thing that is wrong."""
+"""Reading of cost graphs: accepted forms, and an error for each defect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fixed places in memory for values of operations that run on units in parallel."""
+"""Fixed offsets in memory for values of operations that run on units in parallel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searches: fixtures of the specification, brute force on small graphs, and what holds for each method."""
+"""Searches: fixtures of the specification, brute force on small graphs, and invariants of each method."""
 
 from __future__ import annotations
 

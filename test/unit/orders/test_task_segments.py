@@ -1,4 +1,4 @@
-"""Orders of tasks by segments between key nodes: where they lie, what is found in each, how they are linked."""
+"""Orders of tasks by segments between key nodes: borders, search within segments, and linking."""
 
 from __future__ import annotations
 

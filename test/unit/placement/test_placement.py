@@ -1,4 +1,4 @@
-"""Placement of tiles: estimates against a recount in plain Python, and what methods must not change."""
+"""Placement of tiles: estimates compared with a recount in plain Python, and invariants of methods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tilings for networks whose links are busy: the weights that all cores need do not fill the links."""
+"""Tilings of networks with busy links: weights for all cores do not saturate the links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks on clocks: what overlaps and what waits, worked out by hand."""
+"""Estimates of tasks: overlap and waits, computed by hand."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Clocks:
         self.clock, self.rates = np.zeros(CLOCKS), clock_rates(chip, HANDSHAKE, HANDSHAKE, MESSAGE)
 
     def run(self, task: TaskWork, inputs: float) -> float:
-        """When the result is complete of a task whose values are complete at `inputs`."""
+        """The cycle at which the result of a task is complete if its operands are complete at `inputs`."""
         works, crossing = task_arrays([task])
         return run_task(self.clock, self.rates, works[0], crossing, inputs, 0.0, 0.0, NO_SPANS)[0]
 

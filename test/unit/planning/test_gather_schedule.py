@@ -1,4 +1,4 @@
-"""When the parts of a gathered value come: every step finds what it reads, and nothing comes twice."""
+"""The order of transfers of a gathered value: every step has its operands, and no part is sent twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which parts of a result lie between each other's bytes."""
+"""Detection of tiles of a result whose bytes are interleaved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weights that several tasks read stay in the cores: what is loaded from DRAM, and that the results are right."""
+"""Weights with several readers stay resident in SRAM: bytes loaded from DRAM, and correct results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cores of the tasks of loops: chains that need nothing of each other may have cores of their own."""
+"""Grids of tasks in loops: independent chains may have separate cores."""
 
 from __future__ import annotations
 

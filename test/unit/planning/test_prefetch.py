@@ -1,4 +1,4 @@
-"""From when on constants are loaded: the layers' bytes say where DRAM is idle."""
+"""Prefetch: the start of loads of constants, from the times at which DRAM is idle."""
 
 from __future__ import annotations
 

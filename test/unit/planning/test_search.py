@@ -1,4 +1,4 @@
-"""Choosing between variants: the cheapest, counted in the open."""
+"""Choice of the cheapest variant."""
 
 from __future__ import annotations
 

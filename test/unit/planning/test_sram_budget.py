@@ -1,4 +1,4 @@
-"""Plans kept by room: where one is taken again, planning anew gives the same."""
+"""Cached plans by SRAM budget: a reused plan equals a newly computed one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values spread over the cores, seen in other shapes."""
+"""Views of values that are distributed over the cores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans that look ahead: what the next task reads in place need not be exchanged."""
+"""Tiling beam search: a value that the next task reads in place needs no exchange."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an exchange loads the network with, counted by hand on the 2 x 2 mesh of `tiny`."""
+"""Link traffic of an exchange, counted by hand on the 2 x 2 mesh of `tiny`."""
 
 from __future__ import annotations
 

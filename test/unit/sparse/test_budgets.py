@@ -1,4 +1,4 @@
-"""`--sparse` under a budget of device memory: of the networks that it compiles, those count that keep the budget."""
+"""`--sparse` with a budget of device memory: only compiled variants that keep the budget are candidates."""
 
 from __future__ import annotations
 

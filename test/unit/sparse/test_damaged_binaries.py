@@ -1,4 +1,4 @@
-"""Executables whose encoded weights are damaged: an error that says where, or the product with what the index says."""
+"""Executables with damaged encoded weights: an error with the position, or the product that the index describes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `meshloom-compile --sparse` says of weights that stay dense."""
+"""Messages of `meshloom-compile --sparse` about weights that stay dense."""
 
 from __future__ import annotations
 

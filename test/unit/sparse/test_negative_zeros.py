@@ -1,4 +1,4 @@
-"""Weights of -0, as multiplication by a mask leaves them: not stored either, and no number changes."""
+"""Weights of -0, which result from multiplication by a mask: they are not stored, and no result changes."""
 
 from __future__ import annotations
 

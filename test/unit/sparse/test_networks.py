@@ -1,4 +1,4 @@
-"""Pruned networks, dense and encoded: results, sizes, cycles, and the model of cycles against counted ones."""
+"""Pruned networks, dense and encoded: results, sizes, cycles, and estimated compared with counted cycles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Activations that are often zero: measured, declared in the IR, left out by matrix units while the program runs."""
+"""Activations with many zeros: calibrated, declared in the IR, skipped by matrix units at run time."""
 
 from __future__ import annotations
 

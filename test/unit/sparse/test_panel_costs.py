@@ -1,4 +1,4 @@
-"""What panels of several widths cost: full loads of joined lanes, and ports of DRAM."""
+"""Costs of panels of several widths: full loads of joined lanes, and ports of DRAM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pruning and choice of encodings on programs: what stays exact, what is left dense, what is shared."""
+"""Pruning and choice of encodings on programs: exact results, dense weights, shared weights."""
 
 from __future__ import annotations
 

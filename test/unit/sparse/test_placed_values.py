@@ -1,4 +1,4 @@
-"""Which scatters are values at known places among zeros."""
+"""Detection of scatters of values to known indices of a zero tensor."""
 
 from __future__ import annotations
 

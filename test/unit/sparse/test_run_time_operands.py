@@ -1,4 +1,4 @@
-"""Tensors that are encoded while a program runs, or given to it encoded, down to the emulator; the judge is numpy."""
+"""Tensors that are encoded at run time, or encoded inputs, end to end in the emulator, compared with numpy."""
 
 from __future__ import annotations
 

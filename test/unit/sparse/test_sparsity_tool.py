@@ -38,7 +38,7 @@ def test_balanced_pruning(model: str, capsys: pytest.CaptureFixture[str]) -> Non
     assert main([model, "--prune", "0.125", "--method", "balanced"]) == 0
     assert capsys.readouterr().out.splitlines()[1].split() == ["w", "4x4", "0.125", "direct", "16", "4", "4.00"]
     assert main([model, "--method", "balanced"]) == 2
-    assert "--method balanced: says how to prune; give --prune DENSITY" in capsys.readouterr().err
+    assert "--method balanced selects the weights of --prune: give --prune DENSITY" in capsys.readouterr().err
 
 
 def test_cycles(model: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Products of one row in parts along their inputs: when, the same results, and cycles on the chip."""
+"""Products of one row, split along their inputs: conditions, equal results, and cycles on the chip."""
 
 from __future__ import annotations
 

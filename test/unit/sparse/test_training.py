@@ -1,4 +1,4 @@
-"""Training steps of pruned networks whose weights stay encoded: values, gradients, and what is not connected."""
+"""Training steps of pruned networks whose weights stay encoded: values, gradients, and unconnected weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chains of operators that run stripe by stripe: what a stripe needs, which chains are chosen, and what that brings."""
+"""Cascades: operands of a stripe, choice of cascades, and their gain."""
 
 from __future__ import annotations
 

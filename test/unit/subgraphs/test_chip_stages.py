@@ -1,4 +1,4 @@
-"""Cutting a serial list into stages for several chips: costs and cuts against their definitions."""
+"""Division of a launch sequence into stages for several chips: costs and cuts compared with their definitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that are too large to be put together: in the IR, and end to end on a chip with little DRAM."""
+"""Concatenations that are too large for DRAM: in the IR, and end to end on a chip with little DRAM."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def values() -> dict[str, NDArray[np.float32]]:
 
 
 def apart(module: ModuleOp, most: int = 200) -> bool:
-    """Take the first concatenation apart; the module still gives the same values."""
+    """Forward the first concatenation; the module still computes the same values."""
     names = unique()
     inputs = values()
     expected = interpret_function(module, inputs, [ManycoreFunctions()])
@@ -124,7 +124,7 @@ def test_a_part_of_an_output_is_put_together_by_the_host() -> None:
 
 @pytest.mark.parametrize("shape", ["1x9x4x2", "1x8x9", "72", "2x1x36"])
 def test_another_shape_in_blocks(shape: str) -> None:
-    """Blocks of both shapes, or put together of what lies in several rows or in part of one."""
+    """Blocks of both shapes, made from several rows or from a part of one row."""
     text = f"%y = dataflow.reshape %c : (tensor<6x12xf32>) -> tensor<{shape}xf32>"
     assert apart(parsed(f"{JOINED}\n{text}", TWO, "%y", f"tensor<{shape}xf32>"), most=100)
 

@@ -1,4 +1,4 @@
-"""How much is tried: nothing is emulated with `fast`, and more effort never finds a slower part."""
+"""Efforts of the search: `fast` does not emulate, and more effort never finds a slower subgraph."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def check_partition(intervals: list[Interval], count: int) -> None:
 
 
 class Compiler:
-    """Compiles what it is told to and notes what it was asked for; letters stand for the subgraphs."""
+    """A compiler that accepts the given fusions and records the requests; letters stand for subgraphs."""
 
     def __init__(self, works: str | None) -> None:
         self.works = None if works is None else works.split()
@@ -47,7 +47,7 @@ class Compiler:
 
 
 def fuse(strategy: FusionStrategy, letters: str, works: str | None) -> tuple[str, str]:
-    """What was tried in order, and what came out."""
+    """The attempted fusions in order, and the result."""
     compiler = Compiler(works)
     found = strategy(len(letters), compiler)
     check_partition(found, len(letters))

@@ -1,4 +1,4 @@
-"""Key nodes: the figures, graphs of files, and what intersecting all paths and listing all orders gives."""
+"""Key nodes: the figures, graphs of files, and comparison with the intersection of all paths and all orders."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def intersection(paths: list[list[int]]) -> list[int]:
 
 
 def without_implied(edges: Edges) -> Edges:
-    """Edges that no longer path implies."""
+    """Edges of the transitive reduction."""
 
     def reaches(source: int, target: int, but: tuple[int, int]) -> bool:
         return any(

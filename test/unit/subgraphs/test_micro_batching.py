@@ -1,4 +1,4 @@
-"""Batches whose values are too many for the cores' memory are computed a few frames at a time, where that is faster."""
+"""Batches whose values do not fit the SRAM are computed in micro-batches if that is faster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the compiler chose by trying says for which node each operation is there, down to transfers."""
+"""Results of searches keep the locations of operations, including those of transfers."""
 
 from __future__ import annotations
 

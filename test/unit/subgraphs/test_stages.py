@@ -22,7 +22,7 @@ import meshloom
 
 
 def run(main_of: object, *arguments: object) -> None:
-    """A tool that ends well."""
+    """Run a tool, which must succeed."""
     assert callable(main_of)
     assert main_of([str(argument) for argument in arguments]) == 0
 

@@ -1,4 +1,4 @@
-"""What is left aside so that networks of plain operators have key nodes: gradients, updates, and loose operators."""
+"""Operators that are ignored in the search for key nodes: gradients, updates, and unconnected operators."""
 
 from __future__ import annotations
 

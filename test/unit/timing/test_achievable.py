@@ -1,4 +1,4 @@
-"""The achievable time: the arithmetic in the open, and what the compiler notes for it."""
+"""The achievable time: its arithmetic, and the notes of the compiler for it."""
 
 from __future__ import annotations
 

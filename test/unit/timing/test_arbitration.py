@@ -1,4 +1,4 @@
-"""Who goes first on a busy link, and how loads share what they read through: cases worked out by hand."""
+"""Arbitration of busy links, and sharing of DRAM ports by loads: cases computed by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A dropped or swapped send is named, quickly."""
+"""The error for a dropped or swapped send names it, without a long run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The timing engine's queues: events come up in the order of (cycle, lane), times in that in which they went in."""
+"""The timing engine's queues: events leave in the order of (cycle, lane), times in first-in, first-out order."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """
 More of a resource never costs cycles: the same executable on chips that differ in one number.
 
-With arbitration among what contends, anomalies as Graham described them for lists of tasks cannot be ruled out: work
-that is ready earlier may overtake what is critical. A run may take 2% more than at any lesser value of the number.
+With contention, Graham's scheduling anomalies cannot be excluded: work that is ready earlier may overtake critical
+work. A run may take 2% more than at any lesser value of the number.
 """
 
 from __future__ import annotations

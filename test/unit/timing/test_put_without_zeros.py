@@ -1,4 +1,4 @@
-"""Transfers between cores from which zeros are left out: the same bits arrive, fewer bytes travel."""
+"""Transfers between cores without zeros: the same bits arrive, and fewer bytes are sent."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def sent(chip: Chip, mnemonic: str, values: NDArray[Any], code: int, declared: i
 
 
 def stored(executable: Executable) -> bytes:
-    """What core 1 got."""
+    """The values that core 1 received."""
     return run_functional(executable, {}, check=True).outputs["y"].tobytes()
 
 

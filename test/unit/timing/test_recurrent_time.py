@@ -1,4 +1,4 @@
-"""The reference time of networks with loops: the arithmetic in the open, and what the compiler notes for it."""
+"""The reference time of networks with loops: its arithmetic, and the notes of the compiler for it."""
 
 from __future__ import annotations
 

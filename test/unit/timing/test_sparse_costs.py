@@ -1,4 +1,4 @@
-"""Cycles of sparse products against closed forms, for both places of the caches: what zeros buy, and where not."""
+"""Cycles of sparse products compared with closed forms, with caches before and after the mapping unit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words are classed by what matters for time: a class costs what each of its words costs."""
+"""Classes of words with equal timing: the cost of a class is the cost of each of its words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Four small networks to compile with several options at once, and what they must give."""
+"""Four small networks to compile with several options at once, and their expected results."""
 
 from __future__ import annotations
 

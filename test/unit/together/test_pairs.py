@@ -1,6 +1,6 @@
 """
-Every two options of the compiler together, on four small networks: the results are those of the network, and each
-option has the effect that it has alone. No pair is refused.
+Every pair of options of the compiler, on four small networks: the results are correct, and each option has the same
+effect as alone. No pair is rejected.
 """
 
 from __future__ import annotations

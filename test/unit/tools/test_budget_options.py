@@ -1,4 +1,4 @@
-"""`--budget` with options that it cannot follow: one line and exit status 2, never a network compiled otherwise."""
+"""`--budget` with incompatible options: an error of one line and exit status 2."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def executable(model: Path, run: Run) -> Path:
 
 
 def test_allocated_and_touched_memory_have_names_of_their_own(model: Path, run: Run) -> None:
-    """The run touches no more than the compiler has allocated, and neither figure goes by the other's name."""
+    """The run touches no more than the compiler has allocated, and the two figures have different names."""
     compiled = run("meshloom-compile", model, "--chip", "tiny", "--shape", "x=3x6", "-o", "net.mlx").stdout
     ran = run("meshloom-run", "net.mlx", "--random", 0, "--stats", "stats.json").stdout
     (allocated,) = re.findall(r"SRAM allocated ([\d,]+) of", compiled)
@@ -75,7 +75,7 @@ def test_another_model_is_noticed(executable: Path, model: Path, run: Run) -> No
     done = run("meshloom-run", executable, "--random", "0", "--check", "other.onnx")
     assert done.returncode == 1
     assert "error: outputs differ from ONNX Runtime's: y" in done.stderr
-    assert "stems from another model or is damaged, or it was compiled wrongly" in done.stderr
+    assert "the executable is of another model, damaged or compiled wrongly" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ BAD_COMPILE = [
     (["broken.onnx"], "broken.onnx"),
     (["broken.mlir"], "broken.mlir:1:18: error: "),
     (["types.mlir"], "types.mlir:2:8: error: result has type tensor<5xf32>"),
-    (["empty.mlir"], "empty.mlir: there is no IR in it"),
+    (["empty.mlir"], "empty.mlir contains no IR"),
     (["types.mlir", "--shape", "x=4"], "--shape is for ONNX models"),
     (["small.onnx", "--chip", "large.toml"], "large.toml: 'dram_bytes' is 2000000000000000000, at most"),
 ]

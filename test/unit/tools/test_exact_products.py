@@ -1,4 +1,4 @@
-"""The reference's products of integers are exact where the processor's, as ONNX Runtime uses them, saturate."""
+"""The reference's products of integers are exact on processors on which those of ONNX Runtime saturate."""
 
 from __future__ import annotations
 

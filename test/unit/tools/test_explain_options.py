@@ -52,5 +52,5 @@ def test_the_options_print_and_write_the_same_sums(tmp_path: Path, capsys: pytes
 
 def test_a_result_that_was_put_together_cannot_be_explained() -> None:
     compiled = meshloom.compile(network(), chip="tiny")
-    with pytest.raises(InputError, match="does not say what was run"):
+    with pytest.raises(InputError, match="this result has no executable"):
         RunResult({}, compiled.timing, {}).explain()

@@ -1,4 +1,4 @@
-"""Looking inside a run: tensors by the model's names, results of tasks against their IR, memory at a task."""
+"""Inspection of a run: intermediate tensors by name, results of tasks compared with their IR, memory at a task."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_tables_and_files(built: Path, run: Run, tmp_path: Path) -> None:
     model, net = built / "net.onnx", built / "net.mlx"
     done = run("meshloom-run", net, "--random", 0, "--check", model, "--check-tensors", "--save-tensors", "all")
     assert done.returncode == 0, done.stderr
-    table = done.stdout[done.stdout.index("tensors inside") :].splitlines()[2:-1]
+    table = done.stdout[done.stdout.index("intermediate tensors") :].splitlines()[2:-1]
     names = [line.split()[0] for line in table]
     assert names == [name for name in ("h/a:0", "out_1", "out_2", "y") if name in names]
     assert "h/a:0" in names
@@ -156,12 +156,12 @@ def test_memory_at_a_task(built: Path, run: Run, tmp_path: Path) -> None:
     ("options", "words"),
     [
         (["--tensor", "y"], "--save-tensors DIR"),
-        (["--save-tensors", "d", "--tensor", "none"], "no such tensor is in memory as a whole; there are"),
+        (["--save-tensors", "d", "--tensor", "none"], "no such tensor is completely in memory; known ones are"),
         (["--check-tensors"], "give --check MODEL.onnx"),
         (["--validate=tensors"], "--ir MODULE.mlir"),
         (["--break", "none"], "no task 'none': the executable's tasks are"),
         (["--break", "y", "--stats", "s.json"], "--stats is for runs to the end"),
-        (["--cores", "0"], "give that, too"),
+        (["--cores", "0"], "give it, too"),
         (["--validate=tensors", "--ir", "IMPORT"], "is not at the memory level"),
     ],
 )
@@ -221,7 +221,7 @@ def test_a_pipeline_in_the_place_of_the_compilers(built: Path, capsys: pytest.Ca
     network = meshloom.compile(built / "net.onnx", chip="tiny", pipeline=pipeline)
     network.save(path := built / "by_pipeline.mlx")
     assert path.read_bytes() == (built / "net.mlx").read_bytes()
-    with pytest.raises(InputError, match="for chip 'tiny', and chip is 'edge'"):
+    with pytest.raises(InputError, match="for chip 'tiny', the option for 'edge'"):
         meshloom.compile(built / "net.onnx", chip="edge", pipeline=pipeline)
     with pytest.raises(InputError, match="does not end at the level of instructions"):
         meshloom.compile(built / "net.onnx", chip="tiny", pipeline="canonicalize")

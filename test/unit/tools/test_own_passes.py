@@ -136,10 +136,10 @@ BAD: list[tuple[str, str, int]] = [
     (PASS.format("own", "pass") + "\nx = 1 / 0", "own.py:12: ZeroDivisionError: division by zero", 2),
     ("import nothing_of_this_name", "own.py:1: ModuleNotFoundError: No module named 'nothing_of_this_name'", 2),
     ("\n\ndef", "own.py:3: SyntaxError: invalid syntax", 2),
-    ("from meshloom.transforms.coreasm_pack import CoreasmPackPass", "own.py: there is no pass in it", 2),
-    (PASS.format("canonicalize", "pass"), "own.py: there is a pass 'canonicalize' already: give Own another name", 2),
+    ("from meshloom.transforms.coreasm_pack import CoreasmPackPass", "own.py defines no pass", 2),
+    (PASS.format("canonicalize", "pass"), "own.py: a pass 'canonicalize' exists already: rename Own", 2),
     (PASS.format("own", "pass") + "\nclass Other(Own): ...", "own.py: two passes have the name 'own'", 2),
-    (PASS.format("onw", "pass"), "there is no pass 'own'; did you mean 'onw'?", 2),
+    (PASS.format("onw", "pass"), "unknown pass 'own'; did you mean 'onw'?", 2),
     (PASS.format("own", "raise KeyError('k')"), "pass 'own' failed: KeyError: 'k' (reproducer: ", 1),
 ]
 
@@ -170,7 +170,7 @@ def test_a_path_that_is_no_file(path: str, message: str) -> None:
 
 def test_a_plugin_without_a_pass_to_run_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert compile_main(["norm.onnx", "--chip", "tiny", "-o", "out.mlx", *OWN[:2]]) == 2
-    assert "name those that are to run, with -p" in capsys.readouterr().err
+    assert "list the ones to run with -p" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_a_plugin_without_a_pass_to_run_is_refused(capsys: pytest.CaptureFixture
         (5, "passes is of type int, expected text as for -p, or a list of passes"),
         ([5], "an element of passes is of type int, expected a pass"),
         (["cse"], "an element of passes is of type str"),
-        ("onw", "there is no pass 'onw'"),
+        ("onw", "unknown pass 'onw'"),
     ],
 )
 def test_python_refuses_what_is_no_pass(passes: Any, message: str) -> None:

@@ -49,8 +49,8 @@ def test_compilation_goes_on_from_every_level(last: str) -> None:
 BAD = [
     (["--report", "no/folder/a.html"], "there is no folder no/folder"),
     (["--report", "."], "is a folder"),
-    (["-p", "manycore-tiles"], "there is no pass 'manycore-tiles'; did you mean 'manycore-tile'?"),
-    (["-p", "qqqqqqqq"], "there is no pass 'qqqqqqqq'; `meshloom-opt --list-passes` names all"),
+    (["-p", "manycore-tiles"], "unknown pass 'manycore-tiles'; did you mean 'manycore-tile'?"),
+    (["-p", "qqqqqqqq"], "unknown pass 'qqqqqqqq'; `meshloom-opt --list-passes` names all"),
     (["-p", "canonicalize{"], "Expected argument name here"),
     (["-p", "manycore-tile{chops=1}"], "there is no option 'chops'; the options are 'chip'"),
     (

@@ -55,7 +55,7 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "run array": (lambda: cast("Any", NETWORK).run(X), "inputs is of type ndarray, expected a mapping from the names"),
     "run list": (lambda: cast("Any", NETWORK).run([X]), "inputs is of type list"),
     "run None": (lambda: cast("Any", NETWORK).run(None), "inputs is of type NoneType"),
-    "run ragged": (lambda: NETWORK.run({"x": cast("Any", [[1], [1, 2]])}), "input 'x' is no array"),
+    "run ragged": (lambda: NETWORK.run({"x": cast("Any", [[1], [1, 2]])}), "input 'x' is not an array"),
     "run object": (lambda: NETWORK.run({"x": cast("Any", object())}), "input 'x' has shape"),
     "pipeline run": (lambda: cast("Any", PIPELINE).run(X), "inputs is of type ndarray"),
     "pipeline stream": (lambda: cast("Any", PIPELINE).run_stream(3), "inputs is of type int, expected a list"),

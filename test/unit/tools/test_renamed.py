@@ -17,13 +17,13 @@ from xdsl.passes import ModulePass
 
 
 def test_the_old_name_of_a_pass() -> None:
-    with pytest.warns(MeshloomWarning, match="'dataflow-split-frames' is called 'dataflow-split-batch'"):
+    with pytest.warns(MeshloomWarning, match="'dataflow-split-frames' was renamed to 'dataflow-split-batch'"):
         old = read_passes("canonicalize,dataflow-split-frames{parts=2}", all_passes())
     assert old.passes == read_passes("canonicalize,dataflow-split-batch{parts=2}", all_passes()).passes
 
 
 def test_the_old_name_of_a_split_rule() -> None:
-    with pytest.warns(MeshloomWarning, match="'by-hand' is called 'named'"):
+    with pytest.warns(MeshloomWarning, match="'by-hand' was renamed to 'named'"):
         rule = make_rule(("by-hand",), RuleSettings(names=("conv",)))
     assert rule == make_rule(("named",), RuleSettings(names=("conv",)))
     assert rule == FirstThatSplits((AfterNamedOperators(("conv",)),))

@@ -61,4 +61,4 @@ def test_networks_of_a_fixed_size_have_no_larger_batch(tmp_path: Path, capsys: p
     path.write_bytes(network(1.0, frames=4))
     arguments = [str(path), "--chip", "tiny", "-o", str(tmp_path / "net.mlx"), "--try", "--effort", "fast"]
     assert compile.main(arguments) == 0
-    assert "--try: no other option may help this network" in capsys.readouterr().out
+    assert "--try: there is no further option that may reduce the cycles of this network" in capsys.readouterr().out

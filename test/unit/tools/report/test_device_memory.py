@@ -1,4 +1,4 @@
-"""The section on device memory: what it says of a plan of a few steps follows by counting."""
+"""The section on device memory, compared with counts for a plan of a few steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Markup: whatever names hold, it comes out as text, and pages are well-formed."""
+"""Markup: names are escaped, and pages are well-formed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports of `meshloom-plan`: what they say follows from arithmetic, and from the other files of the same call."""
+"""Reports of `meshloom-plan`, compared with arithmetic and with the other files of the same call."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_what_leaves_when_and_why(chain: Path) -> None:
     options = ["--budget", "2000", "--link", "1e9", "--kinds", "swap,recompute", "-q"]
     assert main([str(chain), *options, "--report", str(page), "--actions", str(list_of_actions)]) == 0
     root = parsed(page.read_text())
-    (row,) = rows(root, "what-leaves")
+    (row,) = rows(root, "offloaded-tensors")
     (action,) = json.loads(list_of_actions.read_text())
     # Two results of 1000 bytes fit: that of `first` has to go after `step0`, and only fits again before `last`.
     assert row[:4] == ["recompute", "first 0", "step0 1", "last 11"]
@@ -44,7 +44,7 @@ def test_what_leaves_when_and_why(chain: Path) -> None:
     assert action["over_budget_bytes"] == 1000
     # In us: gone at 1.1, computed again from 10.1 to 10.2; kept it would not fit; a copy back takes 1 instead of 0.1.
     assert row[5:] == ["1000 B", "1.10", "10.20", "9.10", "0.10", "\N{EN DASH}", "+0.90"]
-    heads = ["".join(cell.itertext()) for cell in next(section(root, "what-leaves").iter("tr"))]
+    heads = ["".join(cell.itertext()) for cell in next(section(root, "offloaded-tensors").iter("tr"))]
     assert heads[-2:] == ["if kept", "if swap"]
     found = tiles(root)
     assert (found["Time"], found["Peak"], found["Before"]) == ("10.3 us", "1.95 KiB", "2.93 KiB")
@@ -56,7 +56,7 @@ def test_nothing_to_save(chain: Path) -> None:
     page = chain.with_name("plan.html")
     assert main([str(chain), "--budget", "1.0", "-q", "--report", str(page)]) == 0
     root = parsed(page.read_text())
-    assert "Nothing needs to leave" in "".join(section(root, "what-leaves").itertext())
+    assert "No tensor needs to be offloaded" in "".join(section(root, "offloaded-tensors").itertext())
     assert not [one for one in root.iter("section") if one.attrib["id"] == "kinds"]
 
 
@@ -80,4 +80,4 @@ def test_order_of_units(chain: Path, capsys: pytest.CaptureFixture[str]) -> None
     titles = ["".join(title.itertext()) for title in section(root, "units-over-time").iter("h3")]
     assert [title.partition(":")[0] for title in titles] == ["before", "after"]
     assert main([str(chain), "--least-peak", "--report", str(page)]) == 2
-    assert "--report changes nothing with --least-peak" in capsys.readouterr().err
+    assert "--report has no effect with --least-peak" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Reports of a small network: what they say is so, and they need nothing else."""
+"""Reports of a small network: they are correct and self-contained."""
 
 from __future__ import annotations
 
