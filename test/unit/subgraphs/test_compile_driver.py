@@ -98,7 +98,7 @@ def test_the_last_of_many_attempts_says_what_did_not_fit(
     for limit in ("FEWEST_ATTEMPTS", "ATTEMPTS_AN_OPERATOR"):
         monkeypatch.setattr(f"meshloom.lowering.subgraphs.compile_subgraphs.{limit}", 1)
     with pytest.raises(
-        ResourceError, match="does not fit chip 'small' after [0-9]+ parts were tried: it needs"
+        ResourceError, match=r"does not fit chip 'small' after \d+ parts were tried: it needs"
     ) as caught:
         compiled(four_layers, small(4_000))
     assert caught.value.resource == "DRAM"
