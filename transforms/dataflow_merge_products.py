@@ -119,8 +119,8 @@ def _form(op: Operation, block: Block | None) -> Form | None:
 
 def _term(value: SSAValue, op: Operation) -> Constant | Form | None:
     """The form of an operand of a sum."""
-    shape, width = shape_of(value), shape_of(op.results[0])[-1]
-    if _is_own_constant(value) and shape[-1:] in ((), (1,), (width,)):
+    shape = shape_of(value)
+    if _is_own_constant(value) and shape[-1:] in ((), (1,), shape_of(op.results[0])[-1:]):
         return Constant(element_of(value), shape[:-1])
     if value.type != op.results[0].type or not isinstance(value.owner, Operation) or not value.has_one_use():
         return None

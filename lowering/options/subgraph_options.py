@@ -171,7 +171,8 @@ def parse_subgraphs(text: str) -> tuple[SplitRule | None, bool]:
     numbers: dict[str, int] = {}
     operators: list[str] = []
     settings = [item.strip().partition("=") for item in text.split(",")]
-    check_given_once("--subgraphs", (key for key, given, _ in settings if not given or key != "names"))
+    check_given_once("--subgraphs", (rule for rule, given, _ in settings if not given))
+    check_given_once("--subgraphs", (key for key, given, _ in settings if given and key != "names"))
     for key, given, value in settings:
         if not given:
             names.append(key)

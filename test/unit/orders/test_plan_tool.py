@@ -73,7 +73,7 @@ def test_onnx(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["graph.json"], 2, "say what to plan"),
+        (["graph.json"], 2, "give one mode"),
         (["none.json", "--units"], 2, "none.json: no such file"),
         (["broken.json", "--units"], 2, "broken.json is not JSON"),
         (["figure.json", "--units", "--forward"], 2, "no operations of phase 'fwd'"),

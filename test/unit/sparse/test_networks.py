@@ -148,10 +148,10 @@ def test_pruned_model_on_the_command_line(tmp_path: Path, capsys: pytest.Capture
     assert compile_main([pruned, "--chip", "edge", "--sparse", "-o", program]) == 0
     assert run_main_tool([program, "--random", "0", "--validate", "--check", pruned]) == 0
     assert "OK: all outputs equal ONNX Runtime's" in capsys.readouterr().out
-    # The judge is strict: the network as it was gives other results.
+    # The comparison is strict: the network as it was gives other results.
     assert run_main_tool([program, "--random", "0", "--check", model]) == 1
     assert sparsity_main([model, "-o", pruned]) == 2
-    assert "--prune DENSITY leaves" in capsys.readouterr().err
+    assert "give an .onnx model and --prune DENSITY" in capsys.readouterr().err
 
 
 def test_pruning_looks_into_graphs_of_nodes(tmp_path: Path) -> None:
