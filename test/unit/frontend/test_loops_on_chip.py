@@ -142,7 +142,8 @@ def test_what_steps_scan_stays_in_the_cores(direction: str, hidden: int, batch: 
     assert buffer_of(loop.wholes[0]).space is Space.SRAM
     must = 4 * (40 * batch * 12 + 4 * hidden * (12 + hidden + 1) + hidden)
     read = collect(network.executable, network.timing)["bytes"]["dram_read"]
-    assert must <= read <= 1.3 * must  # rows of few columns do not fill the bursts of DRAM
+    # Rows of few columns do not fill the bursts of DRAM: the four gates of three units are 48 bytes, in two of 32.
+    assert must <= read <= 64 / 48 * must
 
 
 def test_a_step_reads_its_own_row_and_no_other() -> None:
