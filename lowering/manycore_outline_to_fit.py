@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -98,12 +99,17 @@ def outline_to_fit(
     unroll_loops(module, stays_loop)
     ideal = note_ideal(module)
     loops = loops_in(find_main(module).body.block)
-    kept = _fused_loops(module, chip, options, log, cache, progress) if loops else None
+    own = CompilationLog(log.listener, log.entries, chip=log.chip)  # attempts with loops are counted apart
+
+    def loop_driver(module: ModuleOp) -> Driver:
+        return Driver(find_main(module), chip, replace(options, split_failures=False), own, progress, cache)
+
+    kept = _fused_loops(module, chip, loop_driver) if loops else None
     if loops and kept is None:
-        kept = _with_loops(module.clone(), chip, options, log, cache, progress)
+        kept = _with_loops(module.clone(), loop_driver)
     bound = all(loop.may_run_all for loop in loops)  # others cannot be unrolled
     if not bound and kept is None:
-        driver = _loop_driver(module, chip, options, log, cache, progress)
+        driver = loop_driver(module)
         best = Attempt(module, driver, driver.run())  # raises here, as it did before
     elif kept is not None and not bound:
         best = kept
@@ -135,20 +141,6 @@ def _outlined(module: ModuleOp, best: Attempt) -> Subgraphs:
     return best.found
 
 
-def _loop_driver(
-    module: ModuleOp,
-    chip: Chip,
-    options: SubgraphOptions,
-    log: CompilationLog,
-    cache: CompileCache,
-    progress: Progress,
-) -> Driver:
-    """The compiler of a network with loops, whose operators are not split; its attempts are counted apart."""
-    options = replace(options, split_failures=False)
-    own = CompilationLog(log.listener, log.entries, chip=log.chip)
-    return Driver(find_main(module), chip, options, own, progress, cache)
-
-
 def _operations(loop: LoopOp) -> int:
     """Number of operations in all steps of a loop."""
     return loop.step_count * (len(loop.body.block.ops) - 1)
@@ -167,31 +159,17 @@ def _without_loops(module: ModuleOp, driver: Driver, ideal: dict[str, int]) -> A
     return try_variations(variations, before, whole, least) if variations else whole
 
 
-def _fused_loops(
-    module: ModuleOp,
-    chip: Chip,
-    options: SubgraphOptions,
-    log: CompilationLog,
-    cache: CompileCache,
-    progress: Progress,
-) -> Attempt | None:
+def _fused_loops(module: ModuleOp, chip: Chip, driver_of: Callable[[ModuleOp], Driver]) -> Attempt | None:
     """As `_with_loops`, with independent loops merged to one; None also if there are no such loops."""
     fused = module.clone()
-    return _with_loops(fused, chip, options, log, cache, progress) if fuse_main(fused, chip) else None
+    return _with_loops(fused, driver_of) if fuse_main(fused, chip) else None
 
 
-def _with_loops(
-    module: ModuleOp,
-    chip: Chip,
-    options: SubgraphOptions,
-    log: CompilationLog,
-    cache: CompileCache,
-    progress: Progress,
-) -> Attempt | None:
+def _with_loops(module: ModuleOp, driver_of: Callable[[ModuleOp], Driver]) -> Attempt | None:
     """Compile a network with loops as one launch, or in the subgraphs of a rule; None if it does not compile."""
     if any(isinstance(op, SubgraphOp) for op in find_main(module).body.block.ops):
         return None
-    driver = _loop_driver(module, chip, options, log, cache, progress)
+    driver = driver_of(module)
     try:
         return Attempt(module, driver, driver.run())
     except MeshloomError:

@@ -57,10 +57,10 @@ Form: TypeAlias = Product | Sum
 
 class DataflowMergeProductsPass(ModulePass):
     """
-    In loops, where a cell computes each gate by products of its own, let one product with the weights of all gates side
-    by side compute them, and slices be the gates: each operand is then gathered once in a step, and
-    `dataflow-interleave-gates` can store the weights unit by unit. Sums with constants and with other products that
-    differ in their weights only are merged as well.
+    Merge products that compute the gates of a recurrent cell, in loops: products of one value with different constant
+    weights become one product with the weights side by side, and each gate a slice of it. A step then gathers the value
+    once, and `dataflow-interleave-gates` can store the weights unit by unit. Sums of such products, with each other and
+    with constants, are merged in the same way.
 
     Gates are read by elementwise operations, have equal sizes, and are computed from the same values in the same way,
     with constants that nothing else reads.
@@ -71,11 +71,16 @@ class DataflowMergeProductsPass(ModulePass):
     """Products may add in another order for another column."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        names = {weight.sym_name.data for weight in op.walk() if isinstance(weight, WeightOp)}
-        for loop in [inner for inner in op.walk() if isinstance(inner, LoopOp)]:
-            for gates in _gates_of(loop):
-                with at(gates):
-                    _merge(gates, names)
+        merge_products(op)
+
+
+def merge_products(module: ModuleOp) -> None:
+    """Rewrite all loops of a module as the pass does."""
+    names = {weight.sym_name.data for weight in module.walk() if isinstance(weight, WeightOp)}
+    for loop in [inner for inner in module.walk() if isinstance(inner, LoopOp)]:
+        for gates in _gates_of(loop):
+            with at(gates):
+                _merge(gates, names)
 
 
 def _gates_of(loop: LoopOp) -> list[list[Operation]]:

@@ -155,7 +155,7 @@ class _ChipsDriver:
         """Those of the best cut, once it is found."""
         self.refused: list[tuple[int, int]] = []
         """Stages that exceed the budget; so do those that contain one of these, if the budget is in bytes."""
-        self.hopeless = False
+        self.operator_exceeds = False
         """Whether an operator by itself exceeds the budget."""
         self.in_subgraphs = options.rule is not None
         self._stages: dict[object, _Stage] = {}
@@ -181,14 +181,14 @@ class _ChipsDriver:
 
         if self.first is not None:
             attempt(self.first)
-        while len(seen) < ROUNDS + len(self.refused) and len(self.refused) <= REFUSED and not self.hopeless:
+        while len(seen) < ROUNDS + len(self.refused) and len(self.refused) <= REFUSED and not self.operator_exceeds:
             bounds = (0, *cut_stages(self._costs(units), self.chips), len(units.parts))
             expected = self._expected(units, bounds)
             if bounds in seen or expected == inf or (search.is_any and expected >= search.least() * ACCEPT_RATIO):
                 break
             attempt(bounds)
         faster = not search.is_any or search.least() > alone
-        if one_chip not in seen and not self.hopeless and faster and self._expected(units, one_chip) < inf:
+        if one_chip not in seen and not self.operator_exceeds and faster and self._expected(units, one_chip) < inf:
             # Parts of a task list are not always compiled as well as the whole, and do not always fit the budget.
             attempt(one_chip)
         self._note_trials(units, search.trials)
@@ -295,8 +295,8 @@ class _ChipsDriver:
             except BudgetError as error:
                 self.refused.append((low, high))
                 small.append(BudgetError(error.capacity, f"on chip {number}, {error.reason}", error.enough))
-                self.hopeless = error.of_operator
-                if self.hopeless:
+                self.operator_exceeds = error.of_operator
+                if self.operator_exceeds:
                     break
                 continue
             if self.most is not None and (used := compilation.executable.dram_bytes_used) > self.most:

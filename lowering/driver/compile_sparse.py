@@ -30,6 +30,7 @@ from ...support.warn import held_back, warn
 from ...transforms.canonicalize import CanonicalizePass
 from ...transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from ...transforms.dataflow_hoist_from_loops import hoist_from_loops
+from ...transforms.dataflow_merge_products import merge_products
 from ...transforms.dataflow_note_loops import note_loops
 from ...transforms.dataflow_remove_zero_channels import remove_zero_channels
 from ...transforms.dataflow_roll_loops import reroll_loops
@@ -141,6 +142,7 @@ def compile_encoded(
     if calibration is None:
         reroll_loops(find_main(module), FEWEST_STEPS)
     note_loops(module)
+    merge_products(module)
     hoist_from_loops(module)
     transpose_scans(module)
     unroll_loops(module, no_loop if calibration is not None else stays_loop)
