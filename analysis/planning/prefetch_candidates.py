@@ -12,6 +12,10 @@ from .estimate import HANDSHAKE, run_alone
 from .task_plan import TaskPlan, estimate_together
 
 
+ANY_DISTANCE = 1 << 30
+"""A distance that only memory limits: more tasks than a network has."""
+
+
 @dataclass(frozen=True)
 class PrefetchPolicy:
     """A prefetch policy: how early constants are loaded."""
@@ -26,14 +30,16 @@ class PrefetchPolicy:
     def __str__(self) -> str:
         order = "beside those of tasks between" if self.waiting else "before those of tasks between"
         steps = ", of several steps at once" if self.multi_buffered else ""
-        return f"weights loaded up to {self.max_distance} tasks ahead, {order}{steps}"
+        free = self.max_distance == ANY_DISTANCE
+        ahead = "as many tasks ahead as memory allows" if free else f"up to {self.max_distance} tasks ahead"
+        return f"weights loaded {ahead}, {order}{steps}"
 
 
 PREFETCH_POLICIES = (
     PrefetchPolicy(10, True, False),
     PrefetchPolicy(10, True, True),
     PrefetchPolicy(10, False, True),
-    PrefetchPolicy(24, False, True),
+    PrefetchPolicy(ANY_DISTANCE, False, True),
 )
 """From late to early. Earlier loads use more of DRAM's time, and other transfers wait longer."""
 
