@@ -99,6 +99,28 @@ def shared_product(chip: Chip, k: int, n: int) -> tuple[int, int]:
     return (best, fewest) if fewest < on_matrix_unit(k) else (0, alone)
 
 
+def shared_batch(chip: Chip, rate: Any, sizes: tuple[int, int, int, int], item_bytes: int) -> tuple[int, int]:
+    """
+    (products, cycles) of `batch` independent products of M x K and K x N on both units: the matrix unit computes so
+    many of them while the vector unit computes the others, whose sums of products read K x N elements for each row.
+    """
+    batch, m, k, n = sizes
+
+    def on_vector(count: int) -> int:
+        points = count * m * k * n
+        return vector_cycles(chip, rate, points, 1, points * item_bytes) if count else 0
+
+    def on_matrix(count: int) -> int:
+        straight = matmul_cycles(chip, rate, count, m, k, n)
+        return min(straight, matmul_cycles(chip, rate, count, n, k, m)) if count else 0
+
+    vector, matrix = on_vector(batch), on_matrix(batch)
+    count = batch * vector // max(1, vector + matrix)
+    counts = {0, count, min(count + 1, batch), batch}
+    cycles, best = min((max(on_matrix(one), on_vector(batch - one)), one) for one in counts)
+    return best, cycles
+
+
 def copy_cycles(chip: Chip, runs: Number, run_bytes: Number) -> Number:
     """Cycles of moving `runs` contiguous pieces of `run_bytes` each within SRAM."""
     return STARTUP + runs * ceil_div(run_bytes, chip.sram_bytes_per_cycle)

@@ -27,6 +27,7 @@ from ..sparse.product_cycles import dense_weights_cycles, product_cycles
 from ..tasks.task_info import TaskInfo, value_bytes
 from .clock_kernels import WORK, run_each
 from .reads import ReadSize
+from .shared_groups import SAME_SUMS, shared_groups
 
 PASS_THROUGH = 2
 """A result in DRAM costs its bytes twice: when it is stored, and when it is read."""
@@ -54,6 +55,8 @@ def op_cycles(cost: OpCost, chip: Chip, item_bytes: int) -> tuple[Unit, int]:
     rate = RATE_BY_WIDTH.get(item_bytes, 1)
     if cost.encoded is not None:
         return cost.unit, round(cost.encoded.products * product_cycles(chip, cost.encoded, rate))
+    if (shared := shared_groups(cost, chip, item_bytes)) is not None:
+        return "VPU", shared[1]
     if cost.matmul is not None:
         product = max(1, round(_products(cost.matmul, cost.window, lambda sizes: _product(chip, rate, sizes))))
         if cost.nonzero.has_zeros:
@@ -73,7 +76,7 @@ def op_cycles(cost: OpCost, chip: Chip, item_bytes: int) -> tuple[Unit, int]:
             # Pieces are widened while the matrix unit multiplies others; the vector unit does one after the other.
             product, dot = max(product, widening), dot + widening
         # The sums of the vector unit equal those of the matrix unit for f32, and for integers of 8 bits.
-        on_vector = item_bytes in (1, 4) and dot < product
+        on_vector = item_bytes in SAME_SUMS and dot < product
         return ("VPU", dot) if on_vector else ("MPU", product)
     if cost.mapped is not None:
         elements, nbytes = cost.mapped

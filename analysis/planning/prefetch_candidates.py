@@ -11,7 +11,6 @@ from ...chips.dram_ports import dram_rate
 from .estimate import HANDSHAKE, run_alone
 from .task_plan import TaskPlan, estimate_together
 
-
 ANY_DISTANCE = 1 << 30
 """A distance that only memory limits: more tasks than a network has."""
 
@@ -39,6 +38,7 @@ PREFETCH_POLICIES = (
     PrefetchPolicy(10, True, False),
     PrefetchPolicy(10, True, True),
     PrefetchPolicy(10, False, True),
+    PrefetchPolicy(24, False, True),
     PrefetchPolicy(ANY_DISTANCE, False, True),
 )
 """From late to early. Earlier loads use more of DRAM's time, and other transfers wait longer."""

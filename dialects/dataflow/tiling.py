@@ -238,6 +238,8 @@ class OpCost:
     Whether the matrix and the vector unit may share the terms of a product of one row: there is memory for the sum of
     one of them (`scratch_bytes`).
     """
+    groups: tuple[int, int, int, int] | None = None
+    """(groups, M, K, N) of the products of a depthwise convolution, which the matrix and the vector unit may share."""
     mapped: tuple[int, int] | None = None
     """
     Of a mapping unit: elements that its encoder looks at, and the bytes of the largest operand. Estimates count it as

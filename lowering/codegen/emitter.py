@@ -12,9 +12,11 @@ from .block_emitter import BlockEmitter
 from .immediates import fits_immediate, immediate_bits, wide_halves
 from .instruction_plans import (
     DOT,
+    IDLE,
     ORDERED_REDUCTION,
     REDUCTION,
     SCAN,
+    Busy,
     Prepared,
     plan_contraction,
     plan_copy,
@@ -175,7 +177,7 @@ class Emitter(BlockEmitter):
         groups: tuple[int, int, int, int],
         accumulate: bool = False,
         nonzero: Nonzero = ALL_NONZERO,
-        widening: int = 0,
+        busy: Busy = IDLE,
     ) -> None:
         """
         D[b, m, n] = (or, accumulating, +=) sum over k of A[b, m, k] * B[b, k, n]; `groups`: dimensions of batch, m, k
@@ -183,8 +185,8 @@ class Emitter(BlockEmitter):
 
         Runs on the unit and with the roles that the chip's costs favour; element types that the matrix unit does not
         take run on the vector unit. An operand that does not depend on a batch dimension has stride 0 there. `nonzero`
-        is the expected share of elements of A that are not zero; the others may be skipped. `widening`: cycles that the
-        vector unit takes for the next operand meanwhile.
+        is the expected share of elements of A that are not zero; the others may be skipped. `busy`: what the
+        units do at the same time.
         """
         if 0 in out.shape:
             return
@@ -193,8 +195,8 @@ class Emitter(BlockEmitter):
                 self.fill(out, 0)
             return
         types = (a.dtype, b.dtype, out.dtype)
-        key = ("mm", groups, types, nonzero, widening, out.shape, out.strides, a.shape, a.strides, b.strides)
-        prepared = self._planned(key, plan_contraction, self.chip, out, a, b, groups, nonzero, widening)
+        key = ("mm", groups, types, nonzero, busy, out.shape, out.strides, a.shape, a.strides, b.strides)
+        prepared = self._planned(key, plan_contraction, self.chip, out, a, b, groups, nonzero, busy)
         if prepared.vector:
             self._dot(prepared, out, a, b, accumulate)
             return

@@ -61,6 +61,15 @@ class Prepared(NamedTuple):
         )
 
 
+class Busy(NamedTuple):
+    """Cycles that units need for other work at the same time."""
+
+    matrix: int = 0
+    vector: int = 0
+
+
+IDLE = Busy()
+
 Cache: TypeAlias = dict[Hashable, Prepared]
 _CACHES: WeakKeyDictionary[DescriptorTable, dict[Chip, Cache]] = WeakKeyDictionary()
 
@@ -172,14 +181,14 @@ def plan_contraction(
     b: View,
     groups: tuple[int, int, int, int],
     nonzero: Nonzero = ALL_NONZERO,
-    widening: int = 0,
+    busy: Busy = IDLE,
 ) -> Prepared:
     """D[b, m, n] = sum over k of A[b, m, k] * B[b, k, n], by the cheapest of four ways.
 
     These are the matrix unit with A streamed and B held, the other way round, the first of these without the zeros of A
     (a share of about `nonzero` is left), and (where the matrix unit does not take the types, or is slower) the vector
-    unit. Batch dimensions along which an operand does not move belong to m or n. `widening`: cycles that the vector
-    unit takes for the next operand meanwhile.
+    unit. Batch dimensions along which an operand does not move belong to m or n. The unit with which all work, that of
+    `busy` included, ends first is the cheaper one.
     """
     dims = _contraction_dims(out, a, b, groups)
     dot = _plan_dot(chip, dims, a.dtype)
@@ -212,7 +221,8 @@ def plan_contraction(
         if skipping.cost < best.cost and (a.dtype or out.dtype or skipping.cost < dot.cost):
             return prepare(skipping)._replace(skipping=without_zeros(skipping.extents))
     on_either = out.dtype == TypeCode.I32 or a.dtype == out.dtype == TypeCode.F32
-    if on_either and dot.cost + widening < max(best.cost, widening):
+    on_vector = max(dot.cost + busy.vector, busy.matrix)
+    if on_either and on_vector < max(best.cost + busy.matrix, busy.vector):
         return prepare(dot)._replace(vector=True)
     return prepare(best)._replace(swapped=is_swapped)
 

@@ -308,14 +308,16 @@ class ConvOp(SlidingOp, ContractionOp):
 
     def cost(self, tile: Box) -> OpCost:
         macs = math.prod(tile.sizes)
-        if self.is_depthwise:
-            return self.cost_on("VPU", tile, macs=macs, vpu_ops=macs)
         kept = 2 + self.spatial
         rows = tile.sizes[0] * math.prod(tile.sizes[2:kept])
         groups = len(self.groups_of_tile(tile)) if tile.volume else 1
         columns = -(-tile.sizes[1] // groups)
-        cost = self.product_cost(tile, macs, (groups, rows, math.prod(tile.sizes[kept:]), columns))
-        return replace(cost, window=((tile.sizes[0], *tile.sizes[2:kept]), tile.sizes[kept:]))
+        products = groups, rows, math.prod(tile.sizes[kept:]), columns
+        window = (tile.sizes[0], *tile.sizes[2:kept]), tile.sizes[kept:]
+        if self.is_depthwise:
+            cost = self.cost_on("VPU", tile, macs=macs, vpu_ops=macs)
+            return replace(cost, window=window, groups=products if groups > 1 else None)
+        return replace(self.product_cost(tile, macs, products), window=window)
 
 
 def padded_windows(op: ConvOp | PartialConvOp, tile: Box) -> OperandSlice:

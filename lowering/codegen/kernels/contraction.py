@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ....analysis.planning.shared_groups import shared_groups
 from ....chips.cycles import shared_product, vector_cycles
+from ....dialects.coreasm.encoding import TypeCode
 from ....dialects.dataflow.base import ints
 from ....dialects.dataflow.contraction import ConvOp, MatmulOp, narrow_pairs
 from ....dialects.dataflow.partial_conv import PartialConvOp
 from ....dialects.dataflow.partial_matmul import PartialMatmulOp
 from ....dialects.sparse.panel_ops import PanelConvOp
 from ....formats.sparse.nonzero import ALL_NONZERO
+from ..instruction_plans import IDLE, Busy
 from ..view import View
 from .common import Tile
 from .widening import multiply
@@ -42,7 +45,7 @@ def _multiply_in_two_sums(tile: Tile, a: View, b: View, terms: int) -> None:
     second = View.dense("sram", tile.scratch, out.dtype, out.shape)
     groups = (0, 1, 1, 1)
     busy = vector_cycles(chip, 1, first * columns, 1, first * columns * a.item_bytes)
-    emitter.matmul(second, a.part(1, first, terms), b.part(0, first, terms), groups, widening=busy)
+    emitter.matmul(second, a.part(1, first, terms), b.part(0, first, terms), groups, busy=Busy(vector=busy))
     emitter.matmul(out, a.part(1, 0, first), b.part(0, 0, first), groups, tile.accumulate)
     emitter.binary("add", out, out, second)
 
@@ -85,7 +88,7 @@ def select_conv(op: ConvOp, tile: Tile) -> None:
         kernels = w.walk((count, outputs, *w.shape[1:]), (w.strides[0] * outputs, *w.strides))
         shape = (count, out.shape[0], outputs, *out.shape[2:])
         target = out.walk(shape, (out.strides[1] * outputs, *out.strides))
-        _products(op, target, groups, kernels, 1, tile)
+        _grouped_products(op, target, groups, kernels, tile)
         return
     for group in range(count):
         low = max(start, (first + group) * outputs)
@@ -93,6 +96,21 @@ def select_conv(op: ConvOp, tile: Tile) -> None:
         part = x.part(1, group * stride + skipped, channels)
         target = out.part(1, low - start, high - low)
         _products(op, target, part, w.part(0, low - start, high - low), 0, tile)
+
+
+def _grouped_products(op: ConvOp, out: View, x: View, w: View, tile: Tile) -> None:
+    """The products of groups. The matrix and the vector unit may share them: the last ones are the matrix unit's."""
+    shared = None
+    if x.dtype == w.dtype and out.dtype in (TypeCode.F32, TypeCode.I32):
+        shared = shared_groups(op.cost(tile.box), tile.emitter.chip, x.item_bytes)
+    if shared is None:
+        _products(op, out, x, w, 1, tile)
+        return
+    on_matrix, cycles = shared
+    rest = out.shape[0] - on_matrix
+    first, last = ([view.part(0, low, size) for view in (out, x, w)] for low, size in ((0, rest), (rest, on_matrix)))
+    _products(op, first[0], first[1], first[2], 1, tile, Busy(matrix=cycles))
+    _products(op, last[0], last[1], last[2], 1, tile, Busy(vector=cycles))
 
 
 def select_partial_conv(op: PartialConvOp, tile: Tile) -> None:
@@ -105,7 +123,9 @@ def select_partial_conv(op: PartialConvOp, tile: Tile) -> None:
         _products(op, out.part(0, number, 1), x.part(1, first, channels), w.part(1, low, size), 0, tile)
 
 
-def _products(op: ConvOp | PartialConvOp, out: View, x: View, w: View, batch: int, tile: Tile) -> None:
+def _products(
+    op: ConvOp | PartialConvOp, out: View, x: View, w: View, batch: int, tile: Tile, busy: Busy = IDLE
+) -> None:
     """out [batch, N, O, S...] from x [batch, N, C, S...] and w [batch, O, C, K...]; `batch` is 0 or 1 dimensions."""
     n, channel, rank = batch, batch + 1, len(x.shape)
     spatial = rank - batch - 2
@@ -113,7 +133,7 @@ def _products(op: ConvOp | PartialConvOp, out: View, x: View, w: View, batch: in
     kernels = w.permute((*range(batch), *range(batch + 1, rank), batch))
     target = out.permute((*range(n + 1), *range(rank - spatial, rank), channel))
     nonzero = op.expected if isinstance(op, ConvOp) else ALL_NONZERO
-    multiply(tile, target, windows, kernels, (batch, 1 + spatial, 1 + spatial, 1), narrow_pairs(op), nonzero)
+    multiply(tile, target, windows, kernels, (batch, 1 + spatial, 1 + spatial, 1), narrow_pairs(op), nonzero, busy)
 
 
 def windows_of(

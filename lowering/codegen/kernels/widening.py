@@ -9,7 +9,7 @@ from ....dialects.coreasm.encoding import TypeCode
 from ....dialects.dataflow.widening import slice_buffer_bytes, slice_rows
 from ....formats.sparse.nonzero import ALL_NONZERO, Nonzero
 from ....support.errors import MeshloomError
-from ..instruction_plans import rate_of
+from ..instruction_plans import IDLE, Busy, rate_of
 from ..view import ITEM_BYTES, View
 from .common import Tile
 
@@ -18,15 +18,22 @@ Groups = tuple[int, int, int, int]
 
 
 def multiply(
-    tile: Tile, out: View, a: View, b: View, groups: Groups, pairs: int | None, nonzero: Nonzero = ALL_NONZERO
+    tile: Tile,
+    out: View,
+    a: View,
+    b: View,
+    groups: Groups,
+    pairs: int | None,
+    nonzero: Nonzero = ALL_NONZERO,
+    busy: Busy = IDLE,
 ) -> None:
     """
     D[b, m, n] = (or, where the tile accumulates, +=) sum over k of A[b, m, k] * B[b, k, n]; one of the two may be of
     8-bit integers, with floats as the other. `pairs`: which one (0 or 1) is bytes of two 4-bit integers each,
-    neighbours along the first of the dimensions k.
+    neighbours along the first of the dimensions k. `busy`: what the units do at the same time, of operands of one type.
     """
     if (a.dtype == b.dtype and pairs is None) or 0 in out.shape or 0 in a.shape:
-        tile.emitter.matmul(out, a, b, groups, tile.accumulate, nonzero)
+        tile.emitter.matmul(out, a, b, groups, tile.accumulate, nonzero, busy)
         return
     batch, m, k, _ = groups
     first = pairs == 0 if pairs is not None else a.item_bytes < b.item_bytes
@@ -50,7 +57,7 @@ def multiply(
     slices = range(0, wide.shape[other], rows)
     # The vector unit widens a slice while the previous one, if any, is multiplied.
     elements = rows * row_bytes // wide.item_bytes if len(slices) > 1 else 0
-    busy = vector_cycles(tile.emitter.chip, rate_of(narrow.dtype), elements, 1, rows * row_bytes) if elements else 0
+    widening = vector_cycles(tile.emitter.chip, rate_of(narrow.dtype), elements, 1, rows * row_bytes) if elements else 0
     for number, low in enumerate(slices):
         size = min(rows, wide.shape[other] - low)
         address = tile.scratch + (tile.step * len(slices) + number) % 2 * slice_buffer_bytes(depth, row_bytes)
@@ -61,7 +68,7 @@ def multiply(
             widened = _unpacked(tile, part, summed, address, wide.dtype).part(summed, 0, size)
         beside = wide.part(other, low, size)
         left, right = (widened, beside) if first else (beside, widened)
-        tile.emitter.matmul(out, left, right, groups, tile.accumulate or number > 0, nonzero, busy)
+        tile.emitter.matmul(out, left, right, groups, tile.accumulate or number > 0, nonzero, Busy(vector=widening))
 
 
 def _multiply_bytes(tile: Tile, out: View, a: View, b: View, groups: Groups, first: bool, pairs: bool) -> None:
