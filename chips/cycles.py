@@ -115,9 +115,9 @@ def shared_batch(chip: Chip, rate: Any, sizes: tuple[int, int, int, int], item_b
         return min(straight, matmul_cycles(chip, rate, count, n, k, m)) if count else 0
 
     vector, matrix = on_vector(batch), on_matrix(batch)
-    count = batch * vector // max(1, vector + matrix)
-    counts = {0, count, min(count + 1, batch), batch}
-    cycles, best = min((max(on_matrix(one), on_vector(batch - one)), one) for one in counts)
+    balanced = batch * vector // max(1, vector + matrix)
+    counts = {0, batch, *range(max(0, balanced - 1), min(batch, balanced + 2) + 1)}
+    cycles, best = min((max(on_matrix(count), on_vector(batch - count)), count) for count in counts)
     return best, cycles
 
 

@@ -28,6 +28,7 @@ from ..transforms.dataflow_pack_weights import DataflowPackWeightsPass
 from ..transforms.dataflow_roll_loops import DataflowRollLoopsPass
 from ..transforms.dataflow_split_widened import DataflowSplitWidenedPass
 from ..transforms.dataflow_transpose_scans import DataflowTransposeScansPass
+from ..transforms.dataflow_transpose_weights import DataflowTransposeWeightsPass
 from ..transforms.dataflow_unroll_loops import DataflowUnrollLoopsPass
 from ..transforms.shared.chip_option import ChipPass
 from ..transforms.shared.kept_loops import FEWEST_STEPS
@@ -50,6 +51,7 @@ PLACES = (
     DataflowBlockOutputsPass.name,
     DataflowSplitWidenedPass.name,
     DataflowMergeConstantsPass.name,
+    DataflowTransposeWeightsPass.name,
     DataflowPackWeightsPass.name,
     SparsePackPass.name,
     SparseToDataflowPass.name,
@@ -79,6 +81,7 @@ def simplifying_passes(chip: str | None = None) -> Iterator[ModulePass]:
         DataflowBlockOutputsPass(chip),
         DataflowSplitWidenedPass(chip),
         DataflowMergeConstantsPass(),
+        DataflowTransposeWeightsPass(chip),
         DataflowPackWeightsPass(),
         SparsePackPass(chip),
         SparseToDataflowPass(),

@@ -21,6 +21,7 @@ PASSES: dict[str, str] = {
     "dataflow-note-loops": "dataflow_note_loops:DataflowNoteLoopsPass",
     "dataflow-roll-loops": "dataflow_roll_loops:DataflowRollLoopsPass",
     "dataflow-transpose-scans": "dataflow_transpose_scans:DataflowTransposeScansPass",
+    "dataflow-transpose-weights": "dataflow_transpose_weights:DataflowTransposeWeightsPass",
     "dataflow-unroll-loops": "dataflow_unroll_loops:DataflowUnrollLoopsPass",
     "manycore-inline-subgraphs": "manycore_inline_subgraphs:ManycoreInlineSubgraphsPass",
     "manycore-outline-subgraphs": "manycore_outline_subgraphs:ManycoreOutlineSubgraphsPass",
