@@ -1,4 +1,4 @@
-"""Puts the helpers beside the tests on the path."""
+"""Adds this folder, with its helper modules, to the import path."""
 
 import sys
 from pathlib import Path
