@@ -68,7 +68,7 @@ def product() -> bytes:
 
 
 def copy_onto_itself(op: InstructionOp, wait: int, signal: int) -> InstructionOp:
-    """An instruction on the same unit that copies the result of `op` onto copy_onto_itself."""
+    """An instruction on the same unit that copies the result of `op` onto itself."""
     fields = op.fields
     register = fields.regs & 0xF
     kind = "mov" if op.instruction.unit == Unit.VPU else "copy"
