@@ -21,7 +21,7 @@ def test_chips_use_both_places_of_the_caches() -> None:
 
 
 def test_chips_use_both_kinds_of_lanes() -> None:
-    """The chips provided use both values of `map_lanes`; the default is 'own'."""
+    """The provided chips use both values of `map_lanes`; the default is 'own'."""
     assert {load_chip(name).map_lanes for name in chip_names()} == set(MAP_LANES)
     assert chip_from_table({key: value for key, value in table().items() if key != "map_lanes"}, "").map_lanes == "own"
 
