@@ -103,7 +103,7 @@ class _Network:
                 return build.insert(d.AddOp(a, b)).result
 
     def _inner_loop(self, build: Builder, a: SSAValue, b: SSAValue, square: SSAValue) -> SSAValue:
-        """A loop over the columns of b that carries a state, starts with a, and also reads a from outside."""
+        """A loop over the columns of b; its state starts as a, which the body also reads from outside."""
         body = Block(arg_types=[tensor(f64, ROW), tensor(f64, [2])])
         inner = Builder(InsertPoint.at_end(body))
         column = inner.insert(d.ReshapeOp(body.args[1], (2, 1)))
