@@ -154,13 +154,13 @@ def _random_program(seed: int) -> Program:
 
 @pytest.fixture(scope="session")
 def sample() -> Callable[[], Executable]:
-    """Builds a small executable with at least one entry in every section."""
+    """Builds a small executable with tensors, programs, launches, core sets, weights, names of sources and notes."""
     return _sample
 
 
 @pytest.fixture(scope="session")
 def random_program() -> Callable[[int], Program]:
-    """Builds a program of random valid words from a seed; it uses the first SETS, DESCS and NAMES table entries."""
+    """Builds a program of random valid words from a seed; it uses SETS core sets, DESCS descriptors and NAMES names."""
     return _random_program
 
 

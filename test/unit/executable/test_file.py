@@ -138,7 +138,7 @@ def test_every_truncation(sample: Make) -> None:
 
 @pytest.mark.parametrize("right_checksum", [False, True])
 def test_mutations(sample: Make, right_checksum: bool) -> None:
-    """Random bytes are refused with InputError or, with a correct checksum, read as an executable of equal sections."""
+    """Files with random changes are refused or, with a correct checksum, read as an executable of equal sections."""
     good = to_bytes(sample())
     rng = random.Random(7)
     accepted = 0
