@@ -298,7 +298,7 @@ DAMAGES: dict[str, tuple[int, list[int]]] = {
 
 @pytest.mark.parametrize("message", DAMAGES)
 def test_errors_name_the_damage(message: str) -> None:
-    """The count differs from the index or exceeds the room, the header exceeds the fiber or the room; bad positions."""
+    """Errors for a wrong or too large count, a header beyond the fiber or the room, and positions beyond the fiber."""
     values = np.zeros((8, 40), np.float32)
     values[:, ::4] = 1
     block, data = matrix_block(values, stride(3))

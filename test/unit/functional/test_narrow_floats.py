@@ -110,7 +110,7 @@ def test_casts_of_strided_elements(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_arithmetic_on_storage_types_is_refused(name: str) -> None:
-    """Executables with other instructions than conversions, or with tensors, of these types are refused."""
+    """Only conversions support these types: executables with other instructions or tensors of them are refused."""
     code = TYPE_BY_NAME[name].code
     for mnemonic in ("add", "copy", "exp"):
         work = Assembly(load_chip("tiny"), dram_bytes=1 << 10)
@@ -126,7 +126,7 @@ def test_arithmetic_on_storage_types_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_cycles_follow_lanes_and_bytes(name: str) -> None:
-    """A cast costs as much as its f32 operand: elements over lanes, or bytes over the width of the SRAM."""
+    """The cycles of a cast are those of its f32 operand: elements by lanes, or bytes by the width of the SRAM."""
     chip, kind = load_chip("tiny"), TYPE_BY_NAME[name]
     work = Assembly(chip, dram_bytes=1 << 10)
     work.op(0, "mov", at(8192, (1000,), kind.code), at(0, (1000,), F32), source=F32, result=kind.code)
