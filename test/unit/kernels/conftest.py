@@ -27,7 +27,7 @@ from xdsl.ir import SSAValue
 
 Array: TypeAlias = NDArray[Any]
 CHIP = dataclasses.replace(load_chip("edge"), sram_bytes=1 << 24)
-"""With room for layouts full of gaps."""
+"""A chip with enough SRAM for layouts with gaps."""
 TYPES = {
     np.dtype(name): code
     for code, name in enumerate(
@@ -36,7 +36,7 @@ TYPES = {
 }
 _ELEMENTS = {code: element for element, code in reversed(DTYPE_CODES.items())}
 GAP = 3
-"""Elements between rows of the spread layout."""
+"""Elements of each gap in layouts with gaps."""
 
 
 def dtype_code(array: Array) -> int:
