@@ -1,4 +1,4 @@
-"""Adds this folder, with its helper modules, to the import path."""
+"""Puts this folder on `sys.path`, so that its tests can import the helper modules."""
 
 import sys
 from pathlib import Path

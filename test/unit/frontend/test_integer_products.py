@@ -150,7 +150,7 @@ def test_qlinear_conv(channels: int, kernel: int, seed: int, dtype: Any) -> None
     x = extremes(dtype, (1, channels, kernel + 1, kernel + 1), seed)
     w = extremes(np.int8, (3, channels, kernel, kernel), seed // 4)
     bias = extremes(np.int32, 3, 3) // 4
-    scale = 2.0**-8 * channels * kernel**2  # the factors are powers of two: f32 rounds alike in any order of operations
+    scale = 2.0**-8 * channels * kernel**2  # other scales are powers of two: f32 rounds once
     rest: list[Any] = [np.float32(0.5), extremes(dtype, (), seed + 1), w, np.float32(0.25), np.int8(0)]
     rest += [np.float32(scale), dtype(3), bias]
     names = "bcdefghi"

@@ -68,7 +68,7 @@ def compiled(
 def with_repeats(
     model: ModelProto, inputs: dict[str, Array], chip: str, loops: int, tolerance: float = 2e-5
 ) -> tuple[CompiledNetwork, list[RepeatOp]]:
-    """Compile a network, check its number of loops, its results and races; return it with its loops."""
+    """Compile a network, check its number of loops and its results, and for races; return it and its loops."""
     found = compile_module(import_onnx(model), load_chip(chip))
     repeats = [op for op in found.module.walk() if isinstance(op, RepeatOp)]
     assert len(repeats) == loops

@@ -62,7 +62,7 @@ def test_attention(
     scale: float | None,
     seed: int,
 ) -> None:
-    """`added`: sizes of the tensor added to the scores, batch (0: all entries) and heads (1: the same for each)."""
+    """`added`: the sizes batch (0: the batch's size) and heads of the tensor added to the scores; 1 is broadcast."""
     heads, size, keys = 2, 4, past + length
     value_size, added = (size, None) if past else (value_size, added)
     widths = [heads * size, heads * size, heads * value_size]
@@ -121,8 +121,8 @@ def test_multi_head_attention(
     """
     `keys_by_head`: keys and values have the layout [B, N, T, H], which excludes a bias and past values.
 
-    Causal masks are tested with as many new keys as queries only: with more keys, ONNX Runtime hides none from the last
-    query.
+    Causal masks are tested with equal numbers of queries and new keys: with more keys, ONNX Runtime hides none from the
+    last query.
     """
     heads, size, (queries, new) = 2, 4, lengths
     past, bias = (0, False) if keys_by_head else (past, bias)

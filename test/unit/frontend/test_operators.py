@@ -92,7 +92,7 @@ def test_pool(op: str, attributes: dict[str, Any]) -> None:
     check_node(op, [random(1, 2, 7, 8)], kernel_shape=[3, 3], **attributes)
 
 
-def test_average_pool_counts_padding_when_told() -> None:
+def test_average_pool_with_count_include_pad() -> None:
     check_node("AveragePool", [random(1, 1, 5, 5)], kernel_shape=[3, 3], pads=[1] * 4, count_include_pad=1)
 
 
