@@ -102,7 +102,7 @@ def test_counts_out_of_range(n: int) -> None:
         run(n, 1.0)
 
 
-def test_a_run_to_the_end_of_a_task_follows_the_values() -> None:
+def test_a_run_until_a_task_uses_counts_from_memory() -> None:
     a = halvings()
     for core in range(2):
         a.source = "last"
@@ -159,7 +159,7 @@ def test_leave_outside_of_a_loop() -> None:
         run_timing(a.build())
 
 
-def test_a_number_is_one_element() -> None:
+def test_lr_reads_one_element() -> None:
     a = Assembly(load_chip("tiny"))
     a.op(0, "lr", None, at(0, (2,), I32), source=I32, imm=1)
     with pytest.raises(EmulationError, match="a number is one element, not 2"):
