@@ -58,7 +58,7 @@ def test_integer_text_keeps_every_bit() -> None:
     assert_same_bits(np.zeros((2, 0), np.int64), i64)
 
 
-def test_true_in_text_is_a_byte_of_one() -> None:
+def test_true_is_parsed_as_a_byte_of_one() -> None:
     assert_same_bits(np.array([True, False, True]), i1)
     assert_same_bits(np.array([True, True]), i1)
 
