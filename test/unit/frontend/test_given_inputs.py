@@ -169,7 +169,7 @@ def test_absent_outputs_are_none() -> None:
         ('(float[2] x) => (string y) <string y = {"a"}> { }', "output 'y' is a tensor of strings: .*backend"),
     ],
 )
-def test_executables_have_tensors_of_numbers(graph: str, message: str) -> None:
+def test_executables_have_tensors_of_numbers_only(graph: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         import_onnx(model_of("agraph " + graph))
 

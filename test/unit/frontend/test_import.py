@@ -28,7 +28,7 @@ def weights_of(module: ModuleOp) -> list[WeightOp]:
     return [op for op in module.walk() if isinstance(op, WeightOp)]
 
 
-def test_shape_arithmetic_disappears() -> None:
+def test_shape_arithmetic_is_folded() -> None:
     nodes = [
         helper.make_node("Shape", ["x"], ["shape"]),
         helper.make_node("Gather", ["shape", "zero"], ["batch"]),
@@ -144,7 +144,7 @@ def test_names_are_unique(model: onnx.ModelProto, message: str) -> None:
         import_onnx(model)
 
 
-def test_an_output_named_twice_is_given_once() -> None:
+def test_an_output_declared_twice_is_computed_once() -> None:
     x = np.array([-1, 0, 1, 2], np.float32)
     assert {
         name: value.tolist() for name, value in interpret_function(import_onnx(twice(1, 1, 2)), {"x": x}).items()
