@@ -124,7 +124,7 @@ def test_thresholds_are_applied_until_the_budget_is_kept(tmp_path: Path) -> None
 
 
 def test_thresholds_end_where_two_tensors_wait_for_each_other(tmp_path: Path) -> None:
-    """Without a slack threshold, two tensors restored for one reader wait for each other; neither is offloaded again."""
+    """Without a slack threshold, two tensors restored for one reader wait for each other; none is offloaded again."""
     with pytest.raises(BudgetError, match="the thresholds select no further tensor to offload") as raised:
         compile(read_module(outlined(tmp_path), {}), "tiny", budget=parse_budget(40000, offload="n=1"))
     assert raised.value.enough == 49152  # the three tensors of a product, which waits for the restored one
