@@ -154,7 +154,7 @@ def test_branch_nodes_count_neighbours(graph: OpGraph) -> None:
 
 def test_resnet50_forward_with_and_without_weight_loads() -> None:
     plain = from_file("resnet50", forward=True)
-    # 6 operators outside of blocks, 12 blocks of a chain of 10 and a skip connection, 4 blocks with a convolution on it.
+    # 6 operators outside of blocks, 12 blocks with a chain of 10 and a skip connection, 4 with a convolution on it.
     assert len(cut_nodes(plain)) == 6 + 12 * 10 + 4 * 2
     # On every path are those 6, and two of each block (addition and relu).
     assert len(path_cut_nodes(plain)) == 6 + 16 * 2
