@@ -1,4 +1,4 @@
-"""Classes of words with equal timing: the cost of a class is the cost of each of its words."""
+"""Tests of classes of words with equal timing: the cost of a class is the cost of each of its words."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_equal_rows_share_a_number(rows: int, values: int) -> None:
     number, first = distinct(table)
     assert np.array_equal(table[first][number], table)
     assert len(first) == len(np.unique(table, axis=0))
-    assert (np.diff(first) > 0).all()  # in the order in which they first appear
+    assert (np.diff(first) > 0).all()  # in the order of their first occurrence
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -38,7 +38,7 @@ def test_a_class_costs_what_each_of_its_words_costs(seed: int) -> None:
         assert np.array_equal(tables.classes[classes, SIGNALS], program.words["signal"])
 
 
-def test_addresses_do_not_tell_words_apart_but_tokens_sizes_and_counts_do() -> None:
+def test_classes_depend_on_tokens_sizes_and_counts_but_not_on_addresses() -> None:
     asm = Assembly(EDGE)
     for place in (0, 64, 128):
         asm.op(0, "add", at(place, (8,)), at(place, (8,)), 1.0)
