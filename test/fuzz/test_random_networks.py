@@ -1,4 +1,4 @@
-"""Random networks on chips with little memory: the emulator computes the same results as the interpreter."""
+"""Tests of random networks on chips with little memory: the emulator gives the results of the interpreter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random ONNX models end to end: the emulated chip computes the same results as ONNX Runtime."""
+"""Tests of random ONNX models end to end: the emulated chip gives the results of ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FEWEST, MOST = 10, 40
 
 
 def check(seed: int) -> None:
-    """Models are right, or rejected with the name of the operator. `bench/onnx_campaign.py` runs more models."""
+    """The results are right, or the model is rejected with the name of the operator."""
     outcome = try_model(seed, fewest=FEWEST, most=MOST)
     assert outcome.verdict in ("right", "refused"), f"seed {seed} is {outcome.verdict}: {outcome.words}"
     assert outcome.verdict == "right" or "operator " in outcome.words, f"seed {seed}: {outcome.words}"
