@@ -10,7 +10,7 @@ import pytest
 from mutate_modules import RUNS, campaign, mutant, seeds
 
 COUNT = 12
-"""Mutants of each level."""
+"""Number of mutants of each level in the fast test."""
 LONG = ("dataflow", "subgraphs", "stashes")
 """Levels whose seeds take seconds to find."""
 

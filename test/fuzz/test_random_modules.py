@@ -37,7 +37,7 @@ PIPELINES = {
 }
 SEEDS = range(2)
 LONG = ("offload",)
-"""Levels that take long."""
+"""Levels whose tests are slow."""
 CASES = [
     pytest.param(level, seed, marks=[pytest.mark.slow] if level in LONG else [])
     for level in PIPELINES

@@ -6,9 +6,9 @@ import pytest
 from onnx_campaign import try_model
 
 QUICK = (0, 1, 2, 3, 4, 7, 9)
-"""They take few seconds each."""
+"""Seeds whose models take only a few seconds each."""
 FEWEST, MOST = 10, 40
-"""Nodes of a model."""
+"""Numbers of nodes of a model."""
 
 
 def check(seed: int) -> None:

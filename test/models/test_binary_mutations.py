@@ -11,7 +11,7 @@ from mutate_binary import Mutator
 from public_models import PUBLIC_MODELS
 
 QUICK = 66
-"""Mutations of one binary."""
+"""Number of mutations of one binary in the fast test."""
 KINDS = ("address", "stride", "order")
 
 

@@ -14,7 +14,7 @@ from meshloom.tools.api import compile
 from random_onnx.model import run_reference
 
 SUM_OF_NOTHING = {"matmulinteger_inner_0": {"v40": np.zeros((1, 1), np.int32)}}
-"""Answers where ONNX Runtime leaves its memory as it finds it: a product over nothing is 0."""
+"""Results that ONNX Runtime leaves uninitialised: a product over an empty dimension is 0."""
 
 FOLDER = Path(__file__).parents[1] / "data" / "corner_cases"
 

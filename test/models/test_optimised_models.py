@@ -20,7 +20,7 @@ FUSED = {
     "minilm": {"FusedMatMul", "SkipLayerNormalization"},
     "vgg19": {"FusedConv", "FusedGemm"},
 }
-"""Operators of ONNX Runtime's own that must be in what it writes; without them nothing would be tested."""
+"""ONNX Runtime's own operators that each optimised model must have, so that the test is meaningful."""
 
 
 def optimised(model: bytes, path: Path) -> onnx.ModelProto:

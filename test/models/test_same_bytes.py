@@ -41,7 +41,7 @@ QUICK = [
 ]
 CHIP_NAMES = ("tiny", "edge", "grid")
 LARGE = ("ocr-cls", "ocr-det", "ocr-rec", "minilm")
-"""They take minutes each, and a quarter of an hour and more within a budget."""
+"""Models that take minutes each, and at least a quarter of an hour with a budget."""
 SMALL = [name for name in PUBLIC_MODELS if name not in LARGE]
 
 

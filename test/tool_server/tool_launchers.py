@@ -14,7 +14,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 OTHERS = ("filecheck", "xdsl-opt")
-"""Commands of other projects; of Meshloom's own there are all."""
+"""Commands of other projects, in addition to all of Meshloom."""
 
 
 class ToolServer:

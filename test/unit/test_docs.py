@@ -26,7 +26,7 @@ from xdsl.parser import Parser
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-"""Language, name of a file or nothing, text."""
+"""A block of code: its language, file name or nothing, and text."""
 LONG = {
     f"docs/{name}.md"
     for name in (
@@ -53,7 +53,7 @@ LONG = {
         "tutorial",
     )
 }
-"""Pages whose commands take some seconds and longer, but for README.md, which comes first."""
+"""Pages whose commands take some seconds or longer, except README.md, the first page."""
 NUMBER = re.compile(r"\d[\d,.]*")
 LINK = re.compile(r"\]\(([^):#]*)(?:#([^)]+))?\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)

@@ -118,7 +118,7 @@ def test_spikes_within_a_core_need_no_message() -> None:
     assert step.timing.cycles < 8
 
 
-def test_messages_beyond_the_memory_go_in_several_puts() -> None:
+def test_messages_that_exceed_the_memory_are_sent_by_several_puts() -> None:
     small = replace(GRID, sram_bytes=1024)
     step = emulate_step(pair(1000), MESH, np.array([0, 1], np.int32), small)
     assert [len(program.words) for program in step.executable.programs[:3]] == [8 + 1, 2, 1]

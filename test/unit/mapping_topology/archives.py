@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 Record = tuple[int, int, int, int]
-"""flag, other vertex, its size, weight"""
+"""(flag, other vertex, its size, weight)"""
 
 
 def varint(value: int) -> bytes:

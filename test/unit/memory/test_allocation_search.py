@@ -15,7 +15,7 @@ from meshloom.analysis.allocation.allocation_search import fitting_offsets, most
 from numpy.typing import NDArray
 
 Buffers = list[tuple[int, int, int]]
-"""(bytes, first and last moment)"""
+"""(bytes, first step, last step)"""
 ENOUGH = 1_000_000_000
 
 

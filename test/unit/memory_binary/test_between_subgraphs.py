@@ -35,7 +35,7 @@ func.func @main(%x: tensor<64x64xf32> {dataflow.name = "x"}) -> (tensor<64x64xf3
 RULE = ["--subgraphs", "named,names=b,names=d,names=f"]
 EACH = ["--subgraphs", "named,names=a,names=b,names=c,names=d,names=e,names=f"]
 BUDGET = 52_000
-"""For three tensors at a time: where %c and %d are computed of %b, %a is away."""
+"""Bytes of three tensors: while %c and %d are computed from %b, %a is offloaded."""
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 FIGURE_5 = Path(__file__).parents[2] / "data" / "spec1_fig5.mlir"
 ONE_LAUNCH = 2 * 64 * 64 * 4
-"""Bytes of its input and its result: all other values stay in the cores."""
+"""Bytes of the network's input and result; in one launch, all other values stay in the cores."""
 THRESHOLDS = "th-tts=10000,th-size=150"
 
 

@@ -90,7 +90,7 @@ def test_figure_3_two_inputs_have_slack() -> None:
 
 
 def test_figure_5() -> None:
-    """Control edges are those of the figure: 401->402, 411->408, 412->413 serialize, 414->413 prefetches; 423 alike."""
+    """Control edges equal the figure's: 401->402, 411->408, 412->413 serialize, 414->413 prefetches; 423 as well."""
     graph = graph_of(FIGURE_5, SIZES_5)
     script, edges = threshold_script(graph, FAST, Kind.SWAP, Thresholds(slack=2 * DELAY, size=150))
     assert named(graph, script, edges) == {

@@ -33,7 +33,7 @@ def problem_from(seed: int) -> OffloadProblem:
 
 @settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 10_000), share=st.floats(0, 1))
-def test_the_optimum_lies_between_bound_and_plan(seed: int, share: float) -> None:
+def test_the_optimum_is_between_bound_and_plan(seed: int, share: float) -> None:
     problem = problem_from(seed)
     budget = problem.smallest_budget + int(share * (problem.peak - problem.smallest_budget))
     best = solve(problem, budget, LINK, seconds=5, workers=1)

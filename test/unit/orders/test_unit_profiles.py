@@ -46,7 +46,7 @@ def test_cost_of_three_tasks() -> None:
 
 
 def test_spilled_bytes_cost_cycles() -> None:
-    """a and c hold 60 bytes each at the same time: 20 bytes above the limit are spilled, at 3 cycles per byte."""
+    """a and c hold 60 bytes each at the same time: the 20 bytes above the limit cost 3 cycles per byte for spilling."""
     free, tight = ProfileCost(profiles(60, 200)), ProfileCost(profiles(60))
     order = np.array([0, 2, 1])
     assert tight.cost(order) == free.cost(order) + 20 * 3

@@ -30,7 +30,7 @@ from xdsl.utils.test_value import create_ssa_value
 
 TINY = load_chip("tiny")
 BARE = replace(TINY, dram_latency=0, hop_cycles=0)
-"""A chip whose DRAM answers at once."""
+"""A chip without latency of DRAM and hops."""
 NO_SPANS = np.empty((0, 3))
 NOTHING = TaskWork(StepWork("MPU", 0, 0, 0), 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 

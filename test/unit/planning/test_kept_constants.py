@@ -85,7 +85,7 @@ def test_weights_that_fit_are_resident_and_the_rest_is_not() -> None:
     assert [plan.sizes[1].found for plan in network.plans] == [False, False, True, False, True, False]
 
 
-def test_only_the_first_task_loads_and_all_are_tiled_alike() -> None:
+def test_only_the_first_task_loads_and_all_have_the_same_tiling() -> None:
     network = planned(96, 2, 4)
     assert len(network.tasks) == 8
     (weights,) = network.plans[0].kept_reads()

@@ -24,7 +24,7 @@ import meshloom
 FOLLOW = (
     "canonicalize,dataflow-fold-affine,dataflow-block-outputs,dataflow-merge-constants,sparse-pack,sparse-to-dataflow"
 )
-"""What follows `sparse-encode-if-faster` in the compiler's own list."""
+"""The passes after `sparse-encode-if-faster` in the compiler's list."""
 SUBGRAPHS = "manycore-outline-subgraphs{rule=fewest-bytes parts=2}"
 WHOLE = "manycore-outline-to-fit{chip=tiny}"
 PASSES = {
@@ -37,11 +37,11 @@ PASSES = {
     "instructions": ("", f"{WHOLE},manycore-autotune,manycore-to-memory,memory-to-coreasm"),
     "all in one": ("dataflow-fold-affine,", "meshloom{chip=tiny}"),
 }
-"""Passes on operators, and those that make tasks or subgraphs of them."""
+"""Pairs of passes on operators, and passes that make tasks or subgraphs of them."""
 
 ROWS, W, V = 8, (256, 96), (96, 128)
 DENSE = (W[0] * W[1] + V[0] * V[1]) * 4
-"""Bytes of its weights, without encoding."""
+"""Bytes of the network's weights, without encoding."""
 
 OWN = """
 from xdsl.context import Context
@@ -153,7 +153,7 @@ def test_python_gives_the_same_bytes() -> None:
     assert Path("objects.mlx").read_bytes() == expected
 
 
-def test_python_calibrates_and_goes_down_to_instructions() -> None:
+def test_python_calibrates_and_compiles_to_instructions() -> None:
     x = np.random.default_rng(3).standard_normal((ROWS, W[0])).astype(np.float32)
     np.save("x.npy", x)
     passes = "".join(PASSES["instructions"])

@@ -42,7 +42,7 @@ def uneven_weights(kind: str = "f4") -> NDArray[Any]:
     """
     Weights [inputs, outputs] of density 0.1: 12 output neurons have density 0.5, the others few weights.
 
-    Each panel of 32 has 4 of the 12 neurons; in one panel of 96, each of them has a lane for itself.
+    Each panel of 32 has 4 of the 12 neurons; in one panel of 96, each of them has a separate lane.
     """
     generator = np.random.default_rng(0)
     panel, lane = np.divmod(np.arange(OUTPUTS), 32)

@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import ModuleOp
 import meshloom
 
 BUDGET = 40_000
-"""Of a layer's weights, 36,864 bytes, one fits at a time."""
+"""The weights of one layer (36,864 bytes) fit, but not those of two."""
 LAYERS = dense_layers([96] * 5)
 
 

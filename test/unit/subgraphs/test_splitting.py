@@ -333,7 +333,7 @@ RANDOM_RULES: tuple[SplitRule, ...] = (
 
 @given(graph=random_graphs(), rule=st.sampled_from(RANDOM_RULES), data=st.data())
 @settings(max_examples=200, deadline=None)
-def test_cuts_lie_inside_the_segment(graph: OpGraph, rule: SplitRule, data: st.DataObject) -> None:
+def test_cuts_are_inside_the_segment(graph: OpGraph, rule: SplitRule, data: st.DataObject) -> None:
     order = serial_order(graph)
     start = data.draw(st.integers(0, len(graph) - 1))
     segment = Segment(order, start, data.draw(st.integers(start + 1, len(graph))))

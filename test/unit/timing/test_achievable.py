@@ -24,7 +24,7 @@ from xdsl.parser import Parser
 
 Product: TypeAlias = tuple[int, int, int, int]
 TINY = load_chip("tiny")
-"""2 x 2 cores with arrays of 8 x 8, 8 lanes, 64 KiB; DRAM of 8 bytes a cycle with a latency of 100."""
+"""2 x 2 cores with arrays of 8 x 8, 8 lanes, 64 KiB; DRAM of 8 bytes per cycle with a latency of 100."""
 
 NETWORK = """
 func.func @main(%x: tensor<4x16xf32> {dataflow.name = "x"}) -> (tensor<4x24xf32> {dataflow.name = "y"}) {

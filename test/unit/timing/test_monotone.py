@@ -20,7 +20,7 @@ from public_models import PUBLIC_MODELS
 CHIPS = ("tiny", "edge", "grid", "cloud")
 ALLOWED = 1.02
 QUARTERS = (2, 3, 4, 5, 6, 8, 16, 32)
-"""Values of rates, in quarters of the chip's own: from half to eight times."""
+"""Values of rates, in quarters of the chip's rate: from half to eight times."""
 CYCLES = {"hop_cycles": (16, 12, 8, 6, 4, 3, 2, 1), "dram_latency": (400, 200, 150, 100, 75, 50, 25, 0)}
 RATES = ("dram_bytes_per_cycle", "link_bytes_per_cycle", "sram_bytes_per_cycle")
 

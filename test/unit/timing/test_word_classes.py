@@ -25,7 +25,7 @@ def test_equal_rows_share_a_number(rows: int, values: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_class_costs_what_each_of_its_words_costs(seed: int) -> None:
+def test_the_cost_of_a_class_equals_that_of_each_of_its_words(seed: int) -> None:
     exe = random_program(seed, EDGE)
     tables = build_tables(exe, exe.launches[0])
     for index, (start, stop) in enumerate(zip(tables.bounds[:-1], tables.bounds[1:] - 1, strict=True)):

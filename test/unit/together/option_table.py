@@ -25,7 +25,7 @@ import meshloom
 
 CHIP = Path(__file__).parents[3] / "chips" / "tiny.toml"
 SHARE = 0.9
-"""The budget: of what a network needs."""
+"""The budget, as a share of the bytes that a network needs."""
 RULE = "key-nodes,at-least=2"
 GROUPS = "grouped,max-tasks=4"
 COMPRESSED = 2.0**-8

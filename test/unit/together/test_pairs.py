@@ -19,7 +19,7 @@ from option_table import NETWORKS, OPTIONS, SHARE, Compiled, case_of, check_resu
 
 PAIRS = [*combinations(OPTIONS, 2)]
 FEW = 30
-"""Random choices of three or four options."""
+"""Number of random choices of three or four options."""
 NAMES = [*OPTIONS]
 QUICK_PAIRS = {frozenset((NAMES[at], NAMES[(at + 3) % len(NAMES)])) for at in range(0, len(NAMES), 2)}
 """Each option occurs with another one."""

@@ -33,7 +33,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Floats = NDArray[np.float32]
 
 STEPS, LOW, HIGH = 12, -9.0, 9.0
-"""Steps of each loop, and bounds of values: whole numbers, so that all orders of summation give the same bits."""
+"""Steps of each loop, and bounds of values, which are integers, so that all orders of addition give equal bits."""
 
 
 WIDE, TWO = (12, 32), (12, 16, 16)
@@ -272,8 +272,8 @@ def faulty_read(exe: Executable, task: str, core: int) -> tuple[Executable, int]
     """
     An executable with a wrong address in a loop, and the first step that this hardware loop computes.
 
-    On one core, an instruction in the loop reads a weight 4 bytes behind the right one. Steps before the hardware loop
-    are peeled.
+    On one core, an instruction in the loop reads a weight at an address that is 4 bytes too large. Steps before the
+    hardware loop are peeled.
     """
     number = int(exe.launches[0].program_of_core[core])
     program = exe.programs[number]

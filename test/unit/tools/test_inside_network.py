@@ -102,7 +102,7 @@ def test_tables_and_files(built: Path, run: Run, tmp_path: Path) -> None:
 
 
 def wrong_operand(exe: Executable) -> tuple[Executable, str]:
-    """An executable with a matrix product that reads 4 bytes behind its operand, and the task of the product."""
+    """An executable with a matrix product whose operand is read 4 bytes too far, and the task of the product."""
     for number, program in enumerate(exe.programs):
         for word in np.flatnonzero(program.words["op"] == OPCODE["matmul"]).tolist():
             if (program.params[:, 0] == word).any():

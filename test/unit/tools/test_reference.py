@@ -33,7 +33,7 @@ SEARCHING = {
     "memory-insert-offload",
     "sparse-encode-if-faster",
 }
-"""Passes that compile and emulate what they choose from."""
+"""Passes that compile and emulate several variants."""
 DEFINITIONS: list[type[Operation | Attribute]] = [
     one
     for dialect in DIALECTS
