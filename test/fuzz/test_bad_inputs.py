@@ -1,4 +1,4 @@
-"""Damaged files through the command-line tools: one clear error, no traceback, no partial file, never a crash."""
+"""Tests of damaged files, read by the command-line tools: one error, no traceback, no partial file, no crash."""
 
 from __future__ import annotations
 
@@ -37,27 +37,27 @@ NETWORK = """builtin.module {
 }
 """
 TEXT = b'\x00\x7f\xff"{}[]()<>:=,.-+#%@!xX0123456789 \n\te'
-"""Bytes that mean something to parsers of text."""
+"""Bytes with a meaning for parsers of text."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A kind of file: how to make a good one, and the command that reads it."""
+    """A kind of file: a valid file, and the command that reads it."""
 
     name: str
     suffix: str
     good: bytes
     main: Callable[[Sequence[str]], int]
     arguments: Callable[[Path, Path], list[str]]
-    """From the file and the folder for outputs."""
+    """The command's arguments, given the file and the folder for outputs."""
 
     def damaged(self, count: int, seed: int) -> Iterator[bytes]:
-        """Seeded damage: truncation, flipped bits, replaced bytes, a repeated or missing range."""
+        """Random damaged files: truncated, with flipped bits, replaced bytes, a repeated or a missing range."""
         random = np.random.default_rng(seed)
         for number in range(count):
             data = bytearray(self.good)
             at, end = sorted(int(n) for n in random.integers(len(data) + 1, size=2))
-            # Half of the damage falls on the first kilobytes, where headers and structure are.
+            # Half of the damage is in the first kilobytes, which contain headers and structure.
             place = int(random.integers(min(len(data), 4096) if number & 8 else len(data)))
             match number % 5:
                 case 0:
@@ -197,7 +197,7 @@ def starts_error(line: str) -> bool:
 def check(
     case: Case, data: bytes, folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> tuple[int, dict[str, bytes | None]]:
-    """Run the tool on the damaged file; the status, after checking everything about it, and what was written."""
+    """Run the tool on a file, and check errors and files; the status, and the written files."""
     source, out = folder / f"damaged{case.suffix}", folder / "out"
     source.write_bytes(data)
     out.mkdir()
@@ -217,7 +217,7 @@ def check(
     assert "internal error" not in errors
     lines = [line for line in errors.splitlines() if line.strip()]
     if status:
-        # One error; an importer that lists several places indents them below it, one in a text shows it with a caret.
+        # One error; a list of locations in a model is indented below it, a location in a text is shown with a caret.
         assert [starts_error(line) for line in lines] == [True] + [False] * (len(lines) - 1), errors
         shows_text = not lines[0].startswith("error: ")
         assert len(lines) <= 3 if shows_text else all(line.startswith("  ") for line in lines[1:]), errors
@@ -231,7 +231,7 @@ CASES = (
     "topology-npz", "topology-zip", "topology-graph", "topology-mtx",
 )  # fmt: skip
 LONG = ("plan", "map")
-"""Files whose reading is followed by a search."""
+"""Kinds of files that are input of a search."""
 LEAST = {
     "opt-onnx": 0.1,
     "compile-onnx": 0.1,
@@ -249,13 +249,13 @@ LEAST = {
     "topology-graph": 0.3,
     "topology-mtx": 0.3,
 }
-"""Share of the damage that must be noticed: all where there is a checksum; weights and names may just be others."""
+"""Least share of damaged files that is rejected: all with a checksum; other values and names may be valid."""
 HARMLESS = ("topology-zip",)
-"""Content is under a checksum, the dates and attributes of its members are not: what is not noticed changes nothing."""
+"""The checksum excludes dates and attributes of members: a damaged file that is accepted gives the same results."""
 
 
 def sweep(case: Case, count: int, seed: int, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    noticed = changed = 0
+    rejected = changed = 0
     _, good = check(case, case.good, folder, capfd)
     for number, data in enumerate(case.damaged(count, seed)):
         if data == case.good:
@@ -263,12 +263,12 @@ def sweep(case: Case, count: int, seed: int, folder: Path, capfd: pytest.Capture
         changed += 1
         try:
             status, files = check(case, data, folder, capfd)
-            noticed += status != 0
+            rejected += status != 0
             assert status or case.name not in HARMLESS or files == good, "the result is another one"
         except AssertionError as error:
             (kept := folder / f"kept{case.suffix}").write_bytes(data)
             raise AssertionError(f"{case.name}, damage {number} of seed {seed}, kept as {kept}: {error}") from error
-    assert noticed >= LEAST[case.name] * changed
+    assert rejected >= LEAST[case.name] * changed
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_many_damaged_files(case: Case, cases: int, tmp_path: Path, capfd: pytes
 
 
 @pytest.mark.parametrize("case", CASES, indirect=True)
-def test_the_undamaged_file_is_good(case: Case, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_undamaged_file_is_accepted(case: Case, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert check(case, case.good, tmp_path, capfd)[0] == 0
 
 
@@ -299,7 +299,7 @@ def test_the_undamaged_file_is_good(case: Case, tmp_path: Path, capfd: pytest.Ca
     ids=["empty", "zeros", "ones", "line", "elf", "letters"],
 )
 def test_files_of_another_kind(case: Case, content: bytes, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    # An empty module is a valid one, with nothing in it.
+    # An empty module is valid.
     expected = (0, 2) if case.name == "opt-mlir" and not content.strip() else (2,)
     assert check(case, content, tmp_path, capfd)[0] in expected
 

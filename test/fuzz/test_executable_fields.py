@@ -1,5 +1,5 @@
 """
-Every number of an executable's tables is set to invalid values, with a correct checksum.
+Tests of executables in which each number of the tables is set to invalid values, with a correct checksum.
 
 The reader rejects the file, or the emulator runs it or reports an error of its own. No size in the file makes it
 allocate more memory than the machine has.
@@ -44,14 +44,14 @@ def executable(tmp_path_factory: pytest.TempPathFactory) -> Executable:
     return compile(read_module(path, {}), "tiny").executable
 
 
-def heads(exe: Executable) -> Iterator[Executable]:
-    """Addresses and sizes that concern the whole file."""
+def headers(exe: Executable) -> Iterator[Executable]:
+    """Executables with other addresses and sizes of the whole file."""
     for name in ("weights_address", "dram_bytes_used", "host_weights_address", "host_bytes_used"):
         yield from (replace(exe, **{name: value}) for value in EXTREMES if value >= 0)
 
 
 def tensors(exe: Executable) -> Iterator[Executable]:
-    """The tensor table."""
+    """Executables with other numbers in the tensor table."""
     for at, tensor in enumerate(exe.tensors):
         near = [tensor.nbytes + step for step in (-4, -1, 1, 4)]
         changed = [replace(tensor, **{n: v}) for n in ("dram_address", "nbytes", "host_address") for v in EXTREMES]
@@ -63,7 +63,7 @@ def tensors(exe: Executable) -> Iterator[Executable]:
 
 
 def chips(exe: Executable) -> Iterator[Executable]:
-    """The chip's description."""
+    """Executables with other numbers in the chip's description."""
     for field in fields(exe.chip):
         if type(getattr(exe.chip, field.name)) is int:
             for value in EXTREMES:
@@ -71,7 +71,7 @@ def chips(exe: Executable) -> Iterator[Executable]:
 
 
 def controller(exe: Executable) -> Iterator[Executable]:
-    """The controller's words, whose copies are the only ones that touch host memory."""
+    """Executables with other numbers in the controller's words, the only ones that access host memory."""
     for name in ("op", "imm", "addr", "desc"):
         for at in np.ndindex(exe.controller[name].shape):
             for value in (0, 1, 255, 1 << 15, (1 << 32) - 1):
@@ -81,16 +81,16 @@ def controller(exe: Executable) -> Iterator[Executable]:
                     yield replace(exe, controller=words)
 
 
-PARTS = {"heads": heads, "tensors": tensors, "chips": chips, "controller": controller}
+PARTS = {"headers": headers, "tensors": tensors, "chips": chips, "controller": controller}
 
 
 def unchanged(exe: Executable) -> Executable:
-    """Replaces the check of the writer, which rejects some chips."""
+    """A replacement for the writer's check, which rejects some chips."""
     return exe
 
 
 def image(exe: Executable) -> bytes | None:
-    """The file with these numbers, unchecked; None if its format cannot represent them."""
+    """The file of an executable, unchecked; None if the format cannot represent its numbers."""
     with patch.object(file, "check_executable"), patch.object(file, "_normal", unchanged):
         try:
             return to_bytes(exe)
@@ -99,7 +99,7 @@ def image(exe: Executable) -> bytes | None:
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_every_claim_is_checked(part: str, executable: Executable) -> None:
+def test_every_number_is_checked(part: str, executable: Executable) -> None:
     refused = 0
     for changed in PARTS[part](executable):
         if (data := image(changed)) is None:
@@ -115,7 +115,7 @@ def test_every_claim_is_checked(part: str, executable: Executable) -> None:
     assert refused
 
 
-def test_bytes_of_an_output_that_are_no_whole_elements(
+def test_an_output_whose_bytes_are_not_whole_elements(
     executable: Executable, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     tensors = tuple(replace(one, nbytes=35) if one.name == "y" else one for one in executable.tensors)

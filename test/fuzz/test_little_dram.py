@@ -1,4 +1,4 @@
-"""Random networks on chips with less DRAM than they need: split, spilled and fused, they compute the same results."""
+"""Tests of random networks on chips with less DRAM than they need: split, spilled and fused, results are the same."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from meshloom.testing import RandomNetwork
 
 SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 IN_PARTS = (1, 3, 4, 5, 14, 16)
-"""Networks that fit in several parts, one for each of six ways to fuse."""
+"""Seeds of networks that fit in several parts, one for each of six fusion strategies."""
 QUICK = (1, 4, 16)
 
 
 def compile_in(network: RandomNetwork, dram_bytes: int, fuse: str) -> Compilation | ResourceError:
-    """The error if a single operation needs more."""
+    """The compiled network, or the error if a single operation needs more DRAM."""
     chip = replace(load_chip("tiny"), dram_bytes=dram_bytes)
     try:
         return compile_module(network.module, chip, options=SubgraphOptions(fuse=fuse))
@@ -31,7 +31,7 @@ def compile_in(network: RandomNetwork, dram_bytes: int, fuse: str) -> Compilatio
 
 
 def check(seed: int) -> bool:
-    """Whether the network was compiled, as several subgraphs and correctly."""
+    """Compare results with the interpreter; whether the network was compiled as several subgraphs."""
     network = RandomNetwork(seed, operations=6 + seed % 14)
     x = network.input()
     expected = interpret_function(network.module, {"x": x})

@@ -1,7 +1,7 @@
 """
-Valid modules of every level with random edits, through what `meshloom-opt` does at their level.
+Tests of valid modules of every level with random edits, processed by `meshloom-opt` as its level allows.
 
-`bench/mutate_modules.py --count 20000` is the whole campaign.
+`bench/mutate_modules.py --count 20000` runs the whole campaign.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import pytest
 from mutate_modules import RUNS, campaign, mutant, seeds
 
 COUNT = 12
-"""Mutants of each level."""
+"""Number of mutants of each level in the fast test."""
 LONG = ("dataflow", "subgraphs", "stashes")
 """Levels whose seeds take seconds to find."""
 
@@ -27,13 +27,14 @@ def check(level: str, first: int, count: int) -> None:
 @pytest.mark.parametrize(
     "level", [pytest.param(level, marks=pytest.mark.slow) if level in LONG else level for level in RUNS]
 )
-def test_seeds_pass_and_mutants_are_done_or_refused(level: str) -> None:
+def test_seeds_pass_and_mutants_succeed_or_are_refused(level: str) -> None:
     """
-    Seeds can be parsed, verified and printed, and each run of a level succeeds for at least one of them.
+    Seeds can be parsed, verified and printed, and each run of a level succeeds for at least one; mutants succeed or are
+    refused.
 
     This is one test because the selection of seeds takes most of the time.
     """
-    found = sorted(seeds(level), key=lambda seed: len(seed.text))  # what is small is quick
+    found = sorted(seeds(level), key=lambda seed: len(seed.text))  # small ones are fast
     assert found
     for passes, target in RUNS[level]:
         assert any(seed.passes(passes, target) for seed in found), (passes, target)
@@ -43,11 +44,11 @@ def test_seeds_pass_and_mutants_are_done_or_refused(level: str) -> None:
 @pytest.mark.slow
 @pytest.mark.campaign(200)
 @pytest.mark.parametrize("level", RUNS)
-def test_many_mutants_are_done_or_refused(level: str, cases: int) -> None:
+def test_many_mutants_succeed_or_are_refused(level: str, cases: int) -> None:
     check(level, COUNT, cases)
 
 
-def test_mutants_depend_on_their_seed_alone() -> None:
+def test_mutants_depend_on_their_seed_only() -> None:
     texts = [mutant("tasks", number, seed).text for seed in (1, 2) for number in range(5)]
     assert texts == [mutant("tasks", number, seed).text for seed in (1, 2) for number in range(5)]
     assert len(set(texts)) == len(texts)

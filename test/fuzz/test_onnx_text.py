@@ -1,5 +1,5 @@
 """
-Cases in which ONNX Runtime differs from the ONNX specification: the importer follows the specification.
+Tests of cases in which ONNX Runtime differs from the ONNX specification: the importer follows the specification.
 
 Random models (`bench/random_onnx`) contain none of these.
 """
@@ -30,14 +30,14 @@ class Case:
     op: str
     inputs: list[Array]
     expected: list[float]
-    """By hand."""
+    """The result by the specification, computed by hand."""
     attributes: dict[str, Any] = field(default_factory=dict[str, Any])
     constants: list[Array] = field(default_factory=list[Array])
     opset: int = 18
     sequence: bool = False
-    """The result is a sequence: it is the shape of its first tensor that is compared."""
+    """Whether the result is a sequence; then the shape of its first tensor is compared."""
     unstable: bool = False
-    """ONNX Runtime gives now this, now that: what lies in its memory."""
+    """Whether ONNX Runtime's result varies, because it reads uninitialised memory."""
 
 
 CASES = [
@@ -170,7 +170,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_text_decides(case: Case) -> None:
+def test_the_importer_follows_the_specification(case: Case) -> None:
     names = [f"x{number}" for number in range(len(case.inputs) + len(case.constants))]
     inputs = dict(zip(names, case.inputs, strict=False))
     constants = [numpy_helper.from_array(value, name) for name, value in zip(names[len(inputs) :], case.constants)]
@@ -188,6 +188,6 @@ def test_the_text_decides(case: Case) -> None:
     expected = np.asarray(case.expected, got.dtype)
     same = np.array_equal if got.dtype.kind in "iu" else np.allclose
     assert same(got, expected)
-    if not case.unstable:  # once both agree, the case has no place here any more
+    if not case.unstable:  # if both agree, the case must be removed from this list
         other = run_reference(model, inputs)["y"].reshape(-1)
         assert other.shape != got.shape or not same(other, expected)

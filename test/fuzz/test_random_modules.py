@@ -1,6 +1,6 @@
 """
-Random modules through the passes of every level: each pass preserves the results as its semantic effect declares, and
-its output survives a round trip through text, in custom and in generic syntax.
+Tests of random modules with the passes of every level: each pass keeps results as its semantic effect declares, and its
+output survives a round trip through text, in custom and in generic syntax.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PIPELINES = {
 }
 SEEDS = range(2)
 LONG = ("offload",)
-"""Levels that take long."""
+"""Levels whose tests are slow."""
 CASES = [
     pytest.param(level, seed, marks=[pytest.mark.slow] if level in LONG else [])
     for level in PIPELINES
@@ -46,7 +46,7 @@ CASES = [
 
 
 def context() -> Context:
-    """A context with all dialects."""
+    """A context with all dialects loaded."""
     found = Context()
     for name, dialect in {**get_all_dialects(), **MESHLOOM.all_dialects}.items():
         found.register_dialect(name, dialect)
@@ -61,7 +61,7 @@ def text_of(module: ModuleOp, generic: bool) -> str:
 
 
 def check(level: str, seed: int) -> str:
-    """Run a pipeline on a random network; the module at its end in the generic syntax."""
+    """Run a pipeline on a random network, with all checks; the resulting module in generic syntax."""
     module = RandomNetwork(seed, operations=4 + seed % 9).module
     passes = read_passes(PIPELINES[level], all_passes()).passes
     checker = SemanticsChecker(seed)
@@ -101,7 +101,7 @@ def test_results_and_text_are_kept_by_many(level: str, cases: int) -> None:
 @pytest.mark.skipif(which("mlir-opt-22") is None, reason="mlir-opt-22 is not installed")
 @pytest.mark.parametrize("level", PIPELINES)
 def test_generic_text_is_mlir(level: str) -> None:
-    """LLVM's own parser accepts it."""
+    """The parser of MLIR accepts the generic syntax."""
     for seed in SEEDS:
         done = subprocess.run(
             ["mlir-opt-22", "--allow-unregistered-dialect"], input=check(level, seed), text=True, capture_output=True

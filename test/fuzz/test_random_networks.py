@@ -1,4 +1,4 @@
-"""Random networks on chips with little memory: the emulator computes the same results as the interpreter."""
+"""Tests of random networks on chips with little memory: the emulator gives the results of the interpreter."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from meshloom.lowering.driver.compile_module import compile_module
 from meshloom.testing import RandomNetwork
 
 QUICK = (*range(12), 220)
-"""220: columns of a kernel that lie in the padding only, one at a time."""
+"""Seeds of the fast test; 220 has a kernel of which single columns are entirely in the padding."""
 SRAM = (8 << 10, 16 << 10, 64 << 10)
 
 

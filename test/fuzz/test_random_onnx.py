@@ -1,4 +1,4 @@
-"""Random ONNX models end to end: the emulated chip computes the same results as ONNX Runtime."""
+"""Tests of random ONNX models end to end: the emulated chip gives the results of ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import pytest
 from onnx_campaign import try_model
 
 QUICK = (0, 1, 2, 3, 4, 7, 9)
-"""They take few seconds each."""
+"""Seeds whose models take only a few seconds each."""
 FEWEST, MOST = 10, 40
-"""Nodes of a model."""
+"""Numbers of nodes of a model."""
 
 
 def check(seed: int) -> None:
-    """Models are right, or rejected with the name of the operator. `bench/onnx_campaign.py` runs more models."""
+    """The results are right, or the model is rejected with the name of the operator."""
     outcome = try_model(seed, fewest=FEWEST, most=MOST)
     assert outcome.verdict in ("right", "refused"), f"seed {seed} is {outcome.verdict}: {outcome.words}"
     assert outcome.verdict == "right" or "operator " in outcome.words, f"seed {seed}: {outcome.words}"

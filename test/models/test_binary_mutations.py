@@ -1,4 +1,4 @@
-"""The emulator executes exactly the program: every random defect in compiled binaries is detected."""
+"""Tests that the emulator executes the program exactly: random defects in compiled binaries are detected."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from mutate_binary import Mutator
 from public_models import PUBLIC_MODELS
 
 QUICK = 66
-"""Mutations of one binary."""
+"""Number of mutations of one binary in the fast test."""
 KINDS = ("address", "stride", "order")
 
 
 def verdicts(name: str, chip: str, count: int, seed: int) -> tuple[Counter[Verdict], list[str]]:
-    """Make `count` mutations, each kind in turn; the verdicts, and descriptions of the undetected defects."""
+    """Make `count` mutations, of each kind in turn; the verdicts, and descriptions of undetected defects."""
     model = PUBLIC_MODELS[name]
     executable = compile(model.path, chip, model.shapes).executable
     judge = Judge(executable, [model.inputs(seed) for seed in range(4)])
@@ -37,7 +37,7 @@ def verdicts(name: str, chip: str, count: int, seed: int) -> tuple[Counter[Verdi
 @pytest.mark.parametrize(("name", "chip"), [("rnet", "tiny"), pytest.param("pnet", "edge", marks=pytest.mark.slow)])
 def test_defects_are_found(name: str, chip: str) -> None:
     counted, missed = verdicts(name, chip, QUICK, seed=1)
-    # At most one in twenty may hide, and then for a reason; a small sample may hold a few more.
+    # At most one in twenty defects may be undetected, with an explanation; a small sample may have a few more.
     assert len(missed) <= 0.05 * QUICK + 3, missed
     assert counted[Verdict.UNEXPLAINED] <= 0.05 * QUICK, missed
     assert counted[Verdict.CHANGED] >= 0.7 * QUICK, counted
@@ -53,7 +53,7 @@ def test_200_defects_are_found(name: str, chip: str) -> None:
     assert counted[Verdict.UNEXPLAINED] <= 2, missed
 
 
-def test_the_right_program_is_unchanged() -> None:
+def test_mutations_do_not_change_the_original_program() -> None:
     model = PUBLIC_MODELS["rnet"]
     executable = compile(model.path, "tiny", model.shapes).executable
     before = [program.words.tobytes() for program in executable.programs]

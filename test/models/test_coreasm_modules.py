@@ -1,4 +1,4 @@
-"""Public models as modules of instructions: through text, packed and unpacked, to the same bytes again."""
+"""Tests of public models as modules of instructions: written as text, unpacked and packed, they give the same bytes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def reread(module: ModuleOp, context: Context) -> ModuleOp:
 
 
 def check(name: str, chip: str) -> None:
-    """Compile, print and read again, unpack and pack again; run in the interpreter of the instructions."""
+    """Compile a model; print, read, unpack and pack its module; run it in the interpreter of instructions."""
     model = PUBLIC_MODELS[name]
     exe = compile(model.path, chip, model.shapes, values=model.values).executable
     want = to_bytes(exe)

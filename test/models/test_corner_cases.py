@@ -1,4 +1,4 @@
-"""Small models of rare cases: the emulated chip and the interpreter compute the same results as ONNX Runtime."""
+"""Tests of small models of rare cases: the emulated chip and the interpreter give the results of ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from meshloom.tools.api import compile
 from random_onnx.model import run_reference
 
 SUM_OF_NOTHING = {"matmulinteger_inner_0": {"v40": np.zeros((1, 1), np.int32)}}
-"""Answers where ONNX Runtime leaves its memory as it finds it: a product over nothing is 0."""
+"""Results that ONNX Runtime leaves uninitialised: a product over an empty dimension is 0."""
 
 FOLDER = Path(__file__).parents[1] / "data" / "corner_cases"
 
 
-def given(model: onnx.ModelProto) -> dict[str, np.ndarray[Any, Any]]:
-    """Random values for the inputs of a model."""
+def random_inputs(model: onnx.ModelProto) -> dict[str, np.ndarray[Any, Any]]:
+    """Random inputs for a model."""
     rng = np.random.default_rng(0)
     known = {tensor.name for tensor in model.graph.initializer}
     values: dict[str, np.ndarray[Any, Any]] = {}
@@ -37,7 +37,7 @@ def given(model: onnx.ModelProto) -> dict[str, np.ndarray[Any, Any]]:
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.onnx")), ids=lambda path: path.stem)
 def test_rare_case(path: Path, chip: str) -> None:
     model = onnx.ModelProto.FromString(path.read_bytes())
-    inputs = given(model)
+    inputs = random_inputs(model)
     expected = SUM_OF_NOTHING.get(path.stem) or run_reference(model, inputs)
     interpreted = interpret_function(import_onnx(model), inputs)
     computed = compile(model, chip).run(inputs, check=True).outputs
@@ -49,7 +49,7 @@ def test_rare_case(path: Path, chip: str) -> None:
 
 @pytest.mark.parametrize("reach", [52, 1, 0.3, 77.7])
 def test_dynamic_scale_of_a_symmetric_range(reach: float) -> None:
-    """The zero point is 127.5 to the last bit: the scale must be the quotient, not a product with a rounded factor."""
+    """The scale is the exact quotient, not a product with a rounded factor, so that the zero point is exactly 127.5."""
     x = np.linspace(-reach, reach, 120, dtype=np.float32)
     nodes = [
         onnx.helper.make_node("Neg", ["x"], ["a"]),

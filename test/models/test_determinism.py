@@ -1,4 +1,4 @@
-"""Bytes and cycles are equal in every process, independent of Python's hash seed."""
+"""Tests that bytes and cycles are equal in every process, independent of Python's hash seed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ print(json.dumps({"cycles": result.cycles, "outputs": outputs, "stats": result.s
 
 
 def compile_and_run(name: str, chip: str, hash_seed: str, path: Path) -> str:
-    """Compile and run in a new process: writes the executable to `path`; returns cycles, statistics and outputs."""
+    """Compile and run in a new process, which writes the executable to `path`; cycles, statistics and outputs."""
     bench = Path(__file__).resolve().parents[2] / "bench"
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(bench)}
     command = [sys.executable, "-c", SCRIPT, name, chip, str(path)]
@@ -33,7 +33,7 @@ def compile_and_run(name: str, chip: str, hash_seed: str, path: Path) -> str:
 
 
 def check(name: str, chip: str, folder: Path) -> None:
-    """Two processes agree."""
+    """Two processes with different hash seeds give the same executable and results."""
     first = compile_and_run(name, chip, "1", folder / "first.mlx")
     second = compile_and_run(name, chip, "2", folder / "second.mlx")
     assert first == second

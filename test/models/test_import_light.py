@@ -1,4 +1,4 @@
-"""The networks that ship with ONNX (without their weights) import whole: valid modules of the declared shapes."""
+"""Test that networks that are part of ONNX (without weights) are imported as valid modules of the declared shapes."""
 
 from __future__ import annotations
 

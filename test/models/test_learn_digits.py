@@ -1,4 +1,4 @@
-"""The digits example: learning within a memory budget reaches the accuracy of learning without one."""
+"""Tests of the digits example: learning within a memory budget reaches the accuracy of learning without one."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ def example() -> ModuleType:
 
 
 @pytest.mark.slow
-def test_the_example_says_what_it_did(capsys: pytest.CaptureFixture[str]) -> None:
+def test_output_of_the_example(capsys: pytest.CaptureFixture[str]) -> None:
     example().main(["--epochs", "4", "--twice"])
-    said = capsys.readouterr().out
-    needed = re.search(r"does not fit chip 'small': it needs ([\d,]+) bytes of DRAM, 580,000 are available", said)
+    printed = capsys.readouterr().out
+    needed = re.search(r"does not fit chip 'small': it needs ([\d,]+) bytes of DRAM, 580,000 are available", printed)
     assert needed is not None
     assert int(needed[1].replace(",", "")) > 580_000
-    assert "it learns the same, bit by bit" in said
-    share = float(said.partition("it reads ")[2].partition("%")[0])
+    assert "it learns the same, bit by bit" in printed
+    share = float(printed.partition("it reads ")[2].partition("%")[0])
     assert share > 90
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kinds", ["swap", "recompute", "swap,compress,recompute"])
-def test_a_step_by_each_kind(kinds: str) -> None:
+def test_a_step_with_each_kind_of_saving(kinds: str) -> None:
     digits = example()
     step, state = digits.training_step()
     images, labels = digits.digits()
@@ -72,7 +72,7 @@ def test_a_step_by_each_kind(kinds: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("format", "budget"), [("f24", 860_000), ("f8e4m3", 750_000), ("f8e5m2", 750_000)])
 def test_a_step_with_each_narrow_format(format: str, budget: int) -> None:
-    """By compression alone: f8 fits where f16 does not; each weight moves as without, but for the format's rounding."""
+    """f8 keeps a budget that f16 does not; weights change as without compression, except for the format's rounding."""
     digits = example()
     step, state = digits.training_step()
     images, labels = digits.digits()
@@ -91,9 +91,9 @@ def test_a_step_with_each_narrow_format(format: str, budget: int) -> None:
     expected, outputs = full.run(inputs).outputs, small.run(inputs, check=True).outputs
     assert small.report["memory"]["actions"]["compress"]
     for name, value in state.items():
-        moved = np.abs(expected[f"new.{name}"] - value).max()
+        change = np.abs(expected[f"new.{name}"] - value).max()
         error = np.abs(outputs[f"new.{name}"] - expected[f"new.{name}"]).max()
-        assert error <= 4 * formats.format_named(format).relative_error * moved, name
+        assert error <= 4 * formats.format_named(format).relative_error * change, name
     memory = device_memory(small.executable, small.timing)
     assert memory is not None
     assert memory.peak == small.report["memory"]["peak_bytes"] <= budget

@@ -1,4 +1,4 @@
-"""The example that trains a pruned network: it learns again what pruning has cost, with fewer cycles a step."""
+"""Test of the example that trains a pruned network: it recovers the lost accuracy, with fewer cycles per step."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "learn_digits_sparse.py"
 
 
 @pytest.mark.slow
-def test_the_example_says_what_it_did(capsys: pytest.CaptureFixture[str]) -> None:
+def test_output_of_the_example(capsys: pytest.CaptureFixture[str]) -> None:
     runpy.run_path(str(EXAMPLE))["main"](["--epochs", "3"])
-    said = capsys.readouterr().out
-    rows = re.findall(r"^(dense|pruned[a-z, ]*?) +([\d,]+) +([\d,]+|-) +([\d,]+|-) +([\d.]+)%$", said, re.MULTILINE)
+    printed = capsys.readouterr().out
+    rows = re.findall(r"^(dense|pruned[a-z, ]*?) +([\d,]+) +([\d,]+|-) +([\d,]+|-) +([\d.]+)%$", printed, re.MULTILINE)
     (_, weights, cycles, total, accuracy), (_, _, _, _, lost), (_, kept, fewer, less, again) = rows
 
     def number(text: str) -> int:
@@ -27,4 +27,4 @@ def test_the_example_says_what_it_did(capsys: pytest.CaptureFixture[str]) -> Non
     assert float(accuracy) > 85
     assert float(lost) < float(accuracy) - 5
     assert float(again) > max(float(lost) + 5, float(accuracy) - 5)
-    assert "what was not connected has stayed zero" in said
+    assert "what was not connected has stayed zero" in printed

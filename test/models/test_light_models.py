@@ -1,4 +1,4 @@
-"""ONNX's light models with seeded weights, compared with ONNX Runtime without optimisations."""
+"""Tests of ONNX's light models with random weights, against ONNX Runtime without optimisations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_equals_onnx_runtime(name: str, chip: str) -> None:
         assert compare(output, result.outputs[output], value).equal
 
 
-def test_weights_tell_classes_apart() -> None:
+def test_random_weights_give_different_scores() -> None:
     model, inputs = light_model("squeezenet")
     (scores,) = Oracle(model.SerializeToString()).run(inputs).values()
     assert len(set(scores.ravel().tolist())) > 500

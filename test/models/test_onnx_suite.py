@@ -1,4 +1,4 @@
-"""ONNX's own node cases of tiers 1 to 3 through `meshloom.backend`: right outputs from the emulator, with cycles."""
+"""Tests of ONNX's node test cases of tiers 1 to 3 through `meshloom.backend`: outputs and cycles of the emulator."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from onnx_suite import TIERS, run_case
 
 @cache
 def all_cases() -> list[Any]:
-    """The cases in the suite's order."""
+    """All cases, in the order of the suite."""
     np.random.seed(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -23,13 +23,13 @@ def all_cases() -> list[Any]:
 
 
 def cases() -> list[Any]:
-    """Those of tiers 1 to 3."""
+    """The cases whose operators are in tiers 1 to 3."""
     operators = {name for tier in (1, 2, 3) for name in TIERS[tier].split()}
     return [case for case in all_cases() if {node.op_type for node in case.model.graph.node} <= operators]
 
 
 def check(chosen: Sequence[Any]) -> None:
-    """Run these cases; all must pass."""
+    """Run the cases, all of which must pass."""
     wrong: list[str] = []
     for case in chosen:
         with warnings.catch_warnings():
@@ -44,8 +44,8 @@ def test_some_cases() -> None:
     check(cases()[7::40])
 
 
-def test_loops_that_need_the_values_of_their_trip_count() -> None:
-    """No loop of many steps can carry a sequence, or cut slices whose size depends on the step."""
+def test_loops_that_need_a_known_trip_count() -> None:
+    """Loops that carry sequences, or whose slices depend on the step, are supported if the trip count is known."""
     names = {"test_loop11", "test_loop13_seq", "test_loop16_seq_none"}
     chosen = [case for case in all_cases() if case.name in names]
     assert len(chosen) == len(names)

@@ -1,4 +1,4 @@
-"""Models optimised by ONNX Runtime at its extended level compile, and compute the results of the original model."""
+"""Tests of models optimised by ONNX Runtime at its extended level: results equal those of the original model."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ FUSED = {
     "minilm": {"FusedMatMul", "SkipLayerNormalization"},
     "vgg19": {"FusedConv", "FusedGemm"},
 }
-"""Operators of ONNX Runtime's own that must be in what it writes; without them nothing would be tested."""
+"""ONNX Runtime's own operators that each optimised model must have, so that the test is meaningful."""
 
 
 def optimised(model: bytes, path: Path) -> onnx.ModelProto:
-    """The model optimised by ONNX Runtime at its extended level, written to a file and read again."""
+    """The model as optimised by ONNX Runtime at its extended level, through a file."""
     ort: Any = import_module("onnxruntime")
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
@@ -36,7 +36,7 @@ def optimised(model: bytes, path: Path) -> onnx.ModelProto:
 
 
 def check(name: str, model: bytes, path: Path, inputs: dict[str, Any], shapes: Any = None) -> None:
-    """Compile the optimised model; its outputs must equal those of the model without optimisations."""
+    """Compile the optimised model; its outputs must equal those of the original model."""
     fused = {node.op_type for node in optimised(model, path).graph.node if node.domain == "com.microsoft"}
     assert fused >= FUSED.get(name, set())
     result = compile(path, "edge", shapes).run(inputs)

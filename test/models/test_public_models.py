@@ -1,4 +1,4 @@
-"""Every public model from ONNX file to binary to emulator, compared with ONNX Runtime without optimisations."""
+"""Tests of every public model, from ONNX through the executable to the emulator, against ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CASES = [
 
 
 def check(model: PublicModel, network: CompiledNetwork, seed: int, validate: bool = False) -> None:
-    """Run on seeded inputs; every output must equal ONNX Runtime's."""
+    """Run on random inputs; every output must equal that of ONNX Runtime without optimisations."""
     inputs = model.inputs(seed)
     result = network.run(inputs, check=validate)
     expected = Oracle(model.path).run({**inputs, **model.constants()})

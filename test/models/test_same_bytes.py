@@ -1,8 +1,8 @@
 """
-Compilation from every printed level, and by the printed pass pipeline, gives the same bytes as the compiler.
+Tests that compilation from every printed level, and by the printed pipeline, gives the same bytes as the compiler.
 
-The long tests compile a subgraph twice: for the network, and at the first repetition of its text, which must give the
-same bytes. Later repetitions are taken from a cache. The quick tests compile everything anew.
+The slow tests compile a subgraph twice: for the network, and at the first repetition of its text, which must give the
+same bytes. Later repetitions are taken from a cache. The fast tests compile everything again.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ QUICK = [
 ]
 CHIP_NAMES = ("tiny", "edge", "grid")
 LARGE = ("ocr-cls", "ocr-det", "ocr-rec", "minilm")
-"""They take minutes each, and a quarter of an hour and more within a budget."""
+"""Models that take minutes each, and at least a quarter of an hour with a budget."""
 SMALL = [name for name in PUBLIC_MODELS if name not in LARGE]
 
 
 class KnownParts:
-    """Replaces `CompilePool.compile`: subgraphs that compiled to the same bytes twice are not compiled again."""
+    """A replacement of `CompilePool.compile`: a subgraph that gave the same bytes twice is not compiled again."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.comparing = False
-        """Whether parts that are known are compiled again, once, and compared."""
+        """Whether known parts are compiled once more, and compared."""
         self.compared: set[tuple[str, str, str]] = set()
         self._known: dict[tuple[str, str, str], bytes | Failure] = {}
         self._compile = CompilePool.compile
@@ -62,7 +62,7 @@ class KnownParts:
 
     def outcomes(self, pool: CompilePool, parts: Sequence[SubgraphText]) -> list[Outcome]:
         """
-        One for each part, as `CompilePool.compile` gives them. Asserts that a part compiles to what it did before.
+        The outcome of each part, as of `CompilePool.compile`. Asserts that a part gives the same bytes as before.
         """
         keys = [(part.text, pool.chip.fingerprint, str(pool.effort)) for part in parts]
         new = [number for number, key in enumerate(keys) if not self._is_settled(key)]
@@ -84,19 +84,19 @@ class KnownParts:
 
 
 def run(main_of: object, *arguments: object) -> None:
-    """Run a tool, which must succeed."""
+    """Run a tool, and check that it succeeds."""
     assert callable(main_of)
     assert main_of([str(argument) for argument in arguments]) == 0
 
 
 def of_model(model: PublicModel) -> list[str]:
-    """Options for shapes and values of the inputs."""
+    """The options for shapes and values of a model's inputs."""
     shapes = [f"--shape={key}={'x'.join(map(str, shape))}" for key, shape in model.shapes.items()]
     return [*shapes, *(f"--value={key}={value}" for key, value in model.values.items())]
 
 
 def compiled(model: PublicModel, chip: str, how: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    """Compile with all levels printed; returns the options, the budget being one that the network can keep."""
+    """Compile with all levels printed; returns the options, with a sufficient budget if the given one is refused."""
     options = [f"--chip={chip}", *OPTIONS[how]]
     last = "-q", "-o", folder / "expected.mlx", "--print-ir-after-all", folder / "stages"
     given = [model.path, *of_model(model)]
@@ -126,7 +126,7 @@ def check(
     assert levels >= {"import", "manycore", "memory", "coreasm"}
     for path in texts:
         again = folder / f"{path.stem}.mlx"
-        above = path.stem.endswith(("import", "simplify"))  # what the options ask for has not been decided yet
+        above = path.stem.endswith(("import", "simplify"))  # these levels precede the decisions that options control
         run(compile_tool.main, path, *(options if above else options[:1]), "-q", "-o", again)
         assert again.read_bytes() == expected, path.name
     # By `meshloom-opt` and `meshloom-as`.
@@ -141,7 +141,7 @@ def check(
 
 @dataclass(frozen=True)
 class Layers(PublicModel):
-    """A model that the test has written, not a public one."""
+    """A model that a test writes, not a public one."""
 
     folder: Path = Path()
 
@@ -151,7 +151,7 @@ class Layers(PublicModel):
 
 
 def layers(folder: Path) -> Layers:
-    """Two layers of 40,000 bytes of weights; of the first, nine in ten are zero."""
+    """Two layers of 40,000 bytes of weights; those of the first have the density 0.1."""
     generator = np.random.default_rng(0)
     shapes = {"a": (100, 100), "b": (100, 100)}
     values = {name: generator.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
@@ -170,7 +170,7 @@ def layers(folder: Path) -> Layers:
 
 
 def small_chip(dram_bytes: int, folder: Path) -> str:
-    """`tiny` with other DRAM."""
+    """The description of `tiny` with another size of DRAM."""
     text = (CHIPS / "tiny.toml").read_text().replace('name = "tiny"', 'name = "small"')
     chip = folder / "small.toml"
     chip.write_text(re.sub(r"dram_bytes = \d+", f"dram_bytes = {dram_bytes}", text))
@@ -178,8 +178,8 @@ def small_chip(dram_bytes: int, folder: Path) -> str:
 
 
 @pytest.mark.parametrize("how", [pytest.param("dense", marks=pytest.mark.slow), "unfused"])
-def test_layers_over_the_dram(how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Launches with and without fusion; blocks of weights are streamed from the host."""
+def test_layers_that_exceed_the_dram(how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Launches with and without fusion give the same bytes; blocks of weights are streamed from the host."""
     check(layers(tmp_path), small_chip(32 << 10, tmp_path), how, tmp_path, capsys)
 
 
@@ -202,7 +202,7 @@ def test_levels_with_loops(kind: str, how: str, tmp_path: Path, capsys: pytest.C
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["dense", "unfused"])
 def test_a_network_over_the_dram(how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The same, down to blocks of a few bytes."""
+    """Launches of a network give the same bytes, also with blocks of a few bytes."""
     check(PUBLIC_MODELS["rnet"], small_chip(128 << 10, tmp_path), how, tmp_path, capsys)
 
 
@@ -242,6 +242,6 @@ def test_all_levels_and_passes_of_large_models(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """All options on all chips, the models taking turns."""
+    """All options on all chips give the same bytes, with the models in turn."""
     how, chip = way.split("-")
     test_all_levels_and_passes(name, chip, how, tmp_path, capsys, monkeypatch)

@@ -1,4 +1,4 @@
-"""Whole training steps: forward, loss, backward and update as one network, compared with another framework."""
+"""Tests of whole training steps (forward, loss, backward, update) as one network, against another framework."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ def test_exported_step_in_less_memory_gives_the_expected_weights() -> None:
 @pytest.mark.slow
 def test_convolutional_step_equals_onnx_runtime() -> None:
     """
-    Backward of convolution, batch normalisation and max pooling (a scatter); float gradients agree to rounding.
+    The backward pass of convolution, batch normalisation and max pooling (a scatter) equals ONNX Runtime's.
 
-    This holds if no two values (max pooling), and no value and 0 (relu), are so close that rounding decides: with this
-    seed, the reference computes the same step for inputs with rounding errors; with seed 0 it does not.
+    This holds if no two values (max pooling), and no value and 0 (relu), are so close that rounding decides. With this
+    seed, the reference gives the same step for inputs with rounding errors; with seed 0 it does not.
     """
     path = STEPS / "resnet18_sgd_64.onnx"
     rng = np.random.default_rng(1)

@@ -1,4 +1,4 @@
-"""Networks with nothing to compute."""
+"""Test of networks without a computation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 
 
 @pytest.mark.parametrize("budget", [None, 1.0])
-def test_an_input_given_back(budget: float | None, tmp_path: Path) -> None:
+def test_an_input_that_is_the_output(budget: float | None, tmp_path: Path) -> None:
     value = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])
     model = helper.make_model(helper.make_graph([], "identity", [value], [value]))
     compile(model, "tiny", budget=budget).save(tmp_path / "identity.mlx")

@@ -1,4 +1,4 @@
-"""Windows that lie wholly in the padding, of values that cores computed before, against ONNX Runtime."""
+"""Test of windows that are entirely in the padding of computed values, against ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHIPS = ("tiny", "edge")
 
 @pytest.mark.parametrize("seed", range(24))
 def test_window_in_the_padding(seed: int) -> None:
-    """A convolution or pooling whose padding is wider than its window, after an operation and before one."""
+    """A convolution whose padding may be wider than its window, between two operations, equals ONNX Runtime's."""
     rng = np.random.default_rng(seed)
     rank = int(rng.integers(1, 4))
     channels, batch = int(rng.integers(1, 5)), int(rng.integers(1, 3))

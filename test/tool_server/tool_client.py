@@ -1,8 +1,8 @@
 """
-`tool_client.py SOCKET COMMAND [ARGUMENT ...]`: run a command in the tool server, as if this process were it.
+`tool_client.py SOCKET COMMAND [ARGUMENT ...]`: run a command in the tool server, in place of this process.
 
-The command gets this process's standard streams, folder and environment; this process ends as the command did.
-Imports nothing that takes a while: it is started for every command.
+The command gets the standard streams, folder and environment of this process, which ends as the command does. Imports
+only modules that load quickly, as it is started for every command.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SERVER_ENDED = 70
 
 
 def main(address: str, *command: str) -> int:
-    """The status that the command ended with; a command that was ended by a signal ends this process by it as well."""
+    """The exit status of the command; if a signal ended the command, the same signal ends this process."""
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     connection.connect(address)
     request = marshal.dumps((command, os.getcwd(), dict(os.environ)))

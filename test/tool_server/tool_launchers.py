@@ -14,15 +14,15 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 OTHERS = ("filecheck", "xdsl-opt")
-"""Commands of other projects; of Meshloom's own there are all."""
+"""Commands of other projects, in addition to all of Meshloom."""
 
 
 class ToolServer:
     """
-    A running server, started in an environment; `folder` has a script for each command, of the same name.
+    A running server, started with an environment; `folder` has a script for each command, of the same name.
 
-    It ends, and removes the folder, when it is stopped, or when this process and all that are forked from it have
-    ended.
+    The server ends, and removes the folder, when it is stopped, or when this process and all processes forked from it
+    have ended.
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -41,7 +41,7 @@ class ToolServer:
         os.close(lifeline)
 
     def stop(self) -> None:
-        """End the server and the commands that it runs."""
+        """Stop the server and the commands that it runs."""
         os.close(self._held)
         self._process.wait()
 

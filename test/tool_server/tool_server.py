@@ -1,12 +1,12 @@
 """
-`tool_server.py LISTENER LIFELINE FOLDER`: run installed commands for tests without their start-up.
+`tool_server.py LISTENER LIFELINE FOLDER`: run installed commands for tests without their start-up time.
 
-Starting a command takes most of a second: modules are imported and compiled kernels read. This process does so once.
-For each request it forks a process that gets the arguments, streams, folder and environment of the one that asks (see
-`tool_client.py`), calls what the installed script of that name calls, and ends as that would end.
+The start of a command takes most of a second: modules are imported and compiled kernels read. This process does that
+once. For each request it forks a process that gets the arguments, streams, folder and environment of the client (see
+`tool_client.py`), calls the entry point of the installed script, and ends as the script would.
 
-LISTENER and LIFELINE are open files: a listening socket, and a pipe that is closed when no more requests come. FOLDER,
-which has a file for each command, is removed then.
+LISTENER and LIFELINE are open files: a listening socket, and a pipe that is closed after the last request. FOLDER,
+which has a file for each command, is then removed.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from typing import Any, NoReturn
 PACKAGES = ("analysis", "chips", "dialects", "emulator", "frontend", "lowering", "support", "tools", "transforms")
 
 CANNOT_FLUSH = 120
-"""The status with which Python ends where the last of its output cannot be written."""
+"""The status with which Python ends if it cannot write the rest of its output."""
 
 
 def load(commands: Iterable[str]) -> None:
-    """Import all modules of Meshloom, and what the commands call."""
+    """Import all modules of Meshloom, and the entry points of the commands."""
     for package in PACKAGES:
         found = importlib.import_module(f"meshloom.{package}")
         for module in pkgutil.walk_packages(found.__path__, f"{found.__name__}."):
@@ -48,22 +48,22 @@ def load(commands: Iterable[str]) -> None:
 
 
 def entry(name: str) -> Callable[[], Any]:
-    """What the installed script of that name calls. Raises KeyError where there is none."""
+    """The entry point of an installed script. Raises KeyError if there is none of that name."""
     return entry_points(group="console_scripts")[name].load()
 
 
 class Kernels:
-    """Reads compiled kernels that are kept on disk, also those that a command has compiled since."""
+    """Reads compiled kernels from disk, including those that commands have compiled since the start."""
 
     def __init__(self) -> None:
         modules = [module for name, module in list(sys.modules.items()) if name.startswith("meshloom.")]
         values = [value for module in modules for value in vars(module).values()]
         self._kernels: list[Any] = list({id(value): value for value in values if hasattr(value, "py_func")}.values())
         self._read: dict[int, float] = {}
-        """Kernel number -> time at which its list of compiled forms was written."""
+        """Kernel number -> time at which its index of compiled signatures was written."""
 
     def read(self) -> None:
-        """Load what has been written since the last time."""
+        """Load the kernels written since the last call."""
         for number, kernel in enumerate(self._kernels):
             kept = getattr(kernel._cache, "_cache_file", None)
             try:
@@ -73,33 +73,35 @@ class Kernels:
             if written != self._read.get(number, 0):
                 self._read[number] = written
                 self._load(kernel, kept)
-        # The commands do not tidy up after what was loaded here.
+        # The commands do not run finalisers of objects loaded here.
         for finalizer in vars(weakref.finalize)["_registry"]:
             finalizer.atexit = False
 
     def _load(self, kernel: Any, kept: Any) -> None:
         code = kernel.targetctx.codegen()
         for key in kept._load_index():
-            if key == kernel._cache._index_key(key[0], code):  # compiled for this processor, of this source
+            if key == kernel._cache._index_key(key[0], code):  # compiled for this processor, from this source
                 kernel.compile(key[0])
 
 
 class Server:
-    """The process that has everything loaded, and the commands that it runs."""
+    """The process that has all modules loaded, and the commands that it runs."""
 
     def __init__(self, listener: socket.socket, lifeline: int) -> None:
         self._listener = listener
         self._lifeline = lifeline
         self._running: dict[int, socket.socket] = {}
-        """Process -> the connection that waits for its end."""
+        """Process -> the connection of its client, which waits for its end."""
         self._woken, self._waker = os.pipe()
         for end in (self._woken, self._waker):
             os.set_blocking(end, False)
 
     def serve(self, kernels: Kernels) -> Callable[[], Any] | None:
         """
-        Fork a process for each request. Returns in each of these, with what it is to call; in the server, when no more
-        requests come, with None.
+        Fork a process for each request.
+
+        Returns in each forked process, with the entry point to call, and in the server after the last request, with
+        None.
         """
         signal.signal(signal.SIGCHLD, _woken_up)
         signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
@@ -126,30 +128,30 @@ class Server:
                 return None
 
     def _wait(self) -> set[int]:
-        """The files at which something happens: requests, no more of them, a process's end, one who asked has left."""
+        """The files with events: a request, the end of requests, the end of a process, a disconnected client."""
         poll = select.poll()
         for file in (self._listener.fileno(), self._lifeline, self._woken):
             poll.register(file, select.POLLIN)
         for connection in self._running.values():
-            poll.register(connection, 0)  # not the request, which the forked process reads
+            poll.register(connection, 0)  # only its end: the forked process reads the request
         return {file for file, _ in poll.poll()}
 
     def _answer(self) -> None:
-        """Tell those who wait for a process that has ended how it ended."""
+        """Send the exit status of each process that has ended to its client."""
         for process in list(self._running):
             ended, status = os.waitpid(process, os.WNOHANG)
             if ended:
                 with self._running.pop(process) as connection:
-                    with suppress(OSError):  # it has left
+                    with suppress(OSError):  # the client has disconnected
                         connection.sendall(str(os.waitstatus_to_exitcode(status)).encode())
 
     def _stop(self, process: int) -> None:
-        """End a command and what it has started."""
-        with suppress(ProcessLookupError):  # it has ended
+        """Kill a command and the processes that it has started."""
+        with suppress(ProcessLookupError):  # the process has ended
             os.killpg(process, signal.SIGKILL)
 
     def _become(self, connection: socket.socket) -> Callable[[], Any]:
-        """In the forked process: take over what the request names; returns what is to be called."""
+        """In the forked process, take over streams, folder, environment and arguments; the entry point to call."""
         with suppress(OSError):
             os.setpgid(0, 0)
         signal.set_wakeup_fd(-1)
@@ -177,11 +179,11 @@ class Server:
 
 
 def _woken_up(number: int, frame: FrameType | None) -> None:
-    """A process has ended: `Server.serve` finds which."""
+    """Handle the end of a process by doing nothing: `Server.serve` finds the process."""
 
 
 def open_streams() -> None:
-    """Make Python's streams anew for what the first three files are now, with the same encodings."""
+    """Open Python's streams again for the current first three files, with the same encodings."""
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         old = getattr(sys, name)
         buffering, newline = 1 if name == "stderr" else -1, "\n" if mode == "w" else None
@@ -191,7 +193,7 @@ def open_streams() -> None:
 
 
 def run(command: Callable[[], Any]) -> int:
-    """Call a command and do all that Python does at its end but taking modules apart, which takes long; its status."""
+    """Call a command, and end as Python does, except for the slow clean-up of modules; the exit status."""
     try:
         status = command()
     except SystemExit as leaving:
@@ -215,9 +217,9 @@ def run(command: Callable[[], Any]) -> int:
 
 
 def main(listener: int, lifeline: int, folder: str) -> NoReturn:
-    """Serve until the lifeline is closed; a process that was forked for a command ends with its status."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asks is interrupted, and leaves
-    sys.path[0] = sysconfig.get_path("scripts")  # as in the scripts that are installed
+    """Serve until the lifeline is closed; a process forked for a command ends with the status of the command."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # only the client is interrupted, and disconnects
+    sys.path[0] = sysconfig.get_path("scripts")  # as in the installed scripts
     warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
     load(name for name in os.listdir(folder) if name != "socket")
     command = Server(socket.socket(fileno=listener), lifeline).serve(Kernels())

@@ -1,10 +1,10 @@
 """
-Every command and every program in the README and the documentation runs, in the order of the page; all IR in them
-parses and verifies, and every operation is shown.
+Tests of the README and the documentation: all commands and programs run, in the order of the page; all IR parses and
+verifies; every operation is shown.
 
-A block whose first line names a file, as in "```mlir relu.mlir", is written to that file before what follows it runs;
-where it names a file of `examples/`, it shows that file. A block "```output" shows lines that the commands of its page
-print; their numbers may differ.
+A block with a file name in its first line, as in "```mlir relu.mlir", is written to that file before the following
+blocks run; for a file in `examples/`, the block must equal that file. A block "```output" has lines that the commands
+of its page print; their numbers may differ.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from xdsl.parser import Parser
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-"""Language, name of a file or nothing, text."""
+"""A block of code: its language, file name or nothing, and text."""
 LONG = {
     f"docs/{name}.md"
     for name in (
@@ -53,7 +53,7 @@ LONG = {
         "tutorial",
     )
 }
-"""Pages whose commands take some seconds and longer, but for README.md, which comes first."""
+"""Pages whose commands take some seconds or longer, except README.md, the first page."""
 NUMBER = re.compile(r"\d[\d,.]*")
 LINK = re.compile(r"\]\(([^):#]*)(?:#([^)]+))?\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
@@ -73,7 +73,7 @@ def test_commands_and_programs_run(page: Path, tmp_path: Path) -> None:
         (tmp_path / folder).symlink_to(ROOT / folder)
     shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "test").mkdir()
-    copy_settings_of_lit(tmp_path / "test")
+    copy_lit_configuration(tmp_path / "test")
     scripts = str(Path(sys.executable).parent)
     environment = {**os.environ, "PATH": scripts + os.pathsep + os.environ["PATH"]}
     blocks = BLOCK.findall(page.read_text())
@@ -86,7 +86,7 @@ def test_commands_and_programs_run(page: Path, tmp_path: Path) -> None:
         elif language == "python":
             _run([sys.executable, "-c", text], tmp_path, environment)
         for command in text.splitlines() if language == "sh" else ():
-            # Targets of make set up whole environments: here it is enough that they exist.
+            # Targets of make create whole environments: the test only checks that they exist.
             if command.startswith("make "):
                 _run(["make", "--dry-run", *command.split()[1:]], ROOT, environment)
             elif command:
@@ -96,15 +96,15 @@ def test_commands_and_programs_run(page: Path, tmp_path: Path) -> None:
         assert [line for line in shown.splitlines() if NUMBER.sub("#", line) not in lines] == []
 
 
-def test_examples_are_shown_as_they_are() -> None:
+def test_shown_examples_equal_their_files() -> None:
     shown = [(file, text) for page in PAGES for _, file, text in BLOCK.findall(page.read_text())]
     examples = [(file, text) for file, text in shown if file.startswith("examples/")]
     assert examples
     assert [file for file, text in examples if text != (ROOT / file).read_text()] == []
 
 
-def copy_settings_of_lit(folder: Path) -> None:
-    """What the tests of IR in a folder run with."""
+def copy_lit_configuration(folder: Path) -> None:
+    """Copy the configuration of lit and the tool server to a folder."""
     shutil.copy(ROOT / "test" / "lit.cfg", folder)
     shutil.copytree(ROOT / "test" / "tool_server", folder / "tool_server")
 
@@ -116,7 +116,7 @@ def _run(command: list[str], folder: Path, environment: dict[str, str]) -> str:
 
 
 def ir_of(page: Path) -> list[str]:
-    """Blocks of IR that must be valid: not those whose own commands expect the verifier's errors."""
+    """The blocks of IR that must be valid, without those whose commands expect errors of the verifier."""
     blocks = BLOCK.findall(page.read_text())
     return [text for language, _, text in blocks if language == "mlir" and "--verify-diagnostics" not in text]
 
@@ -129,7 +129,7 @@ def parsed(text: str) -> ModuleOp:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if ir_of(page)], ids=name_of)
-def test_ir_parses_verifies_and_prints_as_it_parses(page: Path) -> None:
+def test_ir_parses_verifies_and_survives_a_round_trip(page: Path) -> None:
     for text in ir_of(page):
         module = parsed(text)
         module.verify()
@@ -138,7 +138,7 @@ def test_ir_parses_verifies_and_prints_as_it_parses(page: Path) -> None:
 
 @pytest.mark.parametrize("dialect", [name for name in DIALECTS if name != "coreasm"])
 def test_every_operation_of_a_dialect_is_shown(dialect: str) -> None:
-    """In IR on one of the rationale pages; those of `coreasm` stand in the reference that is made from its table."""
+    """Each operation is in IR on a rationale page; those of `coreasm` are in the reference generated from its table."""
     pages = (ROOT / "docs" / "rationale").glob("*.md")
     shown = {op.name for page in pages for text in ir_of(page) for op in parsed(text).walk()}
     operations = [operation.name for operation in MESHLOOM.all_dialects[dialect]().operations]
@@ -147,11 +147,11 @@ def test_every_operation_of_a_dialect_is_shown(dialect: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_failing_test_of_ir_says_what_the_page_on_testing_shows(tmp_path: Path) -> None:
+def test_a_failing_test_of_ir_prints_what_the_page_on_testing_shows(tmp_path: Path) -> None:
     blocks = BLOCK.findall((ROOT / "docs" / "testing.md").read_text())
     (example,) = [text for _, file, text in blocks if file.endswith("transposes.mlir")]
     (shown,) = [text for language, _, text in blocks if language == "text"]
-    copy_settings_of_lit(tmp_path)
+    copy_lit_configuration(tmp_path)
     (tmp_path / "transposes.mlir").write_text(example.replace("%y = dataflow.relu %x\n", "%y = dataflow.neg %x\n"))
     lit = Path(sys.executable).with_name("lit")
     done = subprocess.run([lit, "-v", tmp_path], capture_output=True, text=True, timeout=120)
@@ -160,7 +160,7 @@ def test_a_failing_test_of_ir_says_what_the_page_on_testing_shows(tmp_path: Path
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_link_targets_exist(page: Path) -> None:
     for target, anchor in LINK.findall(page.read_text()):
         assert (page.parent / target).exists(), f"{page.name}: {target}"
         if anchor:

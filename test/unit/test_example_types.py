@@ -1,4 +1,4 @@
-"""The examples as mypy sees them: the API is typed for other checkers than the project's own."""
+"""Test that mypy accepts the examples: the API is typed for checkers other than the project's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Garbage collection is less frequent during compilation, and is restored afterwards."""
+"""Tests that garbage collection is less frequent during compilation, and is restored afterwards."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def keep_setting():
     gc.set_threshold(*before)
 
 
-def test_rare_inside_and_as_before_afterwards() -> None:
+def test_collections_are_rare_inside_and_restored_afterwards() -> None:
     gc.set_threshold(700, 10, 10)
     with rare_collections():
         assert gc.get_threshold() == (NEW_OBJECTS, 10, 10)
@@ -24,7 +24,7 @@ def test_rare_inside_and_as_before_afterwards() -> None:
     assert gc.get_threshold() == (700, 10, 10)
 
 
-def test_as_before_after_an_error() -> None:
+def test_the_setting_is_restored_after_an_error() -> None:
     gc.set_threshold(700, 10, 10)
     with pytest.raises(KeyError), rare_collections():
         raise KeyError
@@ -32,7 +32,7 @@ def test_as_before_after_an_error() -> None:
 
 
 @pytest.mark.parametrize("first", [0, NEW_OBJECTS + 1])
-def test_a_setting_with_fewer_or_none_stays(first: int) -> None:
+def test_a_setting_with_fewer_or_no_collections_is_kept(first: int) -> None:
     gc.set_threshold(first, 5, 5)
     with rare_collections():
         assert gc.get_threshold() == (first, 5, 5)

@@ -1,4 +1,4 @@
-"""The heap of kernels against a sorted list."""
+"""Property test of the heap of kernels, against a list."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from meshloom.support.heap import heap_drop, heap_push
 
 @settings(deadline=None)
 @given(st.lists(st.one_of(st.none(), st.integers(-5, 5)), max_size=40))
-def test_the_least_comes_first(steps: list[int | None]) -> None:
-    """A number is inserted; None removes the least."""
+def test_the_root_is_the_least_key(steps: list[int | None]) -> None:
+    """The root is the least key; in `steps`, a number is inserted, None removes the least."""
     keys, values = np.empty(len(steps), np.int64), np.empty(len(steps), np.int64)
     expected: list[tuple[int, int]] = []
     for step, key in enumerate(steps):

@@ -1,4 +1,4 @@
-"""Calls in separate processes (`bench/isolated.py`), some of which die, hang or raise."""
+"""Tests of calls in separate processes (`bench/isolated.py`), some of which are killed, hang or raise."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def dies(item: int, announce: Announce) -> int:
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_what_dies_ends_no_other_call(processes: int) -> None:
+def test_a_killed_call_ends_no_other_call(processes: int) -> None:
     results = dict(call_each(dies, range(9), processes, seconds=60))
     assert results.pop(3) == Death("first", "killed by SIGKILL")
     assert results.pop(5) == Death("second", "ended with status 7")
     assert results == {item: item * item for item in (0, 1, 2, 4, 6, 7, 8)}
 
 
-def test_what_dies_once_has_its_result(tmp_path: Path) -> None:
-    """The second call is made in another process than all others."""
+def test_a_call_that_is_killed_once_has_its_result(tmp_path: Path) -> None:
+    """A call whose process is killed is repeated in a new process, in which no other call runs."""
 
     def dies_once(item: int, announce: Announce) -> int:
         with (tmp_path / f"{item}").open("a") as file:
@@ -47,7 +47,7 @@ def test_what_dies_once_has_its_result(tmp_path: Path) -> None:
     assert second not in others
 
 
-def test_what_does_not_end_is_ended() -> None:
+def test_a_call_that_does_not_end_is_killed() -> None:
     def hangs(item: int, announce: Announce) -> int:
         announce("waiting")
         time.sleep(60 if item == 1 else 0)
@@ -59,7 +59,7 @@ def test_what_does_not_end_is_ended() -> None:
     assert time.monotonic() - begin < 30
 
 
-def test_what_raises_is_told_with_its_traceback() -> None:
+def test_an_exception_is_reported_with_its_traceback() -> None:
     def raises(item: int, announce: Announce) -> float:
         return 1 / item
 
@@ -94,7 +94,7 @@ def test_workers_end_with_the_caller() -> None:
         (Death(ORACLE, "a mistake of the generator", raised=True), "crashed"),
     ],
 )
-def test_who_died_decides_the_verdict(death: Death, verdict: str) -> None:
+def test_the_verdict_depends_on_the_stage_that_failed(death: Death, verdict: str) -> None:
     outcome = from_death(17, death)
     assert (outcome.seed, outcome.verdict) == (17, verdict)
     assert death.words in outcome.words

@@ -1,4 +1,4 @@
-"""The cache of compiled kernels: an entry is used if and only if it is valid."""
+"""Tests of the cache of compiled kernels: an entry is used if and only if it is valid."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ def addend(x: int) -> int:
 
 
 def run(folder: Path, factor: int, addend: int) -> str:
-    """The output of the caller: its result, and the number of kernels from disk."""
+    """The output of the caller: its result, and the number of kernels loaded from disk."""
     (folder / "callee.py").write_text(CALLEE.format(factor=factor, addend=addend))
     done = subprocess.run([sys.executable, folder / "caller.py"], capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
 
-def test_a_change_in_another_file_compiles_the_caller_anew(tmp_path: Path) -> None:
+def test_a_change_in_another_file_recompiles_the_caller(tmp_path: Path) -> None:
     (tmp_path / "caller.py").write_text(CALLER)
     assert run(tmp_path, 2, 1) == "31 0"
     assert run(tmp_path, 2, 700) == "730 0"
     assert run(tmp_path, 5, 700) == "760 0"
 
 
-def test_what_has_not_changed_is_not_compiled_again(tmp_path: Path) -> None:
+def test_unchanged_kernels_are_not_recompiled(tmp_path: Path) -> None:
     (tmp_path / "caller.py").write_text(CALLER)
     assert run(tmp_path, 2, 1) == "31 0"
     done = subprocess.run([sys.executable, tmp_path / "caller.py"], capture_output=True, text=True, check=True)
@@ -73,7 +73,7 @@ print(doubled(kind(4)), sum(doubled.stats.cache_hits.values()))
 
 
 @pytest.mark.slow
-def test_a_class_of_arguments_under_another_name_compiles_anew(tmp_path: Path) -> None:
+def test_a_renamed_class_of_arguments_recompiles_the_kernel(tmp_path: Path) -> None:
     (tmp_path / "kernel.py").write_text(KERNEL)
     (tmp_path / "user.py").write_text(USER)
     printed: list[str] = []
@@ -99,7 +99,7 @@ print(caller(10), len(scaled.signatures))
 """
 
 
-def test_constants_need_no_form_of_their_own(tmp_path: Path) -> None:
+def test_constants_need_no_separate_signature(tmp_path: Path) -> None:
     (tmp_path / "caller.py").write_text(FORMS)
     done = subprocess.run([sys.executable, tmp_path / "caller.py"], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == f"{10 * 2 + 3 * 10 + 5 * 7} 1"
@@ -124,8 +124,8 @@ def addend(x: int) -> int:
 """
 
 
-def test_of_two_processes_one_compiles(tmp_path: Path) -> None:
-    """Both have imported the kernel when either calls it."""
+def test_only_one_of_two_processes_compiles(tmp_path: Path) -> None:
+    """Of two processes that call a kernel at the same time, after both have imported it, one compiles it."""
     (tmp_path / "kernel.py").write_text(ADDEND)
     (tmp_path / "user.py").write_text(TOGETHER)
     started = [

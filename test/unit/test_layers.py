@@ -1,4 +1,4 @@
-"""The layers of the package: allowed imports between folders, including those in functions and for type checking."""
+"""Tests of the layers of the package: allowed imports between folders, also in functions and for type checking."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ LAYERS = (
     "meshloom",
 )
 """
-From the lowest to the highest: a file imports its own folder and what stands above it in this list. Of several entries
-that name a file the longest counts; folders inside a folder of this list belong to it.
+From the lowest to the highest: a file imports only its own folder and entries above it in this list. If several
+entries match a file, the longest decides; a folder that is not in the list belongs to the folder that contains it.
 """
 
 EXCEPTIONS = {
-    # An executable is checked as a whole by the assembler, which also gives the line of an error.
+    # The assembler checks an executable as a whole, and gives the line of an error.
     ("dialects/coreasm/verify_executable.py", "lowering/coreasm_to_executable.py"),
     # The interpreter of `coreasm` assembles a module and runs the emulator.
     ("dialects/coreasm/interpreter.py", "lowering/coreasm_to_executable.py"),
@@ -82,7 +82,7 @@ EXCEPTIONS = {
     # `manycore-schedule{model=stream}` compiles the orders that it compares.
     ("transforms/manycore_schedule.py", "lowering/driver/order_costs.py"),
 }
-"""(Importing file, imported file): what the list does not allow, each with its reason."""
+"""(Importing file, imported file): imports that the list does not allow, each with its reason."""
 
 FOLDERS = sorted({layer.split("/")[0] for layer in LAYERS})
 FILES = {
@@ -94,20 +94,20 @@ FILES = {
 
 
 def layer_of(file: str) -> int:
-    """Number of the layer of a file of the package."""
+    """The number of the layer of a file of the package."""
     names = [file, *(parent.as_posix() for parent in Path(file).parents)]
     return LAYERS.index(next(name for name in names if name in LAYERS))
 
 
 def module_file(module: str) -> str | None:
-    """The file of a module by its name in the package, `lowering.pipelines`; None if there is none."""
+    """The file of a module, given by its name in the package such as `lowering.pipelines`; None if there is none."""
     place = module.replace(".", "/")
     found = (f"{place}.py", f"{place}/__init__.py", f"meshloom/{place}.py", f"meshloom/{place}/__init__.py")
     return next((name for name in found if name in FILES), None)
 
 
 def imports_of(file: str) -> Iterator[str]:
-    """Files of the package that a file imports anywhere in it, or names as `module:Name` to be imported on demand."""
+    """The files of the package that a file imports anywhere, or names as `module:Name` for an import on demand."""
     package = [] if file.startswith("meshloom/") else list(Path(file).parent.parts)
     for node in ast.walk(ast.parse(FILES[file].read_text())):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -146,17 +146,17 @@ def test_files_import_their_own_layer_and_lower_ones(layer: str) -> None:
     assert sorted(upward - EXCEPTIONS) == []
 
 
-def test_modules_that_are_named_for_later_count_as_imports() -> None:
+def test_modules_named_for_imports_on_demand_count_as_imports() -> None:
     assert "mapping/default/method.py" in set(imports_of("mapping/methods.py"))
     assert "lowering/driver/meshloom_pass.py" in set(imports_of("lowering/__init__.py"))
     assert "transforms/coreasm_pack.py" in set(imports_of("transforms/__init__.py"))
     assert "dialects/dataflow/__init__.py" in set(imports_of("tools/universe.py"))
 
 
-def test_no_exception_is_left_over() -> None:
+def test_all_exceptions_are_needed() -> None:
     upward = {(file, other) for file in FILES for other in imports_of(file) if layer_of(other) > layer_of(file)}
     assert sorted(EXCEPTIONS - upward) == []
 
 
-def test_every_top_folder_says_what_lives_in_it() -> None:
+def test_every_top_folder_has_a_readme() -> None:
     assert [folder for folder in FOLDERS if not (ROOT / folder / "README.md").is_file()] == []

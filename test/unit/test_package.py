@@ -1,4 +1,7 @@
-"""Guards of the repository: the list of packages is complete, each lit test runs filecheck, one name of the licence."""
+"""
+Tests of the repository: lists of packages, tools, folders and extras are complete; tools have help and can be
+interrupted at any time; lit tests check something; importing is cheap.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,7 @@ def test_scripts_have_entry_points_and_help(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(TABLE["project"]["scripts"]))
 def test_an_interrupt_while_modules_load(name: str) -> None:
-    """The interrupt comes at the first import of anything that takes time."""
+    """An interrupt at the first import that takes time gives one line and status 130."""
     module, _, function = TABLE["project"]["scripts"][name].partition(":")
     source = f"""
 import os, signal, sys
@@ -75,12 +78,12 @@ sys.exit({function}())
 
 
 DELAYS = (0.0, 0.003, 0.01, 0.02, 0.03, 0.05, 0.1)
-"""Seconds from the moment that a tool's first line has run to the interrupt."""
+"""Seconds from the first line of a tool to the interrupt."""
 
 
 @pytest.mark.parametrize("name", sorted(TABLE["project"]["scripts"]))
 def test_an_interrupt_after_any_delay(name: str) -> None:
-    """One line and status 130 from the first line on; or the tool had done its work before."""
+    """An interrupt at any time after the first line gives one line and status 130, unless the tool has finished."""
     module, _, function = TABLE["project"]["scripts"][name].partition(":")
     source = f"""
 import os, sys
@@ -113,22 +116,22 @@ sys.exit({function}())
 
 
 START_DELAYS = (*(i / 500 for i in range(20)), 0.05, 0.07, 0.1, 0.2)
-"""Seconds from the start of the process to the interrupt: most of them while Python itself starts."""
+"""Seconds from the start of the process to the interrupt, most of them during the start of Python."""
 BEFORE_THE_HANDLER = (
     "meshloom/__init__.py", "tools/__init__.py", "tools/entry.py", "support/__init__.py", "support/interrupts.py"
 )  # fmt: skip
-"""Files whose import comes before the handler is installed."""
+"""Files that are imported before the handler is installed."""
 
 
 def check_answer(status: int, errors: str) -> str:
-    """The outcome of an interrupt of an installed command, one of four allowed ones."""
+    """The outcome of an interrupt of an installed command; fails if it is not an allowed one."""
     if (status, errors) == (130, "error: interrupted\n"):
         return "one line"
     if (status, errors) == (-signal.SIGINT, ""):
-        return "ended by the signal"  # As every program before it has a handler.
+        return "ended by the signal"  # as every program that has no handler yet
     if (status, errors) == (0, ""):
         return "done"
-    # Python's own answer while it starts. Of ours, only imports run then, or the function that sets the handler.
+    # Python's traceback during its start: of this package, only imports or the function that sets the handler run then.
     assert "KeyboardInterrupt" in errors, (status, errors)
     frames = re.findall(r'File "(.+)", line \d+, in (.+)', errors)
     ours = [(Path(file), name) for file, name in frames if Path(file).is_relative_to(ROOT) and ".venv" not in file]
@@ -141,7 +144,7 @@ def check_answer(status: int, errors: str) -> str:
 
 @pytest.mark.parametrize("name", ["meshloom-compile", "meshloom-opt", "meshloom-run"])
 def test_an_interrupt_while_the_process_starts(name: str) -> None:
-    """The command as installed, after delays that reach from before Python's first line to the tool's work."""
+    """An interrupt of the installed command is answered, from before Python's first line to the tool's work."""
     command = [str(Path(sys.executable).with_name(name)), "--help"]
     answers: set[str] = set()
     for delay in START_DELAYS:
@@ -153,7 +156,7 @@ def test_an_interrupt_while_the_process_starts(name: str) -> None:
     assert answers & {"one line", "done"}
 
 
-def test_readme_names_all_tools_and_folders() -> None:
+def test_readme_lists_all_tools_and_folders() -> None:
     readme = (ROOT / "README.md").read_text()
     tools, folders = readme.split("## Tools")[1].split("## Folders")
     folders = folders.split("## ")[0]
@@ -164,7 +167,7 @@ def test_readme_names_all_tools_and_folders() -> None:
     assert [name for name in sorted(named) if f"{name}/" not in folders] == []
 
 
-def test_readme_names_every_extra_and_what_it_is_for() -> None:
+def test_readme_lists_every_extra_with_its_purpose() -> None:
     section = (ROOT / "README.md").read_text().split("## Installing")[1].split("## ")[0]
     rows = dict(re.findall(r"^\| `(\w+)` \| .+ \| (.+) \|$", section, re.MULTILINE))
     assert sorted(rows) == sorted(TABLE["project"]["optional-dependencies"])
@@ -172,7 +175,7 @@ def test_readme_names_every_extra_and_what_it_is_for() -> None:
 
 
 def test_the_demo_shows_its_installation() -> None:
-    """Pip prints each package only where nothing tells it to be quiet."""
+    """`make demo` installs without `--quiet`, so that pip prints each package."""
     done = subprocess.run(["make", "-nB", "demo"], capture_output=True, text=True, timeout=60, cwd=ROOT, check=True)
     installs = [line for line in done.stdout.splitlines() if "pip install" in line]
     assert installs

@@ -1,4 +1,4 @@
-"""Faster frozen dataclasses and cached properties behave as those of the standard library."""
+"""Tests that the faster frozen dataclasses and cached properties behave as those of the standard library."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Point:
         return [self.x + self.y]
 
 
-def test_fields_are_given_as_to_any_dataclass() -> None:
+def test_fields_behave_as_those_of_dataclasses() -> None:
     assert (Point(1).x, Point(1).y, Point(1, note="a").note) == (1, 7, "a")
     assert Point(1, 2) == Point(y=2, x=1, note="other")
     assert hash(Point(1, 2)) == hash(Point(1, 2, "other"))
@@ -32,14 +32,14 @@ def test_fields_are_given_as_to_any_dataclass() -> None:
         Point(1).x = 2  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def test_a_lazy_value_is_worked_out_once_for_each_object() -> None:
+def test_a_lazy_value_is_computed_once_for_each_object() -> None:
     point = Point(1)
     assert point.total is point.total
     assert point.total == [8]
     assert "total" not in replace(point, y=1).__dict__
 
 
-def test_what_the_generated_init_treats_specially_is_refused() -> None:
+def test_fields_and_methods_that_need_the_generated_init_are_refused() -> None:
     @dataclass(frozen=True)
     class Lists:
         rows: list[int] = field(default_factory=list[int])

@@ -1,4 +1,4 @@
-"""Commands that run in the server for tests behave as the installed ones do."""
+"""Tests that commands in the tool server for tests behave as the installed ones."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def server() -> Iterator[ToolServer]:
 
 
 def ended(tool: Path, arguments: list[str], text: str, folder: Path, **variables: str) -> tuple[int, str, str]:
-    """Status, output and errors of a command in a folder."""
+    """The status, output and errors of a command that runs in a folder."""
     environment = {**ENVIRONMENT, **variables}
     done = subprocess.run([tool, *arguments], input=text, capture_output=True, text=True, cwd=folder, env=environment)
     return done.returncode, done.stdout, done.stderr
@@ -57,7 +57,7 @@ CALLS: dict[str, tuple[int, str, list[str], str]] = {
 
 @pytest.mark.parametrize("call", CALLS)
 def test_streams_status_and_files(call: str, server: ToolServer, tmp_path: Path) -> None:
-    """As they are where the installed script is started."""
+    """Streams, status and files equal those of the installed script."""
     status, tool, arguments, text = CALLS[call]
     results: list[tuple[int, str, str]] = []
     files: list[dict[str, bytes]] = []
@@ -73,15 +73,15 @@ def test_streams_status_and_files(call: str, server: ToolServer, tmp_path: Path)
 
 
 def test_environment(server: ToolServer, tmp_path: Path) -> None:
-    """It is the caller's: this variable says how long the lines of the help are."""
+    """A command has the environment of its caller: COLUMNS is the width of the help."""
     narrow, wide = (
         ended(server.folder / "xdsl-opt", ["--help"], "", tmp_path, COLUMNS=width)[1] for width in ("40", "400")
     )
     assert narrow.count("\n") > 2 * wide.count("\n")
 
 
-def test_commands_do_not_see_each_other(server: ToolServer, tmp_path: Path) -> None:
-    """Several at a time, each with its own output."""
+def test_concurrent_commands_are_independent(server: ToolServer, tmp_path: Path) -> None:
+    """Of several commands at the same time, each has its own output."""
     commands = [[server.folder / "meshloom-opt", "-t", f"interpret{{seed={seed}}}"] for seed in (1, 1, 2)]
     pipe = subprocess.PIPE
     running = [subprocess.Popen(one, stdin=pipe, stdout=pipe, text=True, cwd=tmp_path) for one in commands]
@@ -92,8 +92,8 @@ def test_commands_do_not_see_each_other(server: ToolServer, tmp_path: Path) -> N
     assert first == second != third
 
 
-def test_a_command_ends_with_the_one_who_asked(server: ToolServer, tmp_path: Path) -> None:
-    """The command reads its input, more than a pipe holds; where the launcher is killed, its output is closed."""
+def test_a_command_ends_with_its_launcher(server: ToolServer, tmp_path: Path) -> None:
+    """A command that reads more input than a pipe holds is ended, and its output closed, if the launcher is killed."""
     pipe = subprocess.PIPE
     asking = subprocess.Popen([server.folder / "meshloom-opt"], stdin=pipe, stdout=pipe, cwd=tmp_path)
     assert asking.stdin is not None

@@ -1,4 +1,4 @@
-"""Authors of plug-ins need only the wheel: their tests run in an environment without the sources."""
+"""Tests of the wheel: tests of plug-ins and tools run in an environment without the sources."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOT_SOURCES = shutil.ignore_patterns(".*", "models", "build", "dist", "__pycache
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of an environment with the wheel; what it depends on is that of this one."""
+    """The Python of an environment with the wheel; its dependencies are those of this environment."""
     folder = tmp_path_factory.mktemp("wheel")
     shutil.copytree(ROOT, folder / "sources", ignore=NOT_SOURCES)
     pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
@@ -34,23 +34,23 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([*pip, "--python", made, "install", "--no-deps", wheel], check=True)
     ask = [made, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
     packages = subprocess.run(ask, capture_output=True, text=True, check=True).stdout.strip()
-    # A path in a .pth file is no site folder: .pth files in it, such as that of the sources, are not read.
+    # A path in a .pth file is not a site folder: .pth files in it, such as that of the sources, are not read.
     Path(packages, "dependencies.pth").write_text(sysconfig.get_path("purelib"))
     return made
 
 
-def test_it_is_the_wheel_that_runs(python: Path, tmp_path: Path) -> None:
+def test_the_imported_package_is_that_of_the_wheel(python: Path, tmp_path: Path) -> None:
     code = "import meshloom; print(meshloom.__file__)"
     found = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path).stdout
     assert Path(found).is_relative_to(python.parents[1])
 
 
 def test_the_tests_of_a_plugin(python: Path, tmp_path: Path) -> None:
-    """Those that docs/plugins.md shows."""
+    """The tests of a plug-in in docs/plugins.md pass."""
     shutil.copytree(ROOT / "examples" / "plugin", tmp_path / "examples" / "plugin")
     text = (ROOT / "docs" / "plugins.md").read_text()
     (example,) = [one for one in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "meshloom.testing" in one]
-    # lit and filecheck are those of this environment.
+    # lit and filecheck are from this environment.
     folders = [python.parent, Path(sys.executable).parent, os.environ["PATH"]]
     environment = {**os.environ, "PATH": os.pathsep.join(map(str, folders))}
     command = [python, "-c", example]

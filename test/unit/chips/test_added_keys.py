@@ -1,4 +1,4 @@
-"""Keys that plug-ins add to chip descriptions: checked where they are read, kept wherever a description goes."""
+"""Keys that plug-ins add to chip descriptions: their checks, defaults and preservation in the chip's table."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_values_reach_the_plugin() -> None:
     assert (LANES.of(chip), RATE.of(chip), NAME.of(chip), THERE.of(chip)) == (8, 2.0, "bitonic", True)
 
 
-def test_a_chip_that_does_not_say_has_the_default_and_is_the_same_chip() -> None:
+def test_a_missing_key_equals_the_default() -> None:
     plain = chip_from_table(table(), "here")
     assert (LANES.of(plain), THERE.of(plain)) == (4, False)
     assert chip_from_table(table() | {"sort_lanes": 4}, "here") == plain
@@ -47,7 +47,7 @@ def test_a_chip_that_does_not_say_has_the_default_and_is_the_same_chip() -> None
     assert other.fingerprint != plain.fingerprint
 
 
-def test_the_table_is_read_as_the_same_chip() -> None:
+def test_the_table_gives_an_equal_chip() -> None:
     chip = chip_from_table(table() | {"sort_lanes": 2, "sorts": True}, "here")
     assert chip.table["sort_lanes"] == 2
     assert "added" not in chip.table
@@ -66,7 +66,7 @@ def test_the_table_is_read_as_the_same_chip() -> None:
         ("added", [], "here: unknown key 'added'"),
     ],
 )
-def test_wrong_values_are_named(key: str, value: object, message: str) -> None:
+def test_invalid_values_are_refused(key: str, value: object, message: str) -> None:
     with pytest.raises(InputError) as caught:
         chip_from_table(table() | {key: value}, "here")
     assert str(caught.value).startswith(message)

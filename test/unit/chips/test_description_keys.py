@@ -1,4 +1,4 @@
-"""Every key that the loader of chip descriptions knows stands in the description that claims to show all of them."""
+"""`chips/tiny.toml` contains every key that the loader of chip descriptions knows, as its documentation states."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def table() -> dict[str, Any]:
 
 
 def known_keys(given: dict[str, Any], **unknown: object) -> list[str]:
-    """The keys that the loader itself lists when it meets one that it does not know."""
+    """The known keys as listed in the loader's error message for an unknown key."""
     with pytest.raises(InputError, match="unknown key 'no_such_key'") as caught:
         chip_from_table(given | unknown, "here")
     return str(caught.value).split("known keys: ")[1].split(", ")
@@ -36,7 +36,7 @@ def test_tiny_shows_every_key_that_the_loader_knows() -> None:
     assert {*energy} == {field.name for field in fields(Energy)}
 
 
-def test_keys_that_may_be_left_out_say_so_and_show_their_default() -> None:
+def test_optional_keys_are_marked_and_have_their_default() -> None:
     lines = (HERE / "tiny.toml").read_text().splitlines()
     chip = load_chip("tiny")
     optional = [field for field in fields(Chip) if field.default is not MISSING and field.name != "added"]

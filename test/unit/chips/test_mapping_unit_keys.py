@@ -16,12 +16,12 @@ def table() -> dict[str, Any]:
     return tomllib.loads((HERE / "tiny.toml").read_text())
 
 
-def test_both_places_of_the_caches_ship() -> None:
+def test_chips_use_both_places_of_the_caches() -> None:
     assert {load_chip(name).map_caches for name in chip_names()} == set(MAP_CACHES)
 
 
-def test_both_kinds_of_lanes_ship() -> None:
-    """Descriptions that say nothing have lanes of their own."""
+def test_chips_use_both_kinds_of_lanes() -> None:
+    """The provided chips use both values of `map_lanes`; the default is 'own'."""
     assert {load_chip(name).map_lanes for name in chip_names()} == set(MAP_LANES)
     assert chip_from_table({key: value for key, value in table().items() if key != "map_lanes"}, "").map_lanes == "own"
 
@@ -37,7 +37,7 @@ def test_both_kinds_of_lanes_ship() -> None:
         ("map_codes", 1, "unknown key 'map_codes'"),
     ],
 )
-def test_wrong_values_are_named(key: str, value: object, message: str) -> None:
+def test_invalid_values_are_refused(key: str, value: object, message: str) -> None:
     with pytest.raises(InputError, match=rf"^here: {message}"):
         chip_from_table(table() | {key: value}, "here")
 

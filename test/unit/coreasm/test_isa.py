@@ -1,4 +1,4 @@
-"""The instruction table itself."""
+"""The instruction table: consistency with the ops, the reference page and the checks of instruction words."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_reference_page_is_up_to_date() -> None:
 
 
 def test_reference_page_has_every_instruction_with_all_its_fields() -> None:
-    """Read from the tables of the page, not from their source."""
+    """The tables are parsed from the page and compared with the instruction table."""
     page_text = (ROOT / "docs" / "reference" / "isa.md").read_text(encoding="utf-8")
     cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in page_text.splitlines()]
     rows = {int(row[0], 16): row for row in cells if len(row) == 6 and re.fullmatch(r"0x[0-9a-f]{2}", row[0])}
@@ -113,7 +113,7 @@ def test_unknown_opcodes(code: int) -> None:
     assert first_problem(words, Limits(1, 1, 1)) == (1, f"there is no instruction with opcode {code}")
 
 
-def test_first_problem_is_the_first() -> None:
+def test_first_problem_is_that_of_the_first_word() -> None:
     words = new_words(3)
     words["imm"][2], words["op"][1], words["imm"][1] = 1, OPCODE["li"], 99
     assert first_problem(words, Limits(1, 1, 1)) == (1, "'li': register must be 1 to 15")
@@ -121,7 +121,7 @@ def test_first_problem_is_the_first() -> None:
     assert first_problem(words[:0], Limits(0, 0, 0)) is None
 
 
-def test_canonical_words_share_where_nothing_changes() -> None:
+def test_canonical_words_are_not_copied() -> None:
     words = new_words(2)
     assert canonical_words(words) is words
     words["desc"][0] = 0

@@ -1,5 +1,5 @@
 """
-The example of a pass on instructions: instructions without effect are inserted in compiled networks and removed.
+The example pass `coreasm-peephole` removes instructions without effect that were inserted into compiled networks.
 """
 
 from __future__ import annotations
@@ -62,13 +62,13 @@ def convolution() -> bytes:
 
 
 def product() -> bytes:
-    """A product of matrices that takes many steps, in loops."""
+    """A matrix product that takes many steps, in loops."""
     nodes = [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Relu", ["p"], ["y"])]
     return model(nodes, [weight("w", 128, 256)], [256, 128], [256, 256])
 
 
-def itself(op: InstructionOp, wait: int, signal: int) -> InstructionOp:
-    """A copy of what `op` writes to the same place, on the same unit."""
+def copy_onto_itself(op: InstructionOp, wait: int, signal: int) -> InstructionOp:
+    """An instruction on the same unit that copies the result of `op` onto itself."""
     fields = op.fields
     register = fields.regs & 0xF
     kind = "mov" if op.instruction.unit == Unit.VPU else "copy"
@@ -94,7 +94,11 @@ def can_be_doubled(op: Operation) -> bool:
 
 
 def with_useless_instructions(module: ModuleOp) -> int:
-    """Put copies to themselves before and after instructions, which take over their tokens; each wait stands twice."""
+    """
+    Insert no-op copies before and after random instructions, and duplicate each wait; return the number inserted.
+
+    A copy before an instruction takes over its wait bits, one after it its signal bits.
+    """
     count = 0
     for op in list(module.walk()):
         if isinstance(op, InstructionOp) and op.instruction.mnemonic in ("ctl.wait", "ctl.join"):
@@ -108,10 +112,10 @@ def with_useless_instructions(module: ModuleOp) -> int:
         assert parent is not None
         before, after = RANDOM.integers(0, 2, 2)
         if before:
-            parent.insert_ops_before([itself(op, fields.wait, 0)], op)
+            parent.insert_ops_before([copy_onto_itself(op, fields.wait, 0)], op)
             op.wait = IntegerAttr(0, i8)
         if after:
-            parent.insert_ops_after([itself(op, 0, fields.signal)], op)
+            parent.insert_ops_after([copy_onto_itself(op, 0, fields.signal)], op)
             op.signal = IntegerAttr(0, i8)
         count += int(before) + int(after)
     return count
@@ -125,7 +129,7 @@ def with_useless_instructions(module: ModuleOp) -> int:
         (product, (256, 128), "tiny"),
     ],
 )
-def test_useless_instructions_of_a_compiled_network_go_and_all_others_stay(
+def test_inserted_instructions_are_removed_and_all_others_kept(
     network: Callable[[], bytes], shape: tuple[int, ...], chip: str
 ) -> None:
     data, context = network(), Context()

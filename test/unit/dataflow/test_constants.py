@@ -1,4 +1,4 @@
-"""Constants: text and arrays hold the same bits."""
+"""Constants keep every bit when they are printed and parsed; rounding to bf16 and erf against reference values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from xdsl.parser import Parser
 
 
 def reparse(*ops: Operation) -> ModuleOp:
-    """The module of these operations, printed and read again."""
+    """A module of these operations after printing and parsing."""
     context = Context()
     context.load_dialect(Builtin)
     context.load_dialect(Dataflow)
@@ -41,7 +41,7 @@ def assert_same_bits(array: Array, element: Attribute) -> None:
 
 @pytest.mark.parametrize("element", [f32, f16, bf16, f64], ids=str)
 def test_text_keeps_every_bit(element: Attribute) -> None:
-    """Random bit patterns, one a constant (so that each way of printing is met), and integral values of many digits."""
+    """Tests random bit patterns, one per constant (to cover each way of printing), and integers of many digits."""
     rng = np.random.default_rng(1)
     kind = numpy_type(element)
     raw = rng.integers(0, 256, (120, kind.itemsize), np.uint8).view(kind)
@@ -58,13 +58,13 @@ def test_integer_text_keeps_every_bit() -> None:
     assert_same_bits(np.zeros((2, 0), np.int64), i64)
 
 
-def test_true_in_text_is_a_byte_of_one() -> None:
+def test_true_is_parsed_as_a_byte_of_one() -> None:
     assert_same_bits(np.array([True, False, True]), i1)
     assert_same_bits(np.array([True, True]), i1)
 
 
 def test_infinite_pad_value() -> None:
-    """A padding of -inf stays -inf through text."""
+    """A padding value of -inf is still -inf after printing and parsing."""
     x = ConstantOp.splat(1.0, tensor(f32, (2,)))
     pad = list(reparse(x, PadOp(x, [1], [1], value=-math.inf)).ops)[1]
     assert isinstance(pad, PadOp)
@@ -95,7 +95,7 @@ def test_equal_elements() -> None:
 
 
 def test_erf() -> None:
-    """Against the C library, to a few units in the last place of f64."""
+    """`erf` equals that of the C library to a few units in the last place of f64."""
     x = np.concatenate([np.linspace(-7, 7, 2001), [0.46875, 4.0, np.inf, -np.inf, 1e-300]])
     expected = np.array([math.erf(value) for value in x])
     np.testing.assert_allclose(erf(x), expected, rtol=2e-15, atol=0)

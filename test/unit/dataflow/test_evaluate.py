@@ -1,4 +1,4 @@
-"""Reference semantics: against ONNX Runtime where it has the operator, against worked values elsewhere."""
+"""Reference semantics of operations, compared with ONNX Runtime where it has the operator, else with known values."""
 
 from __future__ import annotations
 
@@ -141,7 +141,12 @@ def test_remainders_and_division() -> None:
 
 
 def test_narrow_types_sum_wide() -> None:
-    """300 products of 100 * 100 need 22 bits; 4096 + 1 + 1 is 4096 + 2 only if bf16 is not rounded in between."""
+    """
+    Sums of narrow types are accumulated in wider ones.
+
+    300 products of 100 * 100 need 22 bits; 256 + 8 * 0.5 in bf16 and 2048 + 8 * 0.5 in f16 are exact only without
+    rounding after each addition.
+    """
     a = np.full((1, 300), 100, np.int8)
     b = np.full((300, 1), 100, np.int8)
     product = evaluate(MatmulOp(value(a, i8), value(b, i8)), [a, b])

@@ -1,4 +1,4 @@
-"""Running whole functions, directly and through xDSL's interpreter, and what wrong inputs give."""
+"""Interpretation of whole functions, directly and by xDSL's interpreter, and errors for wrong inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random loops: what the interpreter, canonicalisation and unrolling make of them, against the recurrence in numpy."""
+"""Property tests of loops: interpretation, canonicalisation and unrolling against the recurrence in numpy."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BINARY: tuple[tuple[type[AddOp | SubOp | MulOp | MaximumOp], Callable[[Array, Ar
 
 @dataclass
 class Recurrence:
-    """A loop and, by other means, what it computes from the arrays that enter."""
+    """A random loop, its input arrays, and its results computed by numpy."""
 
     generator: np.random.Generator
     steps: int
@@ -40,7 +40,7 @@ class Recurrence:
         return Along(int(self.generator.integers(2)), bool(self.generator.integers(2)))
 
     def build(self) -> tuple[ModuleOp, dict[str, Array]]:
-        """The module, and its results."""
+        """The module, and the expected results by name."""
         pick = self.generator.integers
         carried, scans, outside = int(pick(3)), [self.along() for _ in range(pick(3))], int(pick(1, 3))
         vectors = [self._input("vector") for _ in range(carried + outside)]
@@ -134,8 +134,8 @@ def test_random_loops_compute_the_recurrence_before_and_after_passes(seed: int) 
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_canonical_loops_hold_nothing_that_could_leave(seed: int) -> None:
-    """Every operation of the body depends on the step, and every carried and scanned value is read, if only at last."""
+def test_canonical_loops_have_no_invariant_operations_or_unused_values(seed: int) -> None:
+    """After canonicalisation, all operations of a body depend on the step; no carried or scanned value is unused."""
     generator = np.random.default_rng(seed)
     module, _ = Recurrence(generator, 4).build()
     CanonicalizePass().apply(_context(), module)
@@ -148,8 +148,8 @@ def test_canonical_loops_hold_nothing_that_could_leave(seed: int) -> None:
                 assert isinstance(op, YieldOp) or any(not loop.is_outside(value) for value in op.operands)
 
 
-def test_the_derivative_of_a_loop_is_that_of_its_steps() -> None:
-    """d/dh0 of sum((h0 * a * a * a - target)^2) / n, for three steps that multiply by a."""
+def test_gradient_of_a_loop() -> None:
+    """The gradient of sum((h0 * a * a * a - target)^2) / n by h0, where a loop of three steps multiplies by a."""
     entry = Block(arg_types=[tensor(f32, [WIDTH]), tensor(f32, [WIDTH])])
     body = Block(arg_types=[tensor(f32, [WIDTH])])
     product = MulOp(body.args[0], entry.args[1])

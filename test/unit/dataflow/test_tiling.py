@@ -1,6 +1,6 @@
 """
-The laws of the tiling interface: tiles of any operation, put together, give the whole operation; and what all tiles of
-a grid read, as arrays, is what each of them reads.
+Property tests of the tiling interface: the tiles of an operation, joined, equal the result of the whole operation; and
+the operand slices computed for all tiles of a grid at once equal those computed for each tile.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def conv(draw: Draw) -> TiledOp:
     low, high = integers(draw, 0, 4, spatial), integers(draw, 0, 4, spatial)
     size = [(k - 1) * d + 1 + draw(st.integers(0, 6)) for k, d in zip(kernel, dilations, strict=True)]
     if draw(st.booleans()):
-        # A kernel that only fits because of the padding.
+        # The kernel fits only with the padding.
         size = [max(1, s - a - b) for s, a, b in zip(size, low, high, strict=True)]
     x, w = value((draw(st.integers(1, 2)), channels * groups, *size)), value((outputs, channels, *kernel))
     if groups > 1 and shape_of(x)[0] == 1 and draw(st.booleans()):
@@ -203,10 +203,10 @@ def random_array(rng: np.random.Generator, op: TiledOp, index: int) -> Array:
 
 
 def materialise(array: Array, part: OperandSlice) -> Array:
-    """What an operand slice stands for: the box of the operand between its padding."""
+    """The elements of an operand slice: the box of the operand with its padding."""
     inside = strided(array, part.box.offsets, part.box.sizes, part.steps)
     pads = list(zip(part.pad_low, part.pad_high, strict=True))
-    # numpy refuses to pad scalars by nothing.
+    # np.pad raises an error for scalars, even without padding.
     padded = np.pad(inside, pads, constant_values=part.pad_value) if part.is_padded else inside
     assert padded.shape == part.shape
     return padded
@@ -267,7 +267,7 @@ def check(op: TiledOp, draw: Draw) -> None:
         assert min(cost.macs, cost.vpu_ops) >= 0
         assert cost.bytes_moved >= box.volume * element_bytes(element_of(op.results[0]))
     assert written.all()
-    # Small integers in floats: sums are exact in any order; only sigmoid has a rounding of its own.
+    # The operands are small integers in floats, so sums are exact in any order; only sigmoid rounds.
     np.testing.assert_array_equal(result, whole)
     dims = op.preferred_dims()
     assert len(set(dims)) == len(dims)
@@ -280,13 +280,13 @@ def check(op: TiledOp, draw: Draw) -> None:
     [elementwise, matmul, conv, reduce, reduce_window, along_axis, reshape, movement],
     ids=lambda family: family.__name__,
 )
-def test_tiles_make_the_whole(family: Callable[[Draw], TiledOp]) -> None:
+def test_joined_tiles_equal_the_whole_result(family: Callable[[Draw], TiledOp]) -> None:
     @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
     @given(st.data())
-    def law(data: st.DataObject) -> None:
+    def check_case(data: st.DataObject) -> None:
         check(family(data.draw), data.draw)
 
-    law()
+    check_case()
 
 
 def info_of(op: TiledOp) -> TaskInfo:
@@ -331,17 +331,17 @@ def check_slices(op: TiledOp, draw: Draw) -> None:
     [elementwise, matmul, conv, reduce, reduce_window, along_axis, movement],
     ids=lambda family: family.__name__,
 )
-def test_slices_of_all_tiles_are_those_of_each(family: Callable[[Draw], TiledOp]) -> None:
+def test_slices_of_all_tiles_equal_those_of_each(family: Callable[[Draw], TiledOp]) -> None:
     @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
     @given(st.data())
-    def law(data: st.DataObject) -> None:
+    def check_case(data: st.DataObject) -> None:
         check_slices(family(data.draw), data.draw)
 
-    law()
+    check_case()
 
 
-def test_slices_of_a_cut_in_multiples_are_not_those_of_an_even_one() -> None:
-    """What a task remembers of one cut does not serve another into as many parts."""
+def test_slices_of_cuts_in_multiples_differ_from_even_cuts() -> None:
+    """A task's cached slices of an even cut are not reused for a cut in multiples into the same number of parts."""
     info = info_of(MatmulOp(value((1, 4)), value((4, 20))))
     (weights,) = [read for read in info.reads if read.uses[0] == (0, 1)]
     columns: list[list[int]] = []
@@ -352,7 +352,7 @@ def test_slices_of_a_cut_in_multiples_are_not_those_of_an_even_one() -> None:
 
 
 def test_conv_halo() -> None:
-    """Rows 2 and 3 of 3x3 windows with stride 1 and padding 1 over 4 rows read rows 1 to 3 and one row below."""
+    """Rows 2 and 3 of 3x3 windows over 4 rows, with stride 1 and padding 1, read rows 1 to 3 and one row of padding."""
     op = ConvOp(value((1, 2, 4, 4)), value((5, 2, 3, 3)), pad_low=(1, 1), pad_high=(1, 1))
     part = op.operand_slice(0, Box((0, 1, 2, 0, 0, 0, 0), (1, 2, 2, 4, 2, 3, 3)))
     assert part.box == Box((0, 0, 1, 0), (1, 2, 3, 4))
@@ -380,7 +380,7 @@ def test_depthwise_conv_runs_on_the_vector_unit() -> None:
 
 
 def test_reshape_groups() -> None:
-    """Heads of an attention layer: the batch and the outer part of a split dimension may be cut."""
+    """A reshape into attention heads can be cut along the batch and along the outer part of the split dimension."""
     op = ReshapeOp(value((2, 7, 24)), (2, 7, 4, 6))
     assert [dim.kind for dim in op.iteration_space()] == [DimKind.PARALLEL] * 3 + [DimKind.WHOLE]
     part = op.operand_slice(0, Box((0, 3, 1, 0), (2, 2, 2, 6)))

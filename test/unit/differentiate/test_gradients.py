@@ -22,13 +22,13 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 Array = NDArray[Any]
 Build: TypeAlias = Callable[[Sequence[SSAValue]], Operation]
-"""Makes an operation of its operands."""
+"""Builds an operation from its operands."""
 STEP = 1e-5
 _ELEMENTS: dict[str, Attribute] = {"f": f64, "i": i64, "b": i1}
 
 
 def numbers(*shape: int, seed: int = 0, positive: bool = False) -> Array:
-    """Numbers with a distance from each other and from 0 that differences do not bridge."""
+    """Numbers whose distance from each other and from 0 is larger than the step of the differences."""
     count = int(np.prod(shape))
     values = np.random.default_rng(seed).permutation(np.linspace(0.3, 2.1, count)).reshape(shape)
     signs = 1 if positive else np.random.default_rng(seed + 1).choice([-1, 1], shape)
@@ -36,7 +36,7 @@ def numbers(*shape: int, seed: int = 0, positive: bool = False) -> Array:
 
 
 def run(block: Block, arguments: Sequence[Array], results: Sequence[SSAValue]) -> list[Array]:
-    """The values of results for values of the block's arguments."""
+    """The values of `results`, given the values of the block's arguments."""
     values: dict[SSAValue, Array] = dict(zip(block.args, arguments, strict=True))
     for op in block.ops:
         assert isinstance(op, d.DataflowOp)
@@ -46,7 +46,7 @@ def run(block: Block, arguments: Sequence[Array], results: Sequence[SSAValue]) -
 
 
 def check(build: Build, *arguments: Array) -> None:
-    """The gradient of a weighted sum of the operation's result by each float argument."""
+    """Compare the gradients of a weighted sum of the result by each float argument with central differences."""
     types = [tensor(_ELEMENTS[value.dtype.kind], value.shape) for value in arguments]
     block = Block(arg_types=types)
     op = build(block.args)
@@ -94,7 +94,7 @@ BINARY = [d.AddOp, d.SubOp, d.MulOp, d.DivOp, d.PowOp, d.MaximumOp, d.MinimumOp,
 
 @pytest.mark.parametrize("op", BINARY)
 def test_binary_with_broadcasting(op: Callable[..., Operation]) -> None:
-    # Moved by a little, so that no two numbers of the operands are equal, or one a multiple of the other.
+    # The offset ensures that no number of one operand equals, or is a multiple of, one of the other.
     check(lambda v: op(*v), numbers(3, 4, positive=True), 0.017 + numbers(4, seed=5, positive=op is d.PowOp))
     check(lambda v: op(*v), numbers(3, 1, positive=True), 0.017 + numbers(2, 1, 4, seed=5, positive=op is d.PowOp))
 
@@ -162,7 +162,7 @@ def test_reduce(kind: str, axes: tuple[int, ...]) -> None:
     check(lambda v: d.ReduceOp(v[0], kind, axes), numbers(2, 3, 4))
 
 
-def test_tied_maxima_share() -> None:
+def test_tied_maxima_share_the_gradient() -> None:
     block = Block(arg_types=[tensor(f64, (4,))])
     op = d.ReduceOp(block.args[0], "max", (0,))
     block.add_op(op)
@@ -200,7 +200,7 @@ def test_windows(
     )
 
 
-def test_tied_maxima_of_a_window_go_to_the_first() -> None:
+def test_gradient_of_tied_maxima_of_a_window_goes_to_the_first() -> None:
     block = Block(arg_types=[tensor(f64, (6,))])
     op = d.ReduceWindowOp(block.args[0], "max", (3,), strides=(3,))
     block.add_op(op)
@@ -237,13 +237,13 @@ def test_gather(axis: int, shape: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("mode", ["add", "set"])
 @pytest.mark.parametrize("batch", [0, 1])
 def test_scatter(mode: str, batch: int) -> None:
-    """With an index twice: of two updates set, only the last one counts."""
+    """The indices contain duplicates: with mode "set", only the last of two updates has a gradient."""
     indices = np.array([[0, -1, 0], [1, 2, 1]]) if batch else np.array([1, -1, 0])
     updates = numbers(*indices.shape, *((2,) if batch else (3, 2)), seed=5)
     check(lambda v: d.ScatterOp(mode, v[0], v[1], v[2], batch), numbers(2, 3, 2), indices, updates)
 
 
-def test_every_operation_has_a_rule_or_says_that_it_has_none() -> None:
+def test_every_operation_has_a_rule() -> None:
     sources = (d.ConstantOp, d.WeightOp)
     missing = [op.name for op in OPERATIONS if op not in sources and not _has_rule(op)]
     assert missing == []

@@ -38,7 +38,7 @@ def _context() -> Context:
 
 
 class _Network:
-    """A loop of random operations, with another loop inside of some, whose results give one number."""
+    """A loop of random operations, which may include an inner loop, and a scalar loss of its results."""
 
     def __init__(self, seed: int, steps: int) -> None:
         self.generator = np.random.default_rng(seed)
@@ -103,7 +103,7 @@ class _Network:
                 return build.insert(d.AddOp(a, b)).result
 
     def _inner_loop(self, build: Builder, a: SSAValue, b: SSAValue, square: SSAValue) -> SSAValue:
-        """Over the columns of b, with a carried, and another value of the step read from outside."""
+        """A loop over the columns of b; its state starts as a, which the body also reads from outside."""
         body = Block(arg_types=[tensor(f64, ROW), tensor(f64, [2])])
         inner = Builder(InsertPoint.at_end(body))
         column = inner.insert(d.ReshapeOp(body.args[1], (2, 1)))
@@ -115,7 +115,7 @@ class _Network:
         return build.insert(d.AddOp(loop.outputs[0], loop.outputs[1])).result
 
     def _loss(self, values: Sequence[SSAValue]) -> SSAValue:
-        """Weighted sums of all that the loop gives."""
+        """The sum of the weighted sums of all results of the loop."""
         total: SSAValue | None = None
         build = Builder(InsertPoint.at_end(self.entry))
         for value in values:
@@ -164,7 +164,7 @@ def _differences(module: ModuleOp, inputs: dict[str, Array], name: str) -> Array
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_gradients_of_random_loops_are_their_differences(seed: int) -> None:
+def test_gradients_of_random_loops_equal_differences(seed: int) -> None:
     network = _Network(seed, 3)
     module = network.module()
     found = {mode: _gradients(module, network.inputs, mode) for mode in MODES}
@@ -176,8 +176,8 @@ def test_gradients_of_random_loops_are_their_differences(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(12, 72))
-def test_gradients_of_random_loops_are_those_of_their_steps(seed: int) -> None:
-    """Of 0 to 4 steps; of 0, what is scanned has no elements, which no network to be trained may have."""
+def test_gradients_of_random_loops_equal_those_of_unrolled_loops(seed: int) -> None:
+    """With 0 to 4 steps; with 0, the scanned values have no elements, which differentiation refuses."""
     network = _Network(seed, seed % 5)
     module = network.module()
     if not seed % 5:
@@ -220,8 +220,8 @@ def _differentiated(mode: Mode) -> tuple[ModuleOp, d.LoopOp, d.LoopOp]:
     return module, forward, backward
 
 
-def test_the_gradient_of_a_loop_is_a_loop_that_saves_or_computes_again() -> None:
-    """Both hyperbolic tangents and the carried value are saved; or the carried value alone, and three products run."""
+def test_backward_loops_read_saved_values_or_recompute() -> None:
+    """`save` stacks both hyperbolic tangents and the carried value; `recompute` only that, and computes both again."""
     _, forward, backward = _differentiated("save")
     assert len(forward.stacked) == 3
     assert sum(isinstance(op, d.MatmulOp) for op in backward.body.block.ops) == 1
@@ -232,8 +232,8 @@ def test_the_gradient_of_a_loop_is_a_loop_that_saves_or_computes_again() -> None
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_gradients_of_weights_are_one_product_of_all_steps(mode: Mode) -> None:
-    """Of w [2, 3] and r [3, 3], from rows of all 9 steps; no gradient of a matrix is carried."""
+def test_gradients_of_weights_are_one_product_over_all_steps(mode: Mode) -> None:
+    """The gradients of w [2, 3] and r [3, 3] are products of the rows of all 9 steps; the loop carries no matrix."""
     module, _, backward = _differentiated(mode)
     assert [shape_of(value) for value in backward.initial if len(shape_of(value)) == 2] == [(1, 3)]
     outside = [op for op in module.walk() if isinstance(op, d.MatmulOp) and not isinstance(op.parent_op(), d.LoopOp)]

@@ -31,7 +31,11 @@ def tensors(folder: Path, kind: str, names: list[str]) -> dict[str, NDArray[Any]
 
 @pytest.mark.parametrize("name", ["bert_sgd", "vit_sgd"])
 def test_gradients_equal_another_frameworks(name: str) -> None:
-    """The exported step starts with momentum 0, so its new momentum is its gradient; only its forward part is used."""
+    """
+    The gradients equal those of a training step that another framework exported.
+
+    That step starts with momentum 0, so its new momentum is its gradient; only its forward part is differentiated.
+    """
     folder = STEPS / name
     model = onnx.ModelProto.FromString((folder / "model.onnx").read_bytes())
     inputs = tensors(folder / "test_data_set_0", "input", [info.name for info in model.graph.input])
@@ -51,7 +55,7 @@ def test_gradients_equal_another_frameworks(name: str) -> None:
 
 
 def two_layers() -> onnx.ModelProto:
-    """x [8, 5] -> relu(x a + b) c, the first weights an initialiser, the last ones a Constant node."""
+    """x [8, 5] -> relu(x a + b) c, where a and b are initialisers and c is a Constant node."""
     rng = np.random.default_rng(0)
     a, b = rng.standard_normal((5, 16)).astype(np.float32), np.zeros(16, np.float32)
     c = numpy_helper.from_array(rng.standard_normal((16, 3)).astype(np.float32))
@@ -81,7 +85,7 @@ def test_weights_become_parameters() -> None:
     np.testing.assert_allclose(interpret_function(module, {"x": x} | values)["z"], expected, rtol=1e-5)
 
 
-def test_what_the_import_must_know_stays_constant() -> None:
+def test_values_that_import_needs_stay_constants() -> None:
     scales = numpy_helper.from_array(np.array([1, 1, 2, 2], np.float32), "scales")
     graph = helper.make_graph(
         [helper.make_node("Resize", ["x", "", "scales"], ["y"], mode="nearest")],
@@ -99,7 +103,7 @@ def test_what_the_import_must_know_stays_constant() -> None:
     "options", [{"optimizer": "sgd", "rate": 0.05, "momentum": 0.9}, {"optimizer": "adam", "rate": 0.02}]
 )
 def test_training_on_the_chip_lowers_the_loss(options: dict[str, Any]) -> None:
-    """Twenty steps of eight points in three classes; a chip computes each, the host carries the state."""
+    """Twenty steps on eight points in three classes; the chip computes each step, the host keeps the state."""
     module, state = import_with_parameters(two_layers())
     DataflowDifferentiatePass(**options).apply(Context(), module)
     network = compile(module, "tiny")
@@ -117,7 +121,7 @@ def test_training_on_the_chip_lowers_the_loss(options: dict[str, Any]) -> None:
 
 
 def _recurrent(kind: str) -> onnx.ModelProto:
-    """x [3, 8, 2] -> a layer of 4 -> the mean of its last states [1, 8, 4] by each of 8 sequences."""
+    """x [3, 8, 2] -> a layer of 4 units -> the mean of the units' last states for each of 8 sequences [1, 8]."""
     rng = np.random.default_rng(1)
     gates = {"LSTM": 4, "GRU": 3}[kind] * 4
     shapes = {"w": (1, gates, 2), "r": (1, gates, 4), "b": (1, 2 * gates)}
@@ -140,7 +144,7 @@ def _recurrent(kind: str) -> onnx.ModelProto:
     ("kind", "loops"), [pytest.param(*one, marks=pytest.mark.slow) for one in (("LSTM", "save"), ("GRU", "recompute"))]
 )
 def test_training_through_time_learns_and_equals_the_unrolled_step(kind: str, loops: Any) -> None:
-    """The first two steps give what the interpreter makes of the unrolled ones; after 12 the loss has halved."""
+    """The first two steps equal the interpreted unrolled step; after 12 steps the loss is less than half."""
     rng = np.random.default_rng(2)
     x = rng.standard_normal((3, 8, 2)).astype(np.float32)
     batch = {"x": x, "target": np.tanh(x[..., 0].mean(0, keepdims=True))}

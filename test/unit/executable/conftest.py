@@ -1,4 +1,4 @@
-"""Executables and random programs for the tests here."""
+"""Fixtures with a sample executable and random programs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 
 def _sample() -> Executable:
-    """Two launches on `tiny`: one program with parameters and loops on two cores, the others idle."""
+    """Two launches on `tiny`: two cores run a program with parameters and loops, the others are idle."""
     chip = load_chip("tiny")
     descs = np.zeros(2, DESC)
     descs["size"] = 1
@@ -154,19 +154,19 @@ def _random_program(seed: int) -> Program:
 
 @pytest.fixture(scope="session")
 def sample() -> Callable[[], Executable]:
-    """Makes a small executable with everything in it."""
+    """Builds a small executable with tensors, programs, launches, core sets, weights, names of sources and notes."""
     return _sample
 
 
 @pytest.fixture(scope="session")
 def random_program() -> Callable[[int], Program]:
-    """A program of random words that make sense, by seed; it uses the first sets, descriptors and names."""
+    """Builds a program of random valid words from a seed; it uses SETS core sets, DESCS descriptors and NAMES names."""
     return _random_program
 
 
 @pytest.fixture(scope="session")
 def random_executable() -> Callable[[int], Executable]:
-    """The sample with random programs added."""
+    """Builds the sample with random programs added, from a seed."""
 
     def make(seed: int) -> Executable:
         exe = _sample()

@@ -1,4 +1,4 @@
-"""Invalid executables: each rule of the check, by its message."""
+"""The check of executables: each rule refuses an invalid executable with its message."""
 
 from __future__ import annotations
 
@@ -105,5 +105,5 @@ def test_parts(sample: Make, message: str) -> None:
         check_executable(exe, "here")
 
 
-def test_sample_is_right(sample: Make) -> None:
+def test_sample_is_valid(sample: Make) -> None:
     check_executable(sample())

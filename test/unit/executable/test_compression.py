@@ -1,4 +1,4 @@
-"""Compressed sections: smaller, as any ELF reader knows them, and refused where they are damaged."""
+"""Compression of sections in the standard ELF format, and errors for damaged sections."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ CONTENT = bytes(range(8)) * 100
 
 
 def section(size: int, data: bytes, kind: int = 1, reserved: int = 0) -> memoryview:
-    """Elf64_Chdr (type, reserved, size, alignment), then data."""
+    """A compressed section: the header Elf64_Chdr (type, reserved, size, alignment), then the data."""
     return memoryview(struct.pack("<IIQQ", kind, reserved, size, 8) + data)
 
 
-def test_content_is_that_of_zlib_behind_the_header() -> None:
+def test_section_is_header_and_zlib_stream() -> None:
     found = compressed(CONTENT, 8)
     assert found is not None
     assert found[:24] == struct.pack("<IIQQ", 1, 0, 800, 8)
@@ -26,7 +26,7 @@ def test_content_is_that_of_zlib_behind_the_header() -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"a", bytes(range(256))])
-def test_what_would_not_be_smaller_stays(content: bytes) -> None:
+def test_data_that_would_not_shrink_are_not_compressed(content: bytes) -> None:
     assert compressed(content, 1) is None
 
 

@@ -1,4 +1,4 @@
-"""Round trips of executables through modules of the `coreasm` dialect: the bytes stay the same."""
+"""Executables converted to modules of the `coreasm` dialect and back have the same bytes."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_chip_without_a_name(sample: Make) -> None:
 
 
 def test_data_in_pieces_with_zeros_between(sample: Make) -> None:
-    """Pieces by reference, in the text and with room behind them make the image that numpy makes of them."""
+    """Data by reference, data in the text and trailing zeros give the same image of weights as numpy."""
     exe = sample()
     rng = np.random.default_rng(0)
     first, second, third = (rng.integers(0, 256, size, np.uint8) for size in (100, 3, 500))
@@ -120,7 +120,7 @@ def test_data_that_overlap_or_lie_outside(sample: Make) -> None:
 
 
 def test_every_line_removed_or_cut(sample: Make) -> None:
-    """A module with a line missing or cut off in the middle is refused or still makes sense; nothing else happens."""
+    """A module with a line removed or cut in half is either refused with an error or is valid."""
     out = StringIO()
     Printer(out).print_op(executable_to_coreasm(sample()))
     lines = out.getvalue().split("\n")
@@ -134,7 +134,7 @@ def test_every_line_removed_or_cut(sample: Make) -> None:
                 pass
 
 
-def test_line_of_a_word_that_only_the_executable_shows_wrong(sample: Make) -> None:
+def test_errors_of_the_executable_name_the_line_of_the_word(sample: Make) -> None:
     out = StringIO()
     Printer(out).print_op(executable_to_coreasm(sample()))
     text = out.getvalue().replace("set(1)", "set(9)")

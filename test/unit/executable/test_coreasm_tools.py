@@ -1,4 +1,4 @@
-"""The commands that print, assemble and compile modules of instructions."""
+"""The tools that print, assemble and compile modules of the `coreasm` dialect."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Make = Callable[[], Executable]
 
 @pytest.fixture
 def dumped(sample: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with `a.mlx` and the module `a.mlir` of it."""
+    """A folder with an executable `a.mlx` and its module `a.mlir`."""
     monkeypatch.setattr(STORE, "search_path", [])
     exe = sample()
     exe.host_weights, exe.host_weights_address = np.arange(500, dtype=np.uint8), 128
@@ -40,7 +40,7 @@ def test_objdump_and_assemble_give_the_same_bytes(dumped: Path) -> None:
 
 
 def test_data_are_found_beside_the_text(dumped: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A module and its data may move together; a side file is written beside a module written with -o."""
+    """Data are found beside a module after both were copied to another folder, and beside a module written with -o."""
     other = tmp_path_factory.mktemp("other")
     for name in ("a.mlir", "a.mlx"):
         shutil.copy(dumped / name, other / name)
@@ -49,30 +49,32 @@ def test_data_are_found_beside_the_text(dumped: Path, tmp_path_factory: pytest.T
     assert (other / "b.mlx").read_bytes() == (dumped / "a.mlx").read_bytes()
 
 
-def test_a_text_in_another_folder_names_the_data(dumped: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Also where that folder has another file of the same name."""
+def test_a_module_in_another_folder_refers_to_the_data(dumped: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A module written to another folder refers to its data by path, even if a file there has the same name."""
     other = tmp_path_factory.mktemp("other")
     (other / "a.mlx").write_bytes(b"another")
     assert opt.main([str(dumped / "a.mlir"), "-o", str(other / "b.mlir")]) == 0
-    STORE.search_path.clear()  # as in another process
+    STORE.search_path.clear()  # as in a new process
     assert assemble.main([str(other / "b.mlir"), "-o", str(other / "b.mlx")]) == 0
     assert (other / "b.mlx").read_bytes() == (dumped / "a.mlx").read_bytes()
 
 
-def test_bytes_of_the_process_go_to_a_side_file(sample: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_in_memory_are_written_to_a_side_file(
+    sample: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     exe = sample()
     module = executable_to_coreasm(exe)
     side = tmp_path / "m.mlir.weights"
     assert externalise(module, side, side.name) == exe.weight_bytes
     assert side.read_bytes() == exe.weights
     (tmp_path / "m.mlir").write_text(str(module))
-    monkeypatch.setattr(STORE, "_memory", {})  # as in another process
+    monkeypatch.setattr(STORE, "_memory", {})  # as in a new process
     assert assemble.main([str(tmp_path / "m.mlir"), "-o", str(tmp_path / "m.mlx")]) == 0
     assert (tmp_path / "m.mlx").read_bytes() == to_bytes(exe)
 
 
 def test_same_name_in_two_folders(sample: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Modules of two folders whose side files have the same name, read in one process: each finds its own bytes."""
+    """Modules in two folders whose data files have the same name each read their own file, in one process."""
     monkeypatch.setattr(STORE, "search_path", [])
     modules: dict[Path, Executable] = {}
     for number in range(2):
@@ -88,7 +90,7 @@ def test_same_name_in_two_folders(sample: Make, tmp_path: Path, monkeypatch: pyt
         assert (folder / "b.mlx").read_bytes() == to_bytes(exe)
 
 
-def test_data_that_changed_or_went(dumped: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_changed_or_missing_data_are_refused(dumped: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (dumped / "a.mlir").read_text()
     (dumped / "c.mlir").write_text(text.replace('"a.mlx"', '"none.mlx"'))
     assert assemble.main([str(dumped / "c.mlir"), "-o", str(dumped / "b.mlx")]) == 2
@@ -110,7 +112,7 @@ def test_data_that_changed_or_went(dumped: Path, capsys: pytest.CaptureFixture[s
         (compile_tool, ["--budget", "0.5"], "--budget applies to higher levels only"),
     ],
 )
-def test_options_that_make_no_sense(
+def test_invalid_options_are_refused(
     dumped: Path, tool: object, options: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = [str(dumped / "a.mlx") if option == "a.mlx" else option for option in options]
@@ -119,7 +121,7 @@ def test_options_that_make_no_sense(
     assert not (dumped / "b.mlx").exists()
 
 
-def test_what_is_no_module_of_instructions(dumped: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_modules_are_refused(dumped: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (dumped / "net.mlir").write_text("func.func @main() {\n  func.return\n}\n")
     assert assemble.main([str(dumped / "net.mlir"), "-o", str(dumped / "b.mlx")]) == 2
     assert "has no 'coreasm.controller'" in capsys.readouterr().err

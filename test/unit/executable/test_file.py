@@ -1,4 +1,4 @@
-"""Executables as files: round trips, damage of every kind, what other tools read."""
+"""Executable files: round trips, errors for damaged files, and the structure that readelf reads."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MakeSeeded = Callable[[int], Executable]
 
 
 def _with_checksum(data: bytearray) -> bytes:
-    """The bytes with the checksum that they should have: the first note's content."""
+    """The bytes with a correct checksum, which is the content of the first note."""
     table = struct.unpack("<Q", data[40:48])[0]
     offset = struct.unpack("<Q", data[table + 64 + 24 : table + 64 + 32])[0]
     at = offset + 12 + 12
@@ -47,7 +47,7 @@ def _with_checksum(data: bytearray) -> bytes:
 
 
 def contents(data: bytes) -> dict[str, bytes]:
-    """The sections of a file, decompressed, but for the note with the checksum."""
+    """The decompressed sections of a file, except the note with the checksum."""
     found = find_sections(memoryview(data), "the file")
     return {section.name: bytes(section.content) for section in found if section.name != ".note.meshloom"}
 
@@ -138,7 +138,7 @@ def test_every_truncation(sample: Make) -> None:
 
 @pytest.mark.parametrize("right_checksum", [False, True])
 def test_mutations(sample: Make, right_checksum: bool) -> None:
-    """Whatever the bytes: InputError or, with the checksum made right, an executable that encodes to these bytes."""
+    """Files with random changes are refused or, with a correct checksum, read as an executable of equal sections."""
     good = to_bytes(sample())
     rng = random.Random(7)
     accepted = 0
@@ -172,7 +172,7 @@ def test_mutations(sample: Make, right_checksum: bool) -> None:
 
 
 def test_overlapping_sections_are_refused(sample: Make) -> None:
-    """Many sections that all name the same bytes must not make the reader use more memory than the file has."""
+    """Sections that share bytes are refused, so that the reader does not use more memory than the size of the file."""
     data = bytearray(to_bytes(sample()))
     table = struct.unpack("<Q", data[40:48])[0]
     headers = [bytes(data[at : at + 64]) for at in range(table, table + 64 * struct.unpack("<H", data[60:62])[0], 64)]
@@ -223,7 +223,7 @@ def test_readelf_decompresses_sections(sample: Make, tmp_path: Path) -> None:
     path = tmp_path / "a.mlx"
     write_executable(exe, path)
     done = subprocess.run(["readelf", "-z", "-x", ".words", str(path)], capture_output=True, text=True, check=True)
-    # A line: address, four columns of up to four bytes, then the bytes as text.
+    # Each line has an address, four columns of up to four bytes, and the bytes as text.
     shown = [line[13:48] for line in done.stdout.splitlines() if line.startswith("  0x")]
     assert words[:300].tobytes() in bytes.fromhex("".join(shown))
     assert path.stat().st_size < words.nbytes

@@ -1,4 +1,4 @@
-"""Weights and kept values in host memory: files, listings, what the controller may do with them, and its time."""
+"""Weights and kept values in host memory: files, listings, the checks and the timing of the controller's copies."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from meshloom.support.errors import InputError, MeshloomError
 HELD = np.arange(16, dtype=np.float32)
 """64 bytes of weights at host address 128."""
 Copy = tuple[str, int, int, int, int]
-"""(instruction, tag, DRAM address, host address, bytes); of a wait only the tag counts."""
+"""(instruction, tag, DRAM address, host address, bytes); a wait uses the tag only."""
 
 
 def host_network(copies: list[Copy]) -> Executable:
-    """No launches: an input (host 0 to 63), an output (64 to 127), weights (128 to 191), room to keep (192 to 255)."""
+    """No launches. Host memory: input (0-63), output (64-127), weights (128-191), space (192-255)."""
     words = new_words(len(copies) + 1)
     for word, (name, tag, dram, host, size) in zip(words, copies, strict=False):
         word["op"], word["imm"] = OPCODE[name], tag
@@ -45,9 +45,9 @@ def host_network(copies: list[Copy]) -> Executable:
 GOOD: list[Copy] = [
     ("ctl.h2d", 0, 128, 128, 64),  # weights to DRAM
     ("ctl.wait", 0, 0, 0, 0),
-    ("ctl.d2h", 1, 128, 192, 64),  # kept on the host
+    ("ctl.d2h", 1, 128, 192, 64),  # from there to the host
     ("ctl.wait", 1, 0, 0, 0),
-    ("ctl.h2d", 2, 64, 192, 64),  # and back to another place
+    ("ctl.h2d", 2, 64, 192, 64),  # and back, to another address
     ("ctl.wait", 2, 0, 0, 0),
     ("ctl.d2h", 3, 64, 64, 64),
 ]
@@ -75,7 +75,7 @@ def test_weights_of_both_kinds_share_a_file(sample: Callable[[], Executable], tm
     assert to_bytes(assemble(lines, folder=folder)) == to_bytes(exe)
 
 
-def test_every_damaged_byte_is_noticed() -> None:
+def test_damaged_bytes_are_detected() -> None:
     data = to_bytes(host_network(GOOD))
     for at in range(0, len(data), 3):
         damaged = bytearray(data)
@@ -91,12 +91,12 @@ def test_every_damaged_byte_is_noticed() -> None:
         (("ctl.h2d", 0, 0, 200, 64), "beyond the DRAM or the host's memory"),
     ],
 )
-def test_copies_that_cannot_be_meant(copy: Copy, message: str) -> None:
+def test_invalid_copies_are_refused(copy: Copy, message: str) -> None:
     with pytest.raises(MeshloomError, match=message):
         to_bytes(host_network([copy]))
 
 
-def test_tensors_keep_off_the_weights() -> None:
+def test_tensors_may_not_overlap_the_weights() -> None:
     exe = host_network(GOOD)
     exe.tensors[1].host_address = 100
     with pytest.raises(MeshloomError, match="'y' overlaps the weights in host memory"):
@@ -108,7 +108,7 @@ def test_values_and_time() -> None:
     x = np.zeros(16, np.float32)
     np.testing.assert_array_equal(run_functional(exe, {"x": x}, check=True).outputs["y"], HELD)
     timing = run_timing(exe)
-    each = 1000 + 64 // 4  # latency and bytes a cycle of the host link of tiny
+    each = 1000 + 64 // 4  # latency, and bytes per cycle, of the host link of `tiny`
     assert (timing.total_cycles, timing.host_in_bytes, timing.host_out_bytes) == (4 * each, 128, 128)
     assert run_reference(exe).total_cycles == timing.total_cycles
     assert collect(exe, timing)["bytes"]["host_weights"] == 64
@@ -122,7 +122,7 @@ def test_values_and_time() -> None:
         (5, "word 5 'ctl.d2h': race with a copy"),
     ],
 )
-def test_mistakes_of_the_controller(left_out: int, message: str) -> None:
+def test_errors_of_the_controller_are_detected(left_out: int, message: str) -> None:
     exe = host_network([copy for index, copy in enumerate(GOOD) if index != left_out])
     with pytest.raises(EmulationError, match=message):
         run_functional(exe, {"x": np.zeros(16, np.float32)}, check=True)

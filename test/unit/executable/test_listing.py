@@ -1,4 +1,4 @@
-"""Listings: the same bytes back, and errors with their line."""
+"""Listings assemble to the same bytes; errors name the line; the tools objdump and assemble."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_every_float_immediate(bits: int) -> None:
     assert format_fields(fill, fields) == text
 
 
-MISTAKES = {
+ERRORS = {
     "f32 remote": ("f33 remote", "expected an element type: f32, .* \\(before 'remote'\\)"),
     "  put f32": ("  putt f32", "there is no instruction or directive 'putt'"),
     "sem(7) set(1)": ("sem(7)", "expected 'set' \\(before 'param'\\)"),
@@ -59,9 +59,9 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("old", [k for k in MISTAKES if k != "dims"])
+@pytest.mark.parametrize("old", [k for k in ERRORS if k != "dims"])
 def test_errors_name_the_line(sample: Make, old: str) -> None:
-    new, message = MISTAKES[old]
+    new, message = ERRORS[old]
     lines = list(listing(sample()))
     number = next(n for n, line in enumerate(lines, 1) if old in line)
     lines[number - 1] = lines[number - 1].replace(old, new, 1)
@@ -71,7 +71,7 @@ def test_errors_name_the_line(sample: Make, old: str) -> None:
 
 
 def test_a_chip_by_its_name(sample: Make) -> None:
-    """A listing that is written by hand need not repeat the whole description."""
+    """A listing may refer to a chip by name instead of containing its whole description."""
     lines = list(listing(sample()))
     number = next(n for n, line in enumerate(lines) if line.startswith(".chip "))
     named = sample().chip.name
@@ -81,7 +81,7 @@ def test_a_chip_by_its_name(sample: Make) -> None:
 
 
 def test_every_line_removed_or_cut(sample: Make) -> None:
-    """A listing with a line missing or cut off in the middle is refused or still makes sense; nothing else happens."""
+    """A listing with a line removed or cut in half is either refused with an error or is valid."""
     lines = list(listing(sample()))
     for n in range(len(lines)):
         for changed in (lines[:n] + lines[n + 1 :], [*lines[:n], lines[n][: len(lines[n]) // 2], *lines[n + 1 :]]):

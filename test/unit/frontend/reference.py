@@ -38,13 +38,13 @@ def model_of(
 
 
 def run_reference(model: onnx.ModelProto, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """ONNX Runtime's answer, without optimisations; products of integers are exact on all processors."""
+    """ONNX Runtime's outputs without optimisations; products of integers are exact on all processors."""
     return Oracle(model.SerializeToString()).run(inputs)
 
 
 def check(model: onnx.ModelProto, inputs: Mapping[str, Array], tolerance: float = 1e-5, steps: int = 0) -> ModuleOp:
     """
-    Import a model, compare what it computes with ONNX Runtime, and return the module.
+    Import a model, compare its results with ONNX Runtime's, and return the module.
 
     Floats may differ by `tolerance`, relative or absolute, integers by `steps`.
     """
@@ -74,9 +74,9 @@ def check_node(
     **attributes: Any,
 ) -> ModuleOp:
     """
-    Check one node; operands with a number in `constants` are initialisers, None is a left out one.
+    Check one node; operands whose index is in `constants` are initialisers, None is an omitted operand.
 
-    `outputs`: how many, or their names, empty where one is left out. For the rest see `check`.
+    `outputs`: their number, or their names, empty for an omitted one. For the other arguments see `check`.
     """
     known = dict(constants or {})
     count = max([len(inputs), *(index + 1 for index in known)])

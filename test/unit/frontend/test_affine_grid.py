@@ -12,7 +12,7 @@ from reference import check_node, ints, random
 @pytest.mark.parametrize("corners", [None, 0, 1])
 def test_affine_grid(batch: int, spatial: tuple[int, ...], corners: int | None) -> None:
     if 1 in spatial and corners:
-        return  # from one corner to the other there is no step, and ONNX Runtime divides by 0
+        return  # the corners coincide, and ONNX Runtime divides by 0
     theta = random(batch, len(spatial), len(spatial) + 1)
     attributes = {} if corners is None else {"align_corners": corners}
     check_node("AffineGrid", [theta], {1: ints(batch, 2, *spatial)}, opset=20, **attributes)
@@ -23,7 +23,7 @@ def test_affine_grid_in_double_precision() -> None:
 
 
 @pytest.mark.parametrize("op", ["Celu", "Elu", "Shrink", "HardSigmoid", "ThresholdedRelu", "Gelu", "HannWindow"])
-def test_attributes_that_are_left_out_have_their_defaults(op: str) -> None:
-    """Also in the bodies of operators that ONNX defines by others."""
+def test_omitted_attributes_have_their_defaults(op: str) -> None:
+    """Omitted attributes have their defaults, also in operators that ONNX defines as functions of others."""
     operand = {0: np.asarray(7, np.int64)} if op == "HannWindow" else {}
     check_node(op, [] if operand else [random(2, 9) * 3], operand, opset=20)

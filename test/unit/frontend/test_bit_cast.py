@@ -1,4 +1,4 @@
-"""BitCast keeps every bit, on the chip too, against numpy's views."""
+"""BitCast on the chip against views in numpy: every bit is kept."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def bit_cast(x: Array, to: Any) -> onnx.ModelProto:
 
 @pytest.mark.parametrize(("source", "target"), PAIRS, ids=lambda one: np.dtype(one).name)
 def test_all_bits_are_kept(source: Any, target: Any) -> None:
-    """Among random bits are NaN with and without the quiet bit, infinities and the smallest numbers."""
+    """Operands are random bits, including NaN with and without the quiet bit, infinities and the smallest numbers."""
     rng = np.random.default_rng(0)
     if source == np.bool_:
         x = rng.integers(0, 2, (6, 40)).astype(np.bool_)

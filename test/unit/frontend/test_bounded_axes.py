@@ -1,4 +1,4 @@
-"""Networks for inputs of any length up to a bound: one executable, whose cycles follow from the length."""
+"""Networks for inputs of any length up to a bound: one executable against ONNX Runtime; cycles grow with the length."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ node = helper.make_node
 
 
 def network(nodes: Sequence[NodeProto], outputs: Sequence[str], batch: int = 1, ways: int = 1) -> bytes:
-    """These nodes after y, y_last = GRU(relu(x)), x of shape [T, batch, units], with weights d [units, 5]."""
+    """A network of y, y_last = GRU(relu(x)) and `nodes`; x has shape [T, batch, units], the weights d [units, 5]."""
     random = np.random.default_rng(0)
     gates = (ways, 3 * UNITS, UNITS)
     shapes = {"w": gates, "r": gates, "d": (ways * UNITS, 5), "w2": gates, "r2": gates}
@@ -58,7 +58,7 @@ CLASSIFY = [
     node("MatMul", ["rows", "d"], ["scores"]),
     node("Softmax", ["scores"], ["z"], axis=-1),
 ]
-"""z [T, batch, 5], of each step by itself."""
+"""z [T, batch, 5]; each step is computed independently."""
 
 
 @pytest.mark.parametrize(("ways", "batch"), [pytest.param(1, 1, marks=pytest.mark.slow), (2, 2)])
@@ -122,7 +122,7 @@ def bounded(model: bytes) -> None:
         ([node("Shape", ["x"], ["size"]), node("Cast", ["size"], ["z"], to=1)], "a number depends on the length"),
     ],
 )
-def test_what_mixes_rows_is_refused(nodes: list[NodeProto], message: str) -> None:
+def test_operations_that_mix_rows_are_refused(nodes: list[NodeProto], message: str) -> None:
     before = [
         node("Constant", [], ["joined_0"], value_int=0),
         node("Squeeze", ["y_rows"], ["square"]),
@@ -134,7 +134,7 @@ def test_what_mixes_rows_is_refused(nodes: list[NodeProto], message: str) -> Non
         bounded(network([*order, *nodes], ["z"]))
 
 
-def test_loops_have_the_length_as_their_count() -> None:
+def test_loops_run_for_the_number_of_steps_of_the_input() -> None:
     module = import_onnx(network([], ["y", "y_last"]), {"x": (UpTo(MOST), 1, UNITS)})
     (loop,) = [op for op in module.walk() if isinstance(op, LoopOp)]
     assert loop.step_count == MOST
@@ -142,7 +142,7 @@ def test_loops_have_the_length_as_their_count() -> None:
     assert loop.count.name_hint == "length"
 
 
-def test_sizes_that_cannot_be() -> None:
+def test_invalid_shapes_are_refused() -> None:
     with pytest.raises(InputError, match="expected one axis of an input, alike in all inputs"):
         import_onnx(network([], ["y"]), {"x": (UpTo(MOST), UpTo(8), UNITS)})
     for text in ("0..4", "4..4", "5..4", "a..4", "1..", "1...4"):
@@ -177,7 +177,7 @@ DAMAGED = (
 )
 
 
-def test_damaged_notes_say_nothing() -> None:
+def test_damaged_notes_are_ignored() -> None:
     executable = meshloom.compile(network(CLASSIFY, ["z"]), "tiny", shapes={"x": (f"1..{MOST}", 1, UNITS)}).executable
     z = np.zeros((MOST, 1, 5), np.float32)
     for note in DAMAGED:

@@ -18,8 +18,8 @@ BOUNDS = (-100, -8, -7, -6, -5, -1, 0, 1, 5, 6, 7, 100)
 
 
 @pytest.mark.parametrize("step", [1, 2, 7, -1, -2, -7])
-def test_slice_clamps_starts_and_ends_as_onnx_says(step: int) -> None:
-    """Of 6 elements: the bounds are counted from the end where negative, then clamped, as the operator's text says."""
+def test_slice_clamps_starts_and_ends(step: int) -> None:
+    """For 6 elements: negative bounds count from the end, then all are clamped, as in ONNX's definition of Slice."""
     for start, end in itertools.product(BOUNDS, BOUNDS):
         first, last = (bound + 6 if bound < 0 else bound for bound in (start, end))
         if step > 0:
@@ -54,7 +54,7 @@ def test_triangles_beyond_the_corners(k: int, upper: int) -> None:
     [(0, -1, 2), (0, 1, 0), (2, -3, 5), (2, 5, -3), (4, -1, 3), (3, -3, 0), (3, -2, -1), (1, 4, -5)],
 )
 def test_pad_that_crops(size: int, low: int, high: int) -> None:
-    """The result has the positions -low up to size + high of the operand: padding beyond its ends, elements within."""
+    """The result covers the positions from -low up to size + high of the operand, with padding outside of it."""
     x = random(size, 2)
     model = model_of([helper.make_node("Pad", ["x", "pads"], ["y"])], {"x": x}, ["y"], {"pads": ints(low, 0, high, 0)})
     expected = np.array([x[at] if 0 <= at < size else [0, 0] for at in range(-low, size + high)]).reshape(-1, 2)
@@ -87,7 +87,7 @@ def test_center_crop_pad(shape: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("indices", [[0, 3, -1, -4], [5, -5, 4]])
-def test_one_hot_of_indices_outside(indices: list[int]) -> None:
-    """Those within [-depth, depth) count, from the end where negative; the others give a row of `off`."""
+def test_one_hot_of_indices_out_of_range(indices: list[int]) -> None:
+    """Indices in [-depth, depth) are valid, negative ones count from the end; others give a row of the value `off`."""
     x = np.asarray(indices, np.int64)
     check_node("OneHot", [x], {1: np.asarray(4), 2: np.array([0.25, 2], np.float32)})

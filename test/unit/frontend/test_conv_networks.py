@@ -1,4 +1,4 @@
-"""The bench's convolutional networks: what they are, and what one of them computes once compiled."""
+"""The bench's convolutional networks: shapes, and the results of a small one, against ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from meshloom.tools.oracle import Oracle, compare
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_the_shapes_that_they_say_are_those_of_onnx_runtime(name: str) -> None:
+def test_declared_shapes_equal_onnx_runtimes(name: str) -> None:
     model, inputs = build(name)
     declared = {one.name: [dim.dim_value for dim in one.type.tensor_type.shape.dim] for one in model.graph.output}
     found = Oracle(model.SerializeToString()).run(inputs)
@@ -18,8 +18,8 @@ def test_the_shapes_that_they_say_are_those_of_onnx_runtime(name: str) -> None:
     assert all(np.isfinite(value).all() and float(np.abs(value).max()) < 1e3 for value in found.values())
 
 
-def test_a_small_one_computes_what_onnx_runtime_does() -> None:
-    """Halves of channels, a depthwise convolution, a shuffle and squeeze and excitation."""
+def test_a_small_network_equals_onnx_runtime() -> None:
+    """The network has split channels, a depthwise convolution, a channel shuffle and squeeze-and-excitation."""
     net = ConvNet((1, 6, 9, 7), seed=1)
     left, right = net.part("x", 0, 3), net.part("x", 3, 6)
     joined = net.shuffle(net.concat(net.conv(left, 3, 3, groups=3), right), 2)

@@ -1,4 +1,4 @@
-"""Sizes of 0 and loops without iterations: empty sums are 0, and values without elements have their shapes."""
+"""Tensors with a size of 0 and loops without iterations: empty sums are 0, and empty results have the right shape."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_maxima_of_empty_tensors(op: str, shape: tuple[int, ...], axis: int, ops
     check_node(op, [random(*shape)], axis=axis, opset=opset)
 
 
-def test_the_extremum_of_nothing_is_refused() -> None:
+def test_extremum_of_an_empty_axis_is_refused() -> None:
     model = model_of([helper.make_node("ArgMax", ["x"], ["y"], axis=1)], {"x": random(2, 0)}, ["y"])
     with pytest.raises(
         InputError, match=r"operator ArgMax .* axis 1 of shape \[2, 0\] has no elements, and so no maximum"
@@ -30,7 +30,7 @@ def test_the_extremum_of_nothing_is_refused() -> None:
 
 
 @pytest.mark.parametrize(("m", "n"), [(2, 3), (0, 3), (2, 0)])
-def test_quantised_products_over_nothing(m: int, n: int) -> None:
+def test_quantised_products_over_empty_axes(m: int, n: int) -> None:
     a, b = np.zeros((m, 0), np.uint8), np.zeros((0, n), np.int8)
     model = model_of([helper.make_node("MatMulInteger", ["a", "b"], ["y"])], {"a": a, "b": b}, ["y"])
     got = interpret_function(import_onnx(model), {"a": a, "b": b})["y"]
@@ -44,14 +44,14 @@ def test_quantised_products_over_nothing(m: int, n: int) -> None:
 
 @pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "LpPool", "Conv"])
 @pytest.mark.parametrize("shape", [(0, 2, 3, 3), (0, 2, 1, 2)])
-def test_windows_over_nothing(op: str, shape: tuple[int, ...]) -> None:
+def test_windows_over_empty_tensors(op: str, shape: tuple[int, ...]) -> None:
     constants = {1: random(3, 2, 1, 2)} if op == "Conv" else {}
     check_node(op, [random(*shape)], constants, kernel_shape=[1, 2], outputs=2 if op == "MaxPool" else 1)
 
 
 @pytest.mark.parametrize("bias", [False, True])
 def test_convolution_of_floats_without_channels(bias: bool) -> None:
-    """On the chip, too: what follows it finds zeros."""
+    """A convolution without input channels gives zeros plus the bias, also on the chip."""
     x, w = random(1, 0, 4), random(2, 0, 3)
     operands = ["x", "w", *(["b"] if bias else [])]
     nodes = [helper.make_node("Conv", operands, ["c"]), helper.make_node("Add", ["c", "z"], ["y"])]
@@ -62,7 +62,7 @@ def test_convolution_of_floats_without_channels(bias: bool) -> None:
     np.testing.assert_array_equal(compile(model, "tiny").run({"x": x, "z": z}, check=True).outputs["y"], expected)
 
 
-def test_convolution_of_no_channels() -> None:
+def test_convolution_of_integers_without_channels() -> None:
     x, w = np.zeros((1, 0, 4), np.uint8), np.zeros((2, 0, 3), np.uint8)
     model = model_of([helper.make_node("ConvInteger", ["x", "w"], ["y"])], {"x": x, "w": w}, ["y"])
     assert interpret_function(import_onnx(model), {"x": x, "w": w})["y"].tolist() == [[[0, 0], [0, 0]]]
@@ -89,7 +89,7 @@ g (float[2,3] x) => (y, z) {{
 @pytest.mark.parametrize(("count", "going"), [(0, 1), (3, 0), (2, 1)])
 @pytest.mark.parametrize("declared", ["float[2,6]", "float[N,M]", "float[]"])
 def test_loop_of_no_iterations(count: int, going: int, declared: str) -> None:
-    """What it collects has no rows, of the shape that the body declares or, where it does not, would give."""
+    """Collected values have no rows; the shape of a row is declared by the body, or computed if it is not declared."""
     model = parser.parse_model(LOOP.format(count=count, going=going, declared=declared))
     got = interpret_function(import_onnx(model), {"x": random(2, 3)})
     assert got["z"].shape == ((count if going else 0), 2, 6)
@@ -98,7 +98,7 @@ def test_loop_of_no_iterations(count: int, going: int, declared: str) -> None:
         check(model, {"x": random(2, 3)})
 
 
-def test_scan_over_nothing() -> None:
+def test_scan_of_no_steps() -> None:
     names = ("state", "part", "next", "out")
     values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [3]) for name in names]
     nodes = [helper.make_node("Max", names[:2], [names[2]]), helper.make_node("Sub", names[1::-1], [names[3]])]
@@ -110,7 +110,7 @@ def test_scan_over_nothing() -> None:
     assert got["all"].shape == (3, 0)
 
 
-def test_einsum_over_nothing() -> None:
+def test_einsum_over_an_empty_axis() -> None:
     model = model_of(
         [helper.make_node("Einsum", ["x", "y"], ["z"], equation="ij,jk->ik")],
         {"x": random(2, 0)},
@@ -120,6 +120,6 @@ def test_einsum_over_nothing() -> None:
     assert interpret_function(import_onnx(model), {"x": random(2, 0)})["z"].tolist() == [[0] * 3] * 2
 
 
-def test_reshape_and_concat_of_nothing() -> None:
+def test_reshape_and_concat_of_empty_tensors() -> None:
     check_node("Concat", [random(2, 0), random(2, 3)], axis=1)
     check_node("Reshape", [random(2, 0)], {1: ints(0, 5, 2)}, allowzero=1)

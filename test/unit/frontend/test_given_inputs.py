@@ -1,4 +1,4 @@
-"""Inputs that are sequences, optionals or strings: the backend's programs are made for them and give what ONNX says."""
+"""Inputs that are sequences, optionals or strings: programs of the ONNX backend against ONNX's reference."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def model_of(graph: str) -> onnx.ModelProto:
 
 
 def compare(got: Any, expected: Any) -> None:
-    """The same structure, shapes and elements; strings and integers equal."""
+    """Assert equal structure, shapes and elements; only floats may differ slightly."""
     assert isinstance(got, list) == isinstance(expected, list)
     if isinstance(expected, list):
         items = cast("list[Any]", expected)
@@ -46,7 +46,7 @@ def compare(got: Any, expected: Any) -> None:
 
 
 def check(program: CompiledModel, inputs: Mapping[str, Any]) -> None:
-    """Run on the emulated chip and with ONNX's reference."""
+    """Compare a run on the emulated chip with ONNX's reference."""
     expected = cast(Any, ReferenceEvaluator(program.model)).run(None, dict(inputs))
     got = program.run(inputs)
     assert program.cycles > 0
@@ -68,7 +68,7 @@ MOVED = {
 
 
 @pytest.mark.parametrize("name", MOVED)
-def test_strings_move(name: str) -> None:
+def test_movement_of_strings(name: str) -> None:
     constants = """int64[1] zero = {0}, int64[1] one = {1}, int64[1] three = {3}, int64[1] flat = {-1},
         int64[2] picks = {2, 0}, int64[2] twice = {2, 3}, int64[3] shape = {2, 2, 3}, bool[3] mask = {1, 0, 1},
         string[2,3] longer = {"longer than", "b", "", "d", "e", "f"}"""
@@ -78,7 +78,7 @@ def test_strings_move(name: str) -> None:
     check(program, {"x": WORDS})
 
 
-def test_strings_are_equal_where_all_bytes_are() -> None:
+def test_equality_of_strings() -> None:
     program = MeshloomBackend.prepare(
         model_of(
             """agraph (string[n,3] x, string[m] y) => (bool[n,3] same, bool[n,3] fixed)
@@ -169,7 +169,7 @@ def test_absent_outputs_are_none() -> None:
         ('(float[2] x) => (string y) <string y = {"a"}> { }', "output 'y' is a tensor of strings: .*backend"),
     ],
 )
-def test_executables_have_tensors_of_numbers(graph: str, message: str) -> None:
+def test_executables_have_tensors_of_numbers_only(graph: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         import_onnx(model_of("agraph " + graph))
 

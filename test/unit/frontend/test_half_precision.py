@@ -1,4 +1,4 @@
-"""Operators made of several operations: intermediate values need not be f16 if operands and result are."""
+"""Operators of f16 that are imported as several operations: intermediate values may exceed the range of f16."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from reference import model_of, run_reference
 
 Array = NDArray[Any]
 LARGE = np.random.default_rng(0).uniform(-20_000, 20_000, (1, 2, 6, 6)).astype(np.float16)
-"""Squares, and sums of a few, are beyond what f16 holds: 65,504."""
+"""Squares, and sums of a few elements, exceed the largest f16, 65,504."""
 MIDDLE, SMALL = ((LARGE.astype(np.float64) / factor).astype(np.float16) for factor in (50, 2e7))
-"""Sums of squares are beyond f16, and squares below it: 6e-8."""
+"""Sums of squares exceed the largest f16; squares are below the smallest, 6e-8."""
 
 
 def check(op: str, operands: list[Array], tolerance: float = 2e-3, **attributes: Any) -> None:
-    """Compare with ONNX Runtime, which computes in f32: errors relative to the largest finite element."""
+    """Compare with ONNX Runtime, which computes in f32; the tolerance is relative to the largest finite element."""
     inputs = {f"x{number}": operand for number, operand in enumerate(operands)}
     model = model_of([helper.make_node(op, [*inputs], ["y"], **attributes)], inputs, ["y"], opset=14)
     expected, got = run_reference(model, inputs)["y"], interpret_function(import_onnx(model), inputs)["y"]
@@ -77,14 +77,14 @@ def test_hyperbolic_functions() -> None:
     check("Acosh", [np.array([1, 1.5, 300, 60_000], np.float16)])
 
 
-def test_product_that_a_small_alpha_brings_back() -> None:
+def test_large_product_with_a_small_alpha() -> None:
     x = np.full((4, 6), 300, np.float16)
     check("Gemm", [x, x.T.copy()], alpha=0.001)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_mean_and_deviation_of_layer_normalisation_are_f32(dtype: Any) -> None:
-    """They have the type of `stash_type`, whatever the operand's."""
+    """Mean and deviation have the type `stash_type` for operands of any type."""
     x = np.random.default_rng(1).standard_normal((2, 3, 8)).astype(dtype)
     scale = np.linspace(0.5, 2, 8).astype(dtype)
     names = ["y", "mean", "deviation"]

@@ -28,7 +28,7 @@ def weights_of(module: ModuleOp) -> list[WeightOp]:
     return [op for op in module.walk() if isinstance(op, WeightOp)]
 
 
-def test_shape_arithmetic_disappears() -> None:
+def test_shape_arithmetic_is_folded() -> None:
     nodes = [
         helper.make_node("Shape", ["x"], ["shape"]),
         helper.make_node("Gather", ["shape", "zero"], ["batch"]),
@@ -65,7 +65,7 @@ def test_batch_normalisation_leaves_a_convolution_with_other_users() -> None:
 
 
 def branch(op: str) -> onnx.GraphProto:
-    """A branch that computes one operator of the outer value x."""
+    """A branch that applies one operator to the outer value x."""
     output = helper.make_tensor_value_info("out_" + op, TensorProto.FLOAT, [3])
     return helper.make_graph([helper.make_node(op, ["x"], ["out_" + op])], op, [], [output])
 
@@ -79,8 +79,8 @@ def test_if(flag: bool, known: bool) -> None:
     assert ("select" in ops_of(module)) == (not known)
 
 
-def test_nodes_may_read_what_comes_after_them() -> None:
-    """As quantisers write it: what the branches of an If read is computed after it."""
+def test_nodes_may_read_values_of_later_nodes() -> None:
+    """The branches of an If may read a value that is computed after it, as in models of quantisers."""
     nodes = [
         helper.make_node("If", ["flag"], ["s"], then_branch=branch("Sin"), else_branch=branch("Cos")),
         helper.make_node("Add", ["s", "late"], ["y"]),
@@ -108,7 +108,7 @@ def test_local_functions_are_inlined() -> None:
 
 
 def symbolic(*dims: str | int) -> onnx.ModelProto:
-    """relu of an input of this declared shape."""
+    """A model of Relu of an input with this declared shape."""
     info = helper.make_tensor_value_info("x", TensorProto.FLOAT, dims)
     graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [info], [onnx.ValueInfoProto(name="y")])
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
@@ -126,7 +126,7 @@ def test_symbolic_batch_is_one_and_others_must_be_given() -> None:
 
 
 def twice(inputs: int, nodes: int, outputs: int) -> onnx.ModelProto:
-    """A model that has its input, node or output as often as this."""
+    """A model that contains its input, node and output this number of times."""
     x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "xy")
     graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])] * nodes, "g", [x] * inputs, [y] * outputs)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
@@ -144,7 +144,7 @@ def test_names_are_unique(model: onnx.ModelProto, message: str) -> None:
         import_onnx(model)
 
 
-def test_an_output_named_twice_is_given_once() -> None:
+def test_an_output_declared_twice_is_computed_once() -> None:
     x = np.array([-1, 0, 1, 2], np.float32)
     assert {
         name: value.tolist() for name, value in interpret_function(import_onnx(twice(1, 1, 2)), {"x": x}).items()
@@ -174,7 +174,7 @@ def test_all_unsupported_operators_are_named_at_once() -> None:
     assert "allowed" not in message
 
 
-def test_unneeded_nodes_do_not_matter() -> None:
+def test_unused_nodes_are_ignored() -> None:
     nodes = [helper.make_node("RandomNormalLike", ["x"], ["a"]), helper.make_node("Relu", ["x"], ["y"])]
     check(model_of(nodes, {"x": random(3, 3)}, ["y"]), {"x": random(3, 3)})
 
@@ -202,7 +202,7 @@ def test_damaged_files(tmp_path: Path) -> None:
 
 
 def big_model() -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
-    """A model with a weight that is too large for the text."""
+    """A model with a weight that is too large to be printed in textual IR."""
     inputs = {"x": random(2, 64)}
     nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Relu", ["h"], ["y"])]
     return model_of(nodes, inputs, ["y"], {"w": random(64, 64, seed=1)}), inputs

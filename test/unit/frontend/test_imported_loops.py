@@ -1,4 +1,4 @@
-"""Recurrent layers, Scan and Loop become loops, whose text does not grow with the number of steps."""
+"""Recurrent layers, Scan and Loop are imported as loops, whose text does not grow with the number of steps."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def model_of(
 
 
 def checked(model: ModelProto, inputs: dict[str, Array]) -> ModuleOp:
-    """The module, whose results are ONNX Runtime's, with its loops and with the steps of these one by one."""
+    """Import a model, compare it with ONNX Runtime, with loops and with unrolled loops, and return the module."""
     module = import_onnx(model)
     module.verify()
     expected = run_reference(model, inputs)
@@ -83,7 +83,7 @@ def test_recurrent_layers_are_a_loop_for_each_direction(kind: str, gates: int, d
 
 
 @pytest.mark.parametrize("kind", ["LSTM", "GRU"])
-def test_lengths_and_states_that_enter(kind: str) -> None:
+def test_sequence_lengths_and_initial_states(kind: str) -> None:
     gates = {"LSTM": 4, "GRU": 3}[kind]
     constants = {"w": random(2, gates * 4, 3), "r": random(2, gates * 4, 4), "b": random(2, gates * 8)}
     inputs = {"x": random(6, 2, 3), "n": np.array([6, 2], np.int32), "h": random(2, 2, 4)}
@@ -154,7 +154,7 @@ def test_a_counted_loop_reads_the_number_of_the_step() -> None:
     assert loop.step_count == 5
 
 
-def test_a_loop_that_leaves_by_the_number_of_the_step_is_unrolled() -> None:
+def test_a_loop_that_ends_by_the_number_of_the_step_is_unrolled() -> None:
     nodes = [
         helper.make_node("Add", ["s", "s"], ["s2"]),
         helper.make_node("Identity", ["s2"], ["row"]),
@@ -186,8 +186,8 @@ def test_a_loop_in_a_loop() -> None:
     assert sorted(loop.step_count for loop in loops(module)) == [3, 5]
 
 
-def test_large_constants_of_a_body_stand_before_the_loop() -> None:
-    """A weight is made once, where all who read it later find it."""
+def test_large_constants_of_a_body_are_defined_before_the_loop() -> None:
+    """Weights and large constants are defined before the loop, where later operations can read them too."""
     constants = {"w": random(1, 40, 40), "r": random(1, 40, 40), "more": random(40, 40)}
     nodes = [
         helper.make_node("RNN", ["x", "w", "r"], ["y"], hidden_size=40),

@@ -1,4 +1,4 @@
-"""Indices that are known at import: ONNX Runtime refuses those beyond an axis, and so does the importer, by name."""
+"""Known indices beyond an axis are refused by the importer, as by ONNX Runtime; the error names the node."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BEYOND = {
     "scatter_elements_in_part": ("ScatterElements", (2, 3), [[3], [0]], (2, 1), 1),
     "scatter_nd": ("ScatterND", (2, 3), [[0, 4]], (1,), None),
 }
-"""Operator, shape of the data, indices, shape of the updates, axis. Some name another element of the flat data."""
+"""Operator, shape of the data, indices, shape of the updates, axis. Some indices are valid in the flattened data."""
 
 
 @pytest.mark.parametrize("known_data", [False, True], ids=["data_of_an_input", "known_data"])

@@ -24,7 +24,7 @@ PRODUCTS = settings(deadline=None, max_examples=25, derandomize=True)
 
 
 def extremes(dtype: Any, shape: Any, seed: int) -> Any:
-    """Numbers at either end of a type, at one end alone, or anywhere: what makes sums large or makes them cancel."""
+    """Numbers at one end or both ends of a type's range, or anywhere in it, so that sums are large or cancel."""
     rng: Any = np.random.default_rng(seed)
     info = np.iinfo(dtype)
     low, high = int(info.min), int(info.max)
@@ -42,7 +42,7 @@ def extremes(dtype: Any, shape: Any, seed: int) -> Any:
 def computed(
     op: str, inputs: dict[str, Array], constants: dict[str, Array], chip: str = "", **attributes: Any
 ) -> Array:
-    """The result of a node; operands in the order of both mappings' names, on the chip where one is named."""
+    """The result of a node, interpreted or on `chip`; operands are sorted by name across both mappings."""
     names = sorted([*inputs, *constants])
     node = helper.make_node(op, names, ["y"], **attributes)
     model = model_of([node], inputs, ["y"], constants, opset=18)
@@ -52,12 +52,12 @@ def computed(
 
 
 def wrapped(total: Array) -> Array:
-    """Sums in int64 as int32 holds them."""
+    """Sums in int64, wrapped to int32."""
     return total.astype(np.int32)
 
 
 def conv_sums(x: Array, w: Array, groups: int, pad: int, stride: int) -> Array:
-    """Convolution of int64 [N, C, H, W], straight from its definition."""
+    """Convolution of int64 [N, C, H, W] by its definition."""
     x = np.pad(x, [(0, 0), (0, 0), (pad, pad), (pad, pad)])
     height, width = ((size - k) // stride + 1 for size, k in zip(x.shape[2:], w.shape[2:], strict=True))
     result = np.zeros((x.shape[0], w.shape[0], height, width), np.int64)
@@ -123,7 +123,7 @@ def test_conv_integer(
 
 
 def test_conv_integer_of_large_weights_with_288_and_4608_products() -> None:
-    """A product of inputs from 200 on and weights of 255 is beyond 2^24 after a few hundred terms."""
+    """With inputs of at least 200 and weights of 255, sums exceed 2^24 after a few hundred terms."""
     rng = np.random.default_rng(0)
     for channels, chip in ((32, "tiny"), (512, "edge")):
         x = rng.integers(200, 256, (1, channels, 3, 4), np.uint8)
@@ -150,7 +150,7 @@ def test_qlinear_conv(channels: int, kernel: int, seed: int, dtype: Any) -> None
     x = extremes(dtype, (1, channels, kernel + 1, kernel + 1), seed)
     w = extremes(np.int8, (3, channels, kernel, kernel), seed // 4)
     bias = extremes(np.int32, 3, 3) // 4
-    scale = 2.0**-8 * channels * kernel**2  # powers of two and what they divide: f32 rounds alike in any order
+    scale = 2.0**-8 * channels * kernel**2  # other scales are powers of two: f32 rounds once
     rest: list[Any] = [np.float32(0.5), extremes(dtype, (), seed + 1), w, np.float32(0.25), np.int8(0)]
     rest += [np.float32(scale), dtype(3), bias]
     names = "bcdefghi"
@@ -175,7 +175,7 @@ def test_qlinear_matmul(k: int, seed: int, dtype: Any) -> None:
 @pytest.mark.parametrize("scales", [(0.1, 0.1, 0.9), (0.05, 0.1, 0.9), (0.02, 0.03, 0.8), (0.05, 0.02, 0.7)])
 @pytest.mark.parametrize("op", ["QLinearMatMul", "QLinearConv"])
 def test_requantisation_of_sums_halfway_between_integers(op: str, scales: tuple[float, ...], chip: str) -> None:
-    """As ONNX Runtime rounds them: 45 * 0.1 * 0.1 / 0.9 is 0.5, and one more or less by the order of rounding."""
+    """Results equal ONNX Runtime's: 45 * 0.1 * 0.1 / 0.9 is 0.5, so the integer depends on the order of roundings."""
     a = np.arange(256, dtype=np.uint8).reshape(-1, 1)
     b = np.arange(-60, 60, dtype=np.int8).reshape(1, -1)
     if op == "QLinearConv":
@@ -207,7 +207,7 @@ def test_einsum_of_narrow_integers_keeps_their_type(dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("alpha", [0.5, 2.0])
-def test_gemm_of_integers_takes_whole_factors_alone(alpha: float) -> None:
+def test_gemm_of_integers_requires_whole_factors(alpha: float) -> None:
     a, b = np.arange(6, dtype=np.int32).reshape(2, 3), np.arange(6, dtype=np.int32).reshape(3, 2)
     if alpha == 2:
         np.testing.assert_array_equal(computed("Gemm", {"a": a}, {"b": b}, alpha=alpha), 2 * (a @ b))
@@ -218,7 +218,7 @@ def test_gemm_of_integers_takes_whole_factors_alone(alpha: float) -> None:
 
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))])
 def test_on_the_chip(seed: int) -> None:
-    """Instructions of the matrix and the vector unit sum exactly, too."""
+    """The instructions of the matrix unit and of the vector unit compute exact sums."""
     chip = "edge" if seed % 2 else "tiny"
     a, b = extremes(np.uint8, (3, 700), seed), extremes(np.int8, (700, 4), seed + 1)
     np.testing.assert_array_equal(
@@ -232,7 +232,7 @@ def test_on_the_chip(seed: int) -> None:
         np.testing.assert_array_equal(computed("MatMul", {"a": left, "b": right}, {}, chip), left @ right)
 
 
-def test_range_of_large_integers_has_as_many_as_exact_division_says() -> None:
+def test_range_of_large_integers_has_the_exact_length() -> None:
     start, limit, delta = (np.asarray(value, np.int64) for value in (0, 2**60 + 1, 2**59))
     model = model_of(
         [helper.make_node("Range", ["a", "b", "c"], ["y"])], {}, ["y"], {"a": start, "b": limit, "c": delta}

@@ -1,4 +1,4 @@
-"""Shapes that follow from shapes by operators that move numbers: they are known at import, and ONNX Runtime agrees."""
+"""Shapes computed from shapes by TopK, scatters and Unique are known at import, and equal ONNX Runtime's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ X = random(2, 3, 4)
 
 
 def expanded(nodes: list[Any], constants: dict[str, Any], opset: int = 18) -> None:
-    """`nodes` make the shape `s` of `shape`, which is X's; 1.5 is expanded to it, and X's sum added."""
+    """Check a network whose `nodes` compute `s` from `shape`, the shape of X; 1.5 is expanded to `s`, X's sum added."""
     before = [helper.make_node("Shape", ["x"], ["shape"])]
     after = [
         helper.make_node("Expand", ["one", "s"], ["e"]),
@@ -45,7 +45,7 @@ def test_shape_with_dimensions_replaced(op: str, reduction: str) -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, np.int32, np.uint8])
 @pytest.mark.parametrize("reduction", ["none", "add", "mul", "max", "min"])
 def test_known_updates_of_known_data(reduction: str, dtype: Any) -> None:
-    """Several updates of one place, where they are joined; no operation is left of them."""
+    """Scatters of known values are folded, also with several updates of one element where a reduction combines them."""
     data = np.arange(12).reshape(4, 3).astype(dtype)
     places = np.asarray([[1], [2]]) if reduction == "none" else np.asarray([[1], [1]])
     updates = np.asarray([[5, 1, 2], [3, 7, 4]]).astype(dtype)
@@ -63,7 +63,7 @@ def test_known_updates_of_known_data(reduction: str, dtype: Any) -> None:
 @pytest.mark.parametrize("in_order", [0, 1])
 @pytest.mark.parametrize(("values", "axis"), [([5, 2, 5, 3, 2, 2], None), ([5, 2, 5, 3, 2, 2], 0), ([7], -1)])
 def test_unique_values_of_a_shape(values: list[int], axis: int | None, in_order: int) -> None:
-    """Values, first places, places among the values and counts."""
+    """The results of Unique: values, first positions, inverse indices and counts."""
     attributes: dict[str, Any] = {} if axis is None else {"axis": axis}
     nodes = [
         helper.make_node("Shape", ["x"], ["s"]),

@@ -1,4 +1,4 @@
-"""`Loop` whose number of iterations is known at run time only, against ONNX Runtime, down to the executable."""
+"""Executables of `Loop` whose number of iterations is known at run time only, against ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ def tensor(name: str, kind: int = TensorProto.FLOAT, shape: list[int] | None = N
 
 def network(limit: Limit, condition: Condition, stacked: bool = True) -> bytes:
     """
-    y = tanh(y w) for each iteration, which are all collected; a computed condition holds while an element exceeds 0.3,
-    a computed limit is n + m.
+    A loop of y = tanh(y w) that collects y of all iterations.
+
+    A computed condition holds while an element exceeds 0.3; a computed limit is n + m.
     """
     weights = np.random.default_rng(0).standard_normal((SIZE, SIZE)).astype(np.float32) / 5
     ends = "Greater" if condition == "computed" else "Identity"
@@ -78,7 +79,7 @@ Checked = Callable[[Mapping[str, Any]], tuple[int, int]]
 
 
 def checked(model: bytes, compiled: CompiledNetwork | CompiledPipeline, validate: bool = False) -> Checked:
-    """Runs the network, compares all outputs with ONNX Runtime's, and gives the rows collected and the cycles."""
+    """A function that runs the network, compares it with ONNX Runtime, and returns the collected rows and cycles."""
     oracle = Oracle(model)
 
     def run(inputs: Mapping[str, Any]) -> tuple[int, int]:
@@ -128,7 +129,7 @@ def test_count_and_conditions_on_chips_and_with_memory_saving(options: dict[str,
     assert [run(inputs_of(n=n, m=[1]))[0] for n in (0, 2, 8)] == [1, 3, 7]
 
 
-def test_a_loop_without_a_count_has_to_end() -> None:
+def test_a_loop_without_a_count_ends_within_the_most_steps() -> None:
     model = network(None, "computed")
     run = checked(model, meshloom.compile(model, "tiny", max_steps=7))
     assert run(inputs_of())[0] == 7
@@ -148,14 +149,14 @@ def test_a_count_over_the_bound_is_refused() -> None:
         compiled.run(inputs_of(n=12, m=[1]))
 
 
-def test_carried_values_alone() -> None:
+def test_a_loop_that_collects_no_rows() -> None:
     model = network("input", "holds", stacked=False)
     run = checked(model, meshloom.compile(model, "edge", max_steps=100))
     few, many = (run(inputs_of(n=n))[1] for n in (2, 100))
     assert many > 9 * few
 
 
-def test_what_import_refuses() -> None:
+def test_errors_of_import() -> None:
     with pytest.raises(
         InputError, match=r"how often it runs is known only at run time: .*--max-steps N(.|\n)*--value n"
     ):
@@ -168,7 +169,7 @@ def test_what_import_refuses() -> None:
         meshloom.compile(network("input", "holds"), "tiny", max_steps="all")  # pyright: ignore[reportArgumentType]
 
 
-def test_rows_cannot_be_computed_with() -> None:
+def test_operations_on_collected_rows_are_refused() -> None:
     model = load_model_from_string(network("input", "holds"))
     model.graph.node.append(helper.make_node("ReduceMean", ["all"], ["mean"], axes=[0]))
     model.graph.output.append(helper.make_tensor_value_info("mean", TensorProto.FLOAT, [1, 1, SIZE]))
@@ -176,7 +177,7 @@ def test_rows_cannot_be_computed_with() -> None:
         import_onnx(model.SerializeToString(), most_steps=12)
 
 
-def test_the_tool_checks_and_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_tool_compares_results_and_refuses_large_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model, executable = tmp_path / "loop.onnx", tmp_path / "loop.mlx"
     model.write_bytes(network("input", "computed"))
     meshloom.compile(model, "tiny", max_steps=20).save(executable)

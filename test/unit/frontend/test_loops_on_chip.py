@@ -1,4 +1,4 @@
-"""Loops that stay loops down to the instructions: results are ONNX Runtime's, code does not grow with the steps."""
+"""Loops that remain loops in the executable: results against ONNX Runtime; code does not grow with the steps."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 
 @pytest.fixture(autouse=True)
 def keep_loops(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loops stay even where their steps would be quicker one by one."""
+    """Keep loops even where unrolled steps would take fewer cycles."""
     monkeypatch.setattr(manycore_outline_to_fit, "MOST_COMPARED", 0)
 
 
@@ -61,14 +61,14 @@ def model_of(
 def compiled(
     model: ModelProto, inputs: dict[str, Array], chip: str, loops: int, tolerance: float = 2e-5
 ) -> CompiledNetwork:
-    """As `with_repeats`, the network alone."""
+    """The network that `with_repeats` returns."""
     return with_repeats(model, inputs, chip, loops, tolerance)[0]
 
 
 def with_repeats(
     model: ModelProto, inputs: dict[str, Array], chip: str, loops: int, tolerance: float = 2e-5
 ) -> tuple[CompiledNetwork, list[RepeatOp]]:
-    """The network, which runs so many loops and gives what ONNX Runtime does; the emulator checks it for races."""
+    """Compile a network, check its number of loops and its results, and for races; return it and its loops."""
     found = compile_module(import_onnx(model), load_chip(chip))
     repeats = [op for op in found.module.walk() if isinstance(op, RepeatOp)]
     assert len(repeats) == loops
@@ -96,12 +96,12 @@ def layer(
     "kind", [kind if kind == "GRU" else pytest.param(kind, marks=pytest.mark.slow) for kind in GATES]
 )
 def test_recurrent_layers(kind: str, direction: str) -> None:
-    """The two directions are one loop."""
+    """Both directions of a layer run in one loop."""
     compiled(*layer(kind, direction, 48), "edge", 1)
 
 
-def test_directions_of_a_small_layer_have_cores_of_their_own() -> None:
-    """A step then takes one direction's chain of vector operations, not two."""
+def test_directions_of_a_small_layer_run_on_different_cores() -> None:
+    """Directions run on different cores, so that a step takes one direction's chain of vector operations, not two."""
     model, inputs = layer("GRU", "bidirectional", 48, 32)
     _, (loop,) = with_repeats(model, inputs, "edge", 1)
     first, second = {op.tiling.cores for op in loop.body.block.ops if isinstance(op, ExecuteOp)}
@@ -119,7 +119,7 @@ def test_code_does_not_grow_with_the_steps(kind: str) -> None:
     assert sizes[1] <= sizes[0] + 200 < 1000
 
 
-def test_lengths_peepholes_and_states_that_enter() -> None:
+def test_sequence_lengths_peepholes_and_initial_states() -> None:
     constants = {"w": random(2, 16, 3), "r": random(2, 16, 4), "b": random(2, 32), "p": random(2, 12)}
     inputs = {
         "x": random(16, 2, 3), "n": np.array([16, 5], np.int32), "h": random(2, 2, 4), "c": random(2, 2, 4),
@@ -133,8 +133,8 @@ def test_lengths_peepholes_and_states_that_enter() -> None:
 @pytest.mark.parametrize("direction", ["forward", "reverse"])
 @pytest.mark.parametrize("hidden", [pytest.param(32, marks=pytest.mark.slow), 20])
 @pytest.mark.parametrize("batch", [pytest.param(1, marks=pytest.mark.slow), 3])
-def test_what_steps_scan_stays_in_the_cores(direction: str, hidden: int, batch: int) -> None:
-    """Also where tiles are not equally large: DRAM is read for inputs and weights alone."""
+def test_scanned_values_stay_in_the_cores(direction: str, hidden: int, batch: int) -> None:
+    """Only inputs and weights are read from DRAM, also where tiles have different sizes."""
     model, _ = layer("LSTM", direction, 40, hidden)
     model.graph.input[0].type.tensor_type.shape.dim[1].dim_value = batch
     inputs = {"x": random(40, batch, 12)}
@@ -142,12 +142,12 @@ def test_what_steps_scan_stays_in_the_cores(direction: str, hidden: int, batch: 
     assert buffer_of(loop.wholes[0]).space is Space.SRAM
     must = 4 * (40 * batch * 12 + 4 * hidden * (12 + hidden + 1) + hidden)
     read = collect(network.executable, network.timing)["bytes"]["dram_read"]
-    # Rows of few columns do not fill the bursts of DRAM: the four gates of three units are 48 bytes, in two of 32.
+    # Short rows do not fill bursts of DRAM: the four gates of three units are 48 bytes, in two bursts of 32.
     assert must <= read <= 64 / 48 * must
 
 
 def test_a_step_reads_its_own_row_and_no_other() -> None:
-    """Products of 24 steps, of which each has its own scale, without anything carried that would blur them."""
+    """Each of 24 steps returns the row that it reads; the rows have different scales, which shows a wrong row."""
     nodes = [helper.make_node("Add", ["s0", "a0"], ["t0"]), helper.make_node("Identity", ["a0"], ["y0"])]
     node = scan(nodes, 1, 1, 1, scan_input_directions=[1])
     node.input[1] = "m"
@@ -156,8 +156,8 @@ def test_a_step_reads_its_own_row_and_no_other() -> None:
     compiled(model_of([product, node], inputs, ["o0", "r0"], {"w": random(5, 6)}), inputs, "edge", 1, 2e-4)
 
 
-def test_weights_of_the_next_layer_come_while_a_loop_runs() -> None:
-    """They are asked for before the loop; what the loop itself keeps comes first."""
+def test_weights_of_the_next_layer_are_loaded_while_a_loop_runs() -> None:
+    """They are requested before the loop, after the weights that the loop itself keeps."""
     nodes, constants = list[NodeProto](), {"axes": np.array([1], np.int64)}
     for number, name in enumerate("ab"):
         constants |= {f"w{name}": random(1, 128, 32), f"r{name}": random(1, 128, 32)}
@@ -183,7 +183,7 @@ def test_weights_of_the_next_layer_come_while_a_loop_runs() -> None:
 
 
 def test_layers_one_after_the_other() -> None:
-    """The second scans what the first stacks."""
+    """The second layer scans the values that the first one stacks; they stay in the cores."""
     constants = {"w": random(1, 32, 6), "r": random(1, 32, 8), "w2": random(1, 24, 8), "r2": random(1, 24, 8)}
     nodes = [
         helper.make_node("LSTM", ["x", "w", "r"], ["y"], hidden_size=8),
@@ -196,12 +196,13 @@ def test_layers_one_after_the_other() -> None:
     assert all(buffer_of(value).space is Space.SRAM for value in first.wholes)
     read = collect(network.executable, network.timing)["bytes"]["dram_read"]
     must = 4 * (20 * 6 + sum(array.size for array in constants.values()))
-    assert must <= read < must + 4 * 20 * 8 + 1024  # whole bursts of small weights, but no row of the first layer
+    # Small weights are read in whole bursts, rows of the first layer not at all.
+    assert must <= read < must + 4 * 20 * 8 + 1024
 
 
 @pytest.mark.parametrize("hidden", [5, 7])
 def test_rows_of_short_steps_stay_in_the_cores_until_the_loop_ends(hidden: int) -> None:
-    """A step of such a layer takes less time than a store to DRAM, for which the next step would have to wait."""
+    """A step of such a layer takes less time than a store to DRAM, which would delay the next step."""
     model, inputs = layer("RNN", "reverse", 60, hidden, 3)
     network, (loop,) = with_repeats(model, inputs, "edge", 1)
     assert all(buffer_of(value).space is Space.SRAM for value in loop.wholes)
@@ -209,7 +210,7 @@ def test_rows_of_short_steps_stay_in_the_cores_until_the_loop_ends(hidden: int) 
 
 
 def scan(nodes: list[NodeProto], carried: int, scanned: int, stacked: int, **options: Any) -> NodeProto:
-    """Of vectors of 6 elements: carried s0, s1... become t0, t1..., scanned are a0, a1..., stacked y0, y1..."""
+    """A Scan of vectors of 6 elements: carried s0, s1... become t0, t1...; a0, a1... are scanned, y0, y1... stacked."""
     names = {key: [f"{key}{number}" for number in range(6)] for key in "stay"}
     body = helper.make_graph(
         nodes,
@@ -229,13 +230,13 @@ def of_scan(node: NodeProto, steps: int) -> tuple[ModelProto, dict[str, Array]]:
     return model_of([node], inputs, list(node.output), {}), inputs
 
 
-def test_carried_values_that_change_places() -> None:
-    """(s0, s1) becomes (s1, s0 + a0): each is read after the other has its new value."""
+def test_carried_values_that_are_swapped() -> None:
+    """(s0, s1) becomes (s1, s0 + a0): each value is read after the other one has its new value."""
     nodes = [helper.make_node("Identity", ["s1"], ["t0"]), helper.make_node("Add", ["s0", "a0"], ["t1"])]
     compiled(*of_scan(scan(nodes, 2, 1, 0), 21), "tiny", 1)
 
 
-def test_a_carried_value_that_is_read_after_its_successor_is_there() -> None:
+def test_a_carried_value_that_is_read_after_its_next_value_is_computed() -> None:
     nodes = [
         helper.make_node("Tanh", ["s0"], ["t0"]),
         helper.make_node("Mul", ["t0", "s0"], ["m"]),
@@ -244,12 +245,12 @@ def test_a_carried_value_that_is_read_after_its_successor_is_there() -> None:
     compiled(*of_scan(scan(nodes, 1, 1, 1), 30), "tiny", 1)
 
 
-def test_a_carried_value_that_is_written_where_it_is_read() -> None:
+def test_a_carried_value_that_is_updated_in_place() -> None:
     nodes = [helper.make_node("Add", ["s0", "a0"], ["m"]), helper.make_node("Tanh", ["m"], ["t0"])]
     compiled(*of_scan(scan(nodes, 1, 1, 0), 40), "tiny", 1)
 
 
-def test_values_of_a_loop_that_goes_backwards_and_is_stacked_twice() -> None:
+def test_a_backward_loop_that_stacks_two_values() -> None:
     nodes = [
         helper.make_node("Sub", ["a0", "s0"], ["t0"]),
         helper.make_node("Identity", ["t0"], ["y0"]),
@@ -265,7 +266,7 @@ def test_a_loop_of_few_steps_is_unrolled() -> None:
 
 
 def test_values_that_are_scanned_along_an_inner_axis_are_transposed() -> None:
-    """The values of a step are then contiguous, and the loop stays."""
+    """A transpose makes the values of a step contiguous, and the loop is kept."""
     nodes = [helper.make_node("Add", ["s0", "a0"], ["t0"])]
     node = scan(nodes, 1, 1, 0, scan_input_axes=[1])
     inputs = {"i0": random(6), "x0": random(6, 12)}
@@ -273,7 +274,7 @@ def test_values_that_are_scanned_along_an_inner_axis_are_transposed() -> None:
 
 
 @pytest.mark.slow
-def test_the_quicker_of_a_loop_and_of_single_steps_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_loop_is_kept_or_unrolled_by_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
     model, inputs = layer("RNN", "forward", 9)
     looped = compiled(model, inputs, "edge", 1).timing.cycles
     monkeypatch.setattr(kept_loops, "FEWEST_STEPS", 10)
@@ -283,7 +284,7 @@ def test_the_quicker_of_a_loop_and_of_single_steps_is_taken(monkeypatch: pytest.
 
 
 def test_loops_stay_in_the_subgraphs_of_a_rule() -> None:
-    """Each layer is a launch with a loop; what was written after the subgraphs were made gives the same bytes."""
+    """Each layer becomes a launch with a loop; compiling the module of level `subgraphs` again gives the same bytes."""
     constants = {"w": random(1, 48, 6), "r": random(1, 48, 12), "w2": random(1, 36, 12), "r2": random(1, 36, 12)}
     nodes = [
         helper.make_node("LSTM", ["x", "w", "r"], ["y"], hidden_size=12),
@@ -311,12 +312,12 @@ def test_loops_are_unrolled_for_several_chips() -> None:
 
 
 def pruned(array: Array, share: float) -> Array:
-    """Without the smallest elements."""
+    """The array with this share of elements, the smallest ones, set to zero."""
     return np.where(np.abs(array) < np.quantile(np.abs(array), share), np.float32(0), array)
 
 
 def test_encoded_weights_stay_in_the_cores_for_all_steps() -> None:
-    """With nine of ten weights zero, steps multiply by what is encoded, and DRAM is read for each weight once."""
+    """With nine of ten weights zero, the steps read encoded weights, which are loaded from DRAM once."""
     constants = {"w": pruned(random(1, 512, 96), 0.9), "r": pruned(random(1, 512, 128), 0.9)}
     inputs = {"x": random(64, 1, 96)}
     model = model_of([helper.make_node("LSTM", ["x", "w", "r"], ["y"], hidden_size=128)], inputs, ["y"], constants)
@@ -330,7 +331,7 @@ def test_encoded_weights_stay_in_the_cores_for_all_steps() -> None:
 
 @pytest.mark.slow
 def test_channels_without_weights_before_and_after_a_loop() -> None:
-    """They leave where that is right, and what a loop reads has all that it needs."""
+    """Removing channels without weights before and after a loop does not change results."""
     first, last = random(12, 24), random(16, 8)
     first[:, 5:15] = 0
     last[:, 2:4] = 0
@@ -364,7 +365,7 @@ def test_channels_without_weights_before_and_after_a_loop() -> None:
     ],
 )
 def test_any_size_is_cut_over_many_cores(kind: str, hidden: int) -> None:
-    """A state of 97 elements lies on 14 of 16 cores, one of 61 on 8, not on one: no size needs divisors."""
+    """A state of 97 elements is cut over 14 of 16 cores, one of 61 over 8: sizes need no divisors."""
     model, inputs = layer(kind, "forward", 24, hidden, 40)
     network, (loop,) = with_repeats(model, inputs, "edge", 1)
     assert min(len(op.tiling.data.cores) for op in loop.walk() if isinstance(op, ExecuteOp)) >= 8

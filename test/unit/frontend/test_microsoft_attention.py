@@ -19,11 +19,11 @@ check_microsoft = partial(check_node, domain="com.microsoft", tolerance=2e-5)
 OPTIONS = settings(deadline=None, max_examples=60, derandomize=True)
 MASKS = st.sampled_from(["none", "ends", "ends and starts", "keys", "pairs"])
 FILTERS = st.sampled_from([None, -10000.0, -2.0])
-"""With a small value everything that a mask adds can be told from the result."""
+"""A small value makes every addition of a mask visible in the result."""
 
 
 def mask_of(kind: str, batch: int, queries: int, keys: int, seed: int) -> Array | None:
-    """A mask of int32 in one of the forms."""
+    """An int32 mask in one of the forms that the operators take."""
     rng = np.random.default_rng(seed)
     if kind == "none":
         return None
@@ -62,7 +62,7 @@ def test_attention(
     scale: float | None,
     seed: int,
 ) -> None:
-    """`added`: what is added to the scores is for each batch (0), for each head (2), or for all (1)."""
+    """`added`: the sizes batch (0: the batch's size) and heads of the tensor added to the scores; 1 is broadcast."""
     heads, size, keys = 2, 4, past + length
     value_size, added = (size, None) if past else (value_size, added)
     widths = [heads * size, heads * size, heads * value_size]
@@ -119,9 +119,10 @@ def test_multi_head_attention(
     seed: int,
 ) -> None:
     """
-    `keys_by_head`: keys and values are [B, N, T, H] already, which excludes a bias and what is kept.
+    `keys_by_head`: keys and values have the layout [B, N, T, H], which excludes a bias and past values.
 
-    Of more keys than queries ONNX Runtime hides none from the last query; that is left out.
+    Causal masks are tested with equal numbers of queries and new keys: with more keys, ONNX Runtime hides none from the
+    last query.
     """
     heads, size, (queries, new) = 2, 4, lengths
     past, bias = (0, False) if keys_by_head else (past, bias)
@@ -157,8 +158,8 @@ def test_scores_of_multi_head_attention() -> None:
     check(model, inputs)
 
 
-def test_packed_operands_are_those_that_are_apart() -> None:
-    """ONNX Runtime's kernel for CPUs takes none of these."""
+def test_packed_operands_equal_separate_ones() -> None:
+    """Packed operands give the results of separate ones; ONNX Runtime's kernel for CPUs takes no packed operands."""
     query, key, value = (random(2, 3, 2, 4, seed=seed) for seed in range(3))
     apart = _multi_head(*(one.reshape(2, 3, 8) for one in (query, key, value)))
     assert np.array_equal(_multi_head(np.stack([query, key, value], 3)), apart)
@@ -180,7 +181,7 @@ def _multi_head(*operands: Array) -> Array:
         ("Attention", {"num_heads": 3}, "cannot be divided into 3 heads"),
     ],
 )
-def test_what_is_not_supported_is_named(op: str, attributes: dict[str, Any], message: str) -> None:
+def test_unsupported_options_are_refused(op: str, attributes: dict[str, Any], message: str) -> None:
     operands = {"x": random(1, 3, 6), "w": random(6, 24)}
     options: dict[str, Any] = {"num_heads": 2, **attributes}
     node = helper.make_node(op, list(operands), ["y"], name="a", domain="com.microsoft", **options)

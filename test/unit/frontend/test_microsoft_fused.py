@@ -1,4 +1,4 @@
-"""Convolutions and products with fused activations, Gelu's kin: each option against ONNX Runtime's own kernel."""
+"""Convolutions and matrix products with fused activations, and variants of Gelu, against ONNX Runtime's own kernels."""
 
 from __future__ import annotations
 
@@ -90,9 +90,9 @@ def test_fused_matmul(
     dtype: Any,
 ) -> None:
     """
-    `flat`: the right operand is one matrix for all of the batch, or for lack of a batch a vector.
+    `flat`: the right operand is one matrix for the whole batch or, without a batch, a vector.
 
-    Nothing is transposed beside a vector: there ONNX Runtime reads the matrix as if it had the other shape.
+    Products with a vector are tested without transposition: ONNX Runtime would read the matrix with swapped sizes.
     """
     rows, depth, columns = sizes
     turn_a, turn_b, batch_a, batch_b = (one and (bool(batch) or not flat) for one in flips)

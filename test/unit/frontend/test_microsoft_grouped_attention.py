@@ -39,7 +39,7 @@ def angles(half: int, seed: int = 9) -> tuple[Array, Array]:
 def test_rotary_embedding(
     by_head: bool, width: int, positions: Any, interleaved: bool, known: bool, dtype: Any, seed: int
 ) -> None:
-    """`positions`: the first of all, or of each token its own."""
+    """`positions`: the first position of all entries, or None for a position of each token."""
     shape = (2, HEADS, 3, SIZE) if by_head else (2, 3, HEADS * SIZE)
     at = np.random.default_rng(seed).integers(0, MOST, (2, 3)) if positions is None else ints(*positions)
     cos, sin = (one.astype(dtype) for one in angles((width or SIZE) // 2))
@@ -85,7 +85,7 @@ def test_group_query_attention(
     dtype: Any,
     seed: int,
 ) -> None:
-    """`sizes`: the first tokens, one more of each entry, or several of one; in a cache with or without more room."""
+    """`sizes`: the first tokens, one further token of each entry, or several of one; a cache with or without room."""
     batch = 1 if sizes.startswith("several") else 2
     length = {"first": 5, "next": 1, "several": 3}[sizes.split(",")[0]]
     held = 0 if sizes.startswith("first") else 6 if sizes.endswith("room") else 4
@@ -126,7 +126,7 @@ def test_group_query_attention(
 
 
 def _check(operands: list[Array | None], known: dict[int, Array], rows: Array, after: Array, **attributes: Any) -> None:
-    """Compare what is defined: of each entry the first `rows` results and the first `after` places of the cache."""
+    """Compare the defined elements: the first `rows` results and `after` positions of the cache of each entry."""
     names = [f"x{i}" if i in known or (i < 5 and operands[i] is not None) else "" for i in range(max(known) + 1)]
     given = {f"x{i}": one for i, one in enumerate(operands) if one is not None}
     node = helper.make_node("GroupQueryAttention", names, ["y", "k", "v"], domain="com.microsoft", **attributes)
@@ -160,7 +160,7 @@ def test_scores_before_and_after_softmax(kind: int, held: int) -> None:
 
 
 def test_chunks_with_padding() -> None:
-    """`query_seqlens` says how many rows of each entry are tokens; none is an entry that keeps its cache."""
+    """`query_seqlens` is the number of tokens of each entry; an entry without tokens keeps its cache."""
     shapes = [(3, 4, HEADS * SIZE), *[(3, 4, 2 * SIZE)] * 2, *[(3, 2, 9, SIZE)] * 2]
     operands: list[Array | None] = [random(*shape, seed=seed) for seed, shape in enumerate(shapes)]
     after, rows = np.asarray([6, 3, 4], np.int32), np.asarray([3, 4, 0], np.int32)
@@ -178,7 +178,7 @@ def test_chunks_with_padding() -> None:
         ({}, {14: (SIZE,), 15: (SIZE,)}, "normalise them before"),
     ],
 )
-def test_what_is_not_supported_is_named(
+def test_unsupported_options_are_refused(
     attributes: dict[str, Any], sizes: dict[int, tuple[int, ...]], message: str
 ) -> None:
     given = {"x0": random(1, 2, HEADS * SIZE), "x1": random(1, 2, 2 * SIZE), "x2": random(1, 2, 2 * SIZE)}
@@ -191,8 +191,8 @@ def test_what_is_not_supported_is_named(
         import_onnx(model_of([node], given, ["y"], known))
 
 
-def test_a_total_length_that_is_an_input_asks_for_its_value() -> None:
-    """It decides how long the cache is."""
+def test_total_length_must_be_known() -> None:
+    """The error asks for the value of `total_sequence_length`, which defines the size of the cache."""
     given = {
         "x": random(1, 2, (HEADS + 4) * SIZE),
         "seqlens": np.asarray([1], np.int32),

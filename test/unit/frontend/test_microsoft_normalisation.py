@@ -1,4 +1,4 @@
-"""Normalisations of sums and by the root of the mean square, against ONNX Runtime's own kernels."""
+"""Normalisation of layers, of sums and of embeddings, also by root mean square, against ONNX Runtime's own kernels."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_simplified_layer_normalization(axis: int, outputs: int, epsilon: float 
 def _check(
     op: str, operands: list[Array], known: dict[int, Array], outputs: int, dtype: Any, attributes: dict[str, Any]
 ) -> None:
-    """The last of four outputs beside the first: ONNX Runtime leaves those between uncomputed."""
+    """Compare the first output and, of four, the last; ONNX Runtime does not compute those between."""
     names = ["y0"] if outputs == 1 else ["y0", "", "", "y3"]
     check_microsoft(
         op,
@@ -89,7 +89,7 @@ def _check(
     seed=st.integers(0, 99),
 )
 def test_embed_layer_normalization(segments: bool, mask: bool, positions: int | None, known: bool, seed: int) -> None:
-    """`positions`: none are given, one row for all, or a row for each."""
+    """`positions`: none are given, one row for all entries, or a row for each entry."""
     rng = np.random.default_rng(seed)
     words = rng.integers(0, 7, (2, 4), np.int32)
     operands: dict[int, Array | None] = {

@@ -1,4 +1,4 @@
-"""Operators of ONNX Runtime's own on the emulated chip, one of each family, against its kernels."""
+"""ONNX Runtime's own operators on the emulated chip, one of each family, against its kernels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reference import Array, model_of, random, run_reference
 
 @dataclass(frozen=True)
 class Case:
-    """One node: operands by position, those in `known` as constants."""
+    """One node with its operands by position; those in `known` are constants."""
 
     op: str
     operands: dict[int, Array]
@@ -22,7 +22,7 @@ class Case:
     attributes: dict[str, Any] = field(default_factory=dict[str, Any])
     outputs: int = 1
     steps: int = 0
-    """By which integers may differ."""
+    """The largest difference of integer results."""
 
 
 def codes(*shape: int, seed: int = 0) -> Array:

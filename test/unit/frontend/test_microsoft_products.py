@@ -97,7 +97,7 @@ def test_quantised_gemm(
 
 
 def _check(op: str, x: Array, rest: dict[int, Array], known: bool, **attributes: Any) -> None:
-    """x is an input, the other operands are too, or constants."""
+    """Compare one node; x is an input, the other operands are constants if `known`, else inputs."""
     if known:
         check_microsoft(op, [x], rest, tolerance=2e-5, **attributes)
     else:
@@ -125,7 +125,7 @@ def test_matmul_nbits(
     }
     if zeros == "packed":
         rest[3] = codes(np.uint8, (outputs * -(-blocks * bits // 8),), seed + 1)
-    elif zeros == "floats" and bits != 8:  # ONNX Runtime's kernel does not take these
+    elif zeros == "floats" and bits != 8:  # ONNX Runtime's kernel does not support these
         rest[3] = np.random.default_rng(seed).uniform(0, 2**bits, outputs * blocks).astype(dtype)
     if bias:
         rest[5] = random(outputs, seed=seed).astype(dtype)

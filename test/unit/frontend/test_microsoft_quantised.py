@@ -1,4 +1,4 @@
-"""Quantised operators of ONNX Runtime against its own kernels: within one step, nearly all equal."""
+"""ONNX Runtime's own quantised operators against its kernels: differences of at most one step, most results equal."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def codes(dtype: Any, shape: tuple[int, ...], seed: int) -> Array:
 
 
 def zero_point(dtype: Any, seed: int) -> Array:
-    """Any zero point, often at an end or in the middle."""
+    """A zero point, often at an end or in the middle of the type's range."""
     info = np.iinfo(dtype)
     middle = (int(info.min) + int(info.max)) // 2
     return np.asarray([info.min, info.max, middle, codes(dtype, (), seed)][seed % 4], dtype)
 
 
 def quantisation(scale: float, zero: Array | None) -> list[Array | None]:
-    """The two operands that follow a quantised tensor; ONNX Runtime lets only the result's zero point be left out."""
+    """The two operands that follow a quantised tensor; ONNX Runtime requires all zero points but the result's."""
     return [np.asarray(scale, np.float32), zero]
 
 
@@ -60,7 +60,7 @@ def test_add_and_mul(
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint16, np.int16])
 @pytest.mark.parametrize("axis", [None, 0, 1])
-def test_steps_of_all_types(dtype: Any, axis: int | None) -> None:
+def test_quantise_and_dequantise_all_types(dtype: Any, axis: int | None) -> None:
     size = () if axis is None else ((3, 5)[axis],)
     scale = np.random.default_rng(0).uniform(0.01, 0.2, size).astype(np.float32)
     attributes = {} if axis is None else {"axis": axis}
@@ -77,7 +77,7 @@ def test_where(dtype: Any, scales: tuple[float, float, float], known: bool, seed
     for index, shape in enumerate(((3, 5), (1, 5))):
         operands += [codes(dtype, shape, seed + index), *quantisation(scales[index], zero_point(dtype, seed + index))]
     operands += quantisation(scales[2], zero_point(dtype, seed + 2))
-    if known:  # ONNX Runtime's kernel takes scales and zero points as constants alone
+    if known:  # ONNX Runtime's kernel takes scales and zero points as constants only
         _check("QLinearWhere", operands, 0, known)
     else:
         fixed = {i: one for i, one in enumerate(operands) if one is not None and i not in (0, 1, 4)}
@@ -191,9 +191,9 @@ def test_average_pool(
 
 def _check(op: str, operands: list[Array | None], first: int, known: bool, **attributes: Any) -> None:
     """
-    The operand `first` is an input, the others too, or constants.
+    Compare one node; the operand `first` is an input, the others are constants if `known`, else inputs.
 
-    A last operand that is left out has an empty name for activations and none elsewhere: ONNX Runtime takes no other.
+    An omitted last operand has an empty name in activations and is absent elsewhere, as ONNX Runtime requires.
     """
     if operands[-1] is None and op not in ("QLinearSigmoid", "QLinearLeakyRelu"):
         operands = operands[:-1]
@@ -205,7 +205,7 @@ def _check(op: str, operands: list[Array | None], first: int, known: bool, **att
 
 
 @pytest.mark.parametrize("op", ["QLinearAdd", "QLinearMul", "QLinearSigmoid", "QLinearLeakyRelu"])
-def test_nearly_all_results_equal_those_of_onnx_runtime(op: str) -> None:
+def test_nearly_all_results_equal_onnx_runtimes(op: str) -> None:
     x = np.arange(256, dtype=np.uint8)
     pair = {"x1": np.float32(0.021), "x2": np.uint8(117)}
     known: dict[str, Any] = {**pair, "x3": np.float32(0.013), "x4": np.uint8(3)}

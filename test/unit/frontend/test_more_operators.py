@@ -33,13 +33,13 @@ def test_fourier_transform(parts: int, attributes: dict[str, int], length: int |
         return
     x = random(2, 9, 3, parts)
     known = {} if length is None else {1: np.asarray(length, np.int64)}
-    # ONNX Runtime's turns are in f32.
+    # ONNX Runtime computes the angles in f32.
     check_node("DFT", [x], known, axis=1, opset=17, tolerance=5e-5, **attributes)
     check_node("DFT", [x], {**known, 2: np.asarray(-3, np.int64)}, opset=20, tolerance=5e-5, **attributes)
 
 
 @pytest.mark.parametrize("length", [8, 9])
-def test_real_spectrum_and_back(length: int) -> None:
+def test_inverse_transform_of_a_real_spectrum(length: int) -> None:
     x = random(3, length)
     spectrum = np.fft.rfft(x)
     halves = np.stack([spectrum.real, spectrum.imag], -1).astype(np.float32)
@@ -80,7 +80,7 @@ def test_grid_sample_in_space(mode: str) -> None:
     check_node("GridSample", [random(1, 2, 3, 4, 5), grid], opset=20, mode=mode)
 
 
-def test_pooling_undone() -> None:
+def test_max_unpool() -> None:
     x = random(2, 3, 4, 6)
     places = np.stack([np.arange(24).reshape(4, 6)[::2, ::2] + 24 * plane for plane in range(6)])
     places = places.reshape(2, 3, 2, 3).astype(np.int64)
@@ -168,7 +168,7 @@ def test_seeded_dropout_draws_the_mask_of_the_reference(dtype: str, epsilon: flo
         got = interpret_function(import_onnx(model), given)
         np.testing.assert_array_equal(got["mask"], mask)
         assert training != bool(mask.all())
-        # The reference scales in f64 where the ratio is a Python number or an f64: one rounding more or less.
+        # The reference scales in f64 if the ratio is a Python number or an f64, which is one rounding more or less.
         np.testing.assert_allclose(got["y"], wanted, rtol=2 * epsilon)
 
 

@@ -19,7 +19,7 @@ from reference import random
 Array = NDArray[Any]
 FLOATS = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float4_e2m1fn")
 HALVES = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
-"""Every f16 there is."""
+"""All values of f16."""
 
 
 def floats(values: Sequence[float]) -> Array:
@@ -28,7 +28,7 @@ def floats(values: Sequence[float]) -> Array:
 
 
 def cast(x: Array, to: Any, known: bool = False, **attributes: Any) -> Array:
-    """What an ONNX Cast of x gives, at run time or at import, as the type that holds it."""
+    """The result of an ONNX Cast of x, at run time or at import, in the type that represents it."""
     source, target = (helper.np_dtype_to_tensor_dtype(np.dtype(dtype)) for dtype in (x.dtype, to))
     node = helper.make_node("Cast", ["x"], ["y"], to=target, **attributes)
     infos = [helper.make_tensor_value_info("x", source, x.shape)]
@@ -41,7 +41,7 @@ def cast(x: Array, to: Any, known: bool = False, **attributes: Any) -> Array:
 
 
 def assert_same(held: Array, expected: Array) -> None:
-    """Equal values, NaN and the sign of zero included."""
+    """Assert equal values, including NaN and the sign of zero."""
     wide = expected.astype(held.dtype)
     np.testing.assert_array_equal(held, wide)
     np.testing.assert_array_equal(np.signbit(held) & (held == 0), np.signbit(wide) & (wide == 0))
@@ -56,7 +56,7 @@ def test_floats_are_rounded_as_ml_dtypes_does(name: str, saturate: int, known: b
     singles = np.concatenate([random(1000) * np.float32(2.0**e) for e in range(-20, 21, 4)])
     for x in (HALVES, singles):
         if name == "float4_e2m1fn":
-            x = x[~np.isnan(x)]  # it has none
+            x = x[~np.isnan(x)]  # the type has no NaN
         with np.errstate(all="ignore"):
             expected = (np.clip(x.astype(np.float32), -limit, limit) if saturate else x).astype(dtype)
         assert_same(cast(x, dtype, known, saturate=saturate), expected)
@@ -90,7 +90,7 @@ def test_integers_keep_their_low_bits(name: str, known: bool) -> None:
     np.testing.assert_array_equal(cast(inside + np.float32(0.75), dtype, known), inside)
 
 
-def test_there_is_no_arithmetic_on_them() -> None:
+def test_arithmetic_on_narrow_types_is_refused() -> None:
     kind = helper.np_dtype_to_tensor_dtype(np.dtype(ml_dtypes.int4))
     infos = [helper.make_tensor_value_info(name, kind, (3,)) for name in ("x", "y")]
     graph = helper.make_graph([helper.make_node("Add", ["x", "x"], ["y"])], "test", infos[:1], infos[1:])

@@ -1,4 +1,4 @@
-"""Weights of 8 bits stay narrow until a core multiplies them: results of ONNX Runtime, and types in executables."""
+"""Weights of 8 bits stay narrow until a core multiplies them: results against ONNX Runtime, types and sizes."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from reference import Array, random, run_reference
 
 
 def codes(shape: tuple[int, ...], dtype: Any = np.int8, seed: int = 0) -> Array:
-    """Quantised weights that use all of their type."""
+    """Quantised weights from the whole range of a type."""
     info = np.iinfo(dtype)
     return np.random.default_rng(seed).integers(info.min, info.max + 1, shape).astype(dtype)
 
 
 def scales(*shape: int) -> Array:
-    """Different for each channel."""
+    """Scales, different for each channel."""
     return (np.linspace(0.004, 0.02, int(np.prod(shape))).reshape(shape)).astype(np.float32)
 
 
 @dataclass(frozen=True)
 class Weights:
-    """Constants and how they become floats."""
+    """Quantised weights, and the nodes that convert them to floats."""
 
     values: Array
     scale: Array
@@ -51,7 +51,7 @@ class Weights:
 
 
 def model(weights: Weights, users: list[onnx.NodeProto], x: Array, extra: dict[str, Array] | None = None) -> Any:
-    """x and w in, y out."""
+    """A model in which `users` compute y from the input x and from w, the weights as floats."""
     more = [numpy_helper.from_array(array, name) for name, array in (extra or {}).items()]
     graph = helper.make_graph(
         [*weights.nodes(), *users], "g",
@@ -115,7 +115,7 @@ CASES = {
 
 @pytest.mark.parametrize("chip", ["tiny", pytest.param("edge", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CASES)
-def test_narrow_weights_give_what_onnx_runtime_computes(name: str, chip: str) -> None:
+def test_results_with_narrow_weights_equal_onnx_runtimes(name: str, chip: str) -> None:
     weights, users, x = CASES[name]
     proto = model(weights, users, x)
     network = compile(proto, chip)
@@ -143,7 +143,7 @@ def test_narrow_weights_are_not_stored_as_floats(name: str) -> None:
         pytest.param(Weights(codes((100, 7)), scales(1)[0]), node("MatMul", "x", "w"), id="few"),
     ],
 )
-def test_weights_that_products_cannot_take_narrow_become_floats(weights: Weights, users: list[onnx.NodeProto]) -> None:
+def test_weights_that_products_cannot_read_narrow_become_floats(weights: Weights, users: list[onnx.NodeProto]) -> None:
     proto = model(weights, users, ROWS)
     shape = "x".join(map(str, weights.values.shape))
     assert f"tensor<{shape}xf32>" in str(import_onnx(proto))
@@ -160,10 +160,10 @@ def test_executables_of_narrow_weights_are_about_as_large_as_the_model(tmp_path:
 
 
 def in_blocks(rows: tuple[int, ...], depth: int, bits: int, zeros: bool | float) -> tuple[onnx.ModelProto, Array]:
-    """A MatMulNBits of blocks of 32, without or with zero points (as floats, around a number), and x."""
+    """A MatMulNBits with blocks of 32, and x. `zeros`: whether there are zero points, or the mean of floating ones."""
     outputs, block = 70, 32
     blocks = -(-depth // block)
-    # Values of 8 bits fit with their zero point at 128, the default.
+    # 8 bits hold values of 8 bits minus their zero point if that is 128, the default.
     packed = codes((outputs, blocks, block * bits // 8), np.uint8)
     known = {"q": packed, "s": scales(outputs * blocks)}
     if isinstance(zeros, float):
@@ -188,7 +188,7 @@ def in_blocks(rows: tuple[int, ...], depth: int, bits: int, zeros: bool | float)
 
 
 def check_in_blocks(proto: onnx.ModelProto, x: Array, chip: str, weights: str) -> None:
-    """The chip's result, and the type of the weights in the imported module."""
+    """Compare the chip's result with ONNX Runtime's, and check the type of the weights in the imported module."""
     (expected,) = run_reference(proto, {"x": x}).values()
     result = compile(proto, chip).run({"x": x}, check=True).outputs["y"]
     assert np.abs(result - expected).max() <= 2e-5 * np.abs(expected).max()
@@ -198,16 +198,16 @@ def check_in_blocks(proto: onnx.ModelProto, x: Array, chip: str, weights: str) -
 @pytest.mark.parametrize("chip", ["tiny", "edge"])
 @pytest.mark.parametrize("bits", [4, 8])
 @pytest.mark.parametrize("zeros", [False, True])
-def test_weights_in_blocks_with_scales_of_their_own_take_8_bits(bits: int, zeros: bool, chip: str) -> None:
+def test_weights_in_blocks_with_scales_take_8_bits(bits: int, zeros: bool, chip: str) -> None:
     check_in_blocks(*in_blocks((2, 3), 200, bits, zeros), chip, "tensor<7x70x32xi8>")
 
 
 @pytest.mark.parametrize(
     ("depth", "bits", "zeros", "weights"),
     [
-        (256, 4, False, "tensor<4x32x70xui8>"),  # two a byte
+        (256, 4, False, "tensor<4x32x70xui8>"),  # two per byte
         (240, 4, True, "tensor<4x32x70xui8>"),
-        (200, 4, True, "tensor<7x32x70xi8>"),  # seven blocks cannot be halved
+        (200, 4, True, "tensor<7x32x70xi8>"),  # an odd number of blocks cannot be packed in pairs
         (200, 8, True, "tensor<7x32x70xi8>"),
         (256, 4, 7.5, "tensor<4x32x70xui8>"),
         (256, 4, 300.0, "tensor<4x32x70xui8>"),  # 8 bits do not hold the differences

@@ -27,13 +27,13 @@ def test_reference_page_has_a_row_for_every_importer() -> None:
     assert sorted(rows) == sorted(importers)
 
 
-def test_every_operator_of_onnx_is_imported_or_a_function_or_named_as_not_supported() -> None:
+def test_every_operator_of_onnx_is_imported_or_a_function_or_listed_as_not_supported() -> None:
     text = PAGE.read_text(encoding="utf-8")
     imported = {(domain, name) for name, domain, _, _ in ROW.findall(text)}
     not_supported = set(re.findall(r"`(\w+)`", text.split("Not supported", 1)[1].split("\n| operator", 1)[0]))
     newest: list[Any] = [one for one in onnx.defs.get_all_schemas() if not one.deprecated and one.domain == ""]
     functions = {one.name for one in newest if one.has_function or one.has_context_dependent_function}
     left = {one.name for one in newest if ("", one.name) not in imported} - functions
-    partly = {"NonZero", "Unique", "Compress"}  # imported where their operands are known
-    assert not_supported - partly - functions == left  # functions are named where what they consist of is not supported
+    partly = {"NonZero", "Unique", "Compress"}  # imported if their operands are known
+    assert not_supported - partly - functions == left  # functions are listed if they use such operators
     assert {("", name) for name in partly} <= imported

@@ -35,7 +35,7 @@ def test_leaky_relu(alpha: float) -> None:
 
 
 @pytest.mark.parametrize(("op", "axis", "opset"), [("Softmax", 1, 11), ("Softmax", 1, 13), ("LogSoftmax", -1, 13)])
-def test_softmax_means_another_thing_before_opset_13(op: str, axis: int, opset: int) -> None:
+def test_softmax_before_and_since_opset_13(op: str, axis: int, opset: int) -> None:
     check_node(op, [random(2, 3, 4)], axis=axis, opset=opset)
 
 
@@ -92,7 +92,7 @@ def test_pool(op: str, attributes: dict[str, Any]) -> None:
     check_node(op, [random(1, 2, 7, 8)], kernel_shape=[3, 3], **attributes)
 
 
-def test_average_pool_counts_padding_when_told() -> None:
+def test_average_pool_with_count_include_pad() -> None:
     check_node("AveragePool", [random(1, 1, 5, 5)], kernel_shape=[3, 3], pads=[1] * 4, count_include_pad=1)
 
 
@@ -190,7 +190,7 @@ def test_scatter_elements(known: bool, reduction: str) -> None:
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_scatter_elements_of_whole_planes(axis: int) -> None:
-    """Indices as large as the data in the other dimensions: one operation, cut along those."""
+    """Indices of the data's sizes in the other dimensions are imported as one scatter, which can be cut along those."""
     shape = [2, 3, 4]
     shape[axis] = 5
     indices = np.random.default_rng(axis).integers(-[2, 3, 4][axis], [2, 3, 4][axis], shape)
@@ -251,7 +251,7 @@ def test_lstm_with_states_peepholes_and_lengths() -> None:
 
 @pytest.mark.parametrize(("op", "gates", "clip"), [("LSTM", 4, 2.0), ("GRU", 3, 0.5), ("RNN", 1, 0.5)])
 def test_recurrent_with_clipped_gates(op: str, gates: int, clip: float) -> None:
-    """The cell of the LSTM stays below the threshold: ONNX clips what h takes of it, ONNX Runtime does not."""
+    """The LSTM's cell stays below the threshold: beyond it, only ONNX clips the cell for the computation of h."""
     state = random(1, 2, 5, seed=5) * 3
     weights = {1: random(1, gates * 5, 3, seed=1), 2: random(1, gates * 5, 5, seed=2), 5: state}
     check_node(op, [random(4, 2, 3) * 3], weights, outputs=3 if op == "LSTM" else 2, hidden_size=5, clip=clip)

@@ -1,4 +1,4 @@
-"""Quantised networks on the chip multiply integers: patterns of all kinds against ONNX Runtime."""
+"""Quantised networks multiply integers on the chip: patterns of quantised operators against ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ BYTES = (np.int8, np.uint8)
 
 
 def codes(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> Array:
-    """Quantised values that use all of their type."""
+    """Quantised values from the whole range of a type."""
     info = np.iinfo(dtype)
     return np.random.default_rng(seed).integers(info.min, info.max + 1, shape).astype(dtype)
 
 
 @dataclass
 class Graph:
-    """A network that is put together node by node."""
+    """A network that is built node by node."""
 
     nodes: list[onnx.NodeProto] = field(default_factory=list[onnx.NodeProto])
     constants: dict[str, Array] = field(default_factory=dict[str, Array])
@@ -40,7 +40,7 @@ class Graph:
         return name
 
     def through_bytes(self, x: str, scale: float, zero: int, dtype: Any) -> str:
-        """x as quantised values, and back."""
+        """Quantise x, and dequantise it again."""
         given = self.constant(scale), self.constant(zero, dtype)
         return self.node("DequantizeLinear", self.node("QuantizeLinear", x, *given), *given)
 
@@ -59,7 +59,7 @@ class Graph:
 
 
 def check_steps(graph: Graph, x: Array, result: str, chip: str, steps: int) -> str:
-    """The chip's result differs from ONNX Runtime's by so many steps at most; the text of the module."""
+    """Check that the chip's result is within `steps` of ONNX Runtime's; return the text of the imported module."""
     model = graph.model(x, result)
     (expected,) = run_reference(model, {"x": x}).values()
     got = compile(model, chip).run({"x": x}, check=True).outputs[result]
@@ -91,7 +91,7 @@ def test_convolution_between_quantised_values(chip: str, relu: bool, x_type: Any
 @pytest.mark.parametrize("chip", ["tiny", "edge"])
 @pytest.mark.parametrize("x_type", BYTES)
 @pytest.mark.parametrize(("axis", "op"), [(1, "MatMul"), (0, "Gemm")])
-def test_product_of_a_depth_that_is_no_multiple_of_the_array(chip: str, x_type: Any, axis: int, op: str) -> None:
+def test_product_whose_depth_is_no_multiple_of_the_array(chip: str, x_type: Any, axis: int, op: str) -> None:
     graph, x = Graph(), random(5, 77)
     rows = graph.through_bytes("x", 0.03, 1, x_type)
     shape = (77, 45) if axis else (45, 77)
@@ -104,7 +104,7 @@ def test_product_of_a_depth_that_is_no_multiple_of_the_array(chip: str, x_type: 
 
 
 def test_values_that_stay_quantised_are_not_rounded_again() -> None:
-    """A maximum, a transpose and a reshape of quantised values, in the same steps."""
+    """MaxPool, Transpose and Reshape between equal scales and zero points operate on quantised values."""
     graph, x = Graph(), random(1, 4, 6, 6)
     y = graph.through_bytes("x", 0.02, 7, np.uint8)
     y = graph.node("MaxPool", y, kernel_shape=[2, 2], strides=[2, 2])
@@ -130,7 +130,7 @@ def test_operators_between_quantised_values(op: str, dtype: Any) -> None:
     check_steps(graph, x, y, "edge", 1)
 
 
-def test_parts_with_steps_of_their_own_are_put_together() -> None:
+def test_concat_of_parts_with_different_scales() -> None:
     graph, x = Graph(), random(1, 3, 5, 5)
     a, b, c = (graph.through_bytes("x", scale, zero, np.int8) for scale, zero in ((0.02, 7), (0.05, 100), (0.03, 7)))
     y = graph.node("Concat", a, b, c, axis=1)
@@ -142,8 +142,8 @@ def test_parts_with_steps_of_their_own_are_put_together() -> None:
 
 @pytest.mark.parametrize("chip", ["tiny", "edge"])
 @pytest.mark.parametrize("zero", [0, 200])
-def test_quantised_convolutions_one_after_the_other_are_exact(chip: str, zero: int) -> None:
-    """QLinearConv twice, with padding that is the zero point, in groups, per channel."""
+def test_successive_quantised_convolutions_are_exact(chip: str, zero: int) -> None:
+    """QLinearConv twice, with padding by the zero point, in groups, with a scale for each channel."""
     graph, x = Graph(), codes((1, 8, 7, 7), np.uint8)
     last, at = "x", (graph.constant(0.02), graph.constant(zero, np.uint8))
     for number, groups in enumerate((1, 4)):
@@ -163,7 +163,7 @@ def test_quantised_convolutions_one_after_the_other_are_exact(chip: str, zero: i
 @pytest.mark.parametrize("chip", ["tiny", "edge"])
 @pytest.mark.parametrize("zeros", [False, True])
 def test_products_of_values_quantised_by_their_range(chip: str, zeros: bool) -> None:
-    """DynamicQuantizeLinear and MatMulInteger, then Cast and Mul, as ONNX Runtime's dynamic quantiser makes them."""
+    """DynamicQuantizeLinear and MatMulInteger, then Cast and Mul, as in models of ONNX Runtime's dynamic quantiser."""
     graph, x = Graph(), random(6, 50) + 0.5
     graph.nodes.append(helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]))
     weights = graph.constant(codes((50, 30), np.int8), np.int8)
@@ -177,7 +177,7 @@ def test_products_of_values_quantised_by_their_range(chip: str, zeros: bool) -> 
     assert "tensor<6x50xi8>, tensor<50x30xi8>" in str(import_onnx(model))
 
 
-def test_convolution_with_a_zero_point_that_is_not_known_surrounds_by_zeros() -> None:
+def test_padding_of_a_convolution_with_a_zero_point_known_at_run_time() -> None:
     graph, x = Graph(), random(1, 3, 6, 6) - 0.2
     graph.nodes.append(helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]))
     w = graph.constant(codes((4, 3, 3, 3), np.uint8), np.uint8)
@@ -185,7 +185,7 @@ def test_convolution_with_a_zero_point_that_is_not_known_surrounds_by_zeros() ->
     check_steps(graph, x, y, "edge", 0)
 
 
-def test_sums_that_32_bits_do_not_hold_stay_floats() -> None:
+def test_sums_that_exceed_32_bits_stay_floats() -> None:
     graph, x = Graph(), np.ones((1, 40_000), np.float32)
     rows = graph.through_bytes("x", 0.01, 0, np.uint8)
     w = graph.weights(np.full((40_000, 2), 127, np.int8), np.full(2, 0.01, np.float32), axis=1)

@@ -1,4 +1,4 @@
-"""The bench's recurrent networks, small: what they compute once compiled, against ONNX Runtime."""
+"""Small instances of the bench's recurrent networks, compiled, against ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from xdsl.context import Context
 @pytest.mark.parametrize(
     "text", ["LSTM:2:8:4:3", "GRU:1:8:4:3:both", "RNN:1:8:4:5", "Scan:1:8:4:3", "Loop:1:8:4:3", "LSTM:1:8:4:1"]
 )
-def test_recurrent_networks_compute_what_onnx_runtime_does(text: str) -> None:
+def test_recurrent_networks_equal_onnx_runtime(text: str) -> None:
     network = Recurrent.parse(text)
     model = build(network, seed=3).SerializeToString()
     inputs = {"x": np.random.default_rng(4).standard_normal((network.steps, 1, network.inputs)).astype(np.float32)}
@@ -32,15 +32,15 @@ def test_recurrent_networks_compute_what_onnx_runtime_does(text: str) -> None:
     assert [layer.steps for layer in layers] == [network.steps] * network.layers * (network.steps > 1)
 
 
-def test_a_layer_s_recurrent_weights_are_those_of_its_directions() -> None:
-    """GRU of hidden size 8: 3 * 8 x 8 f32 in each direction."""
+def test_recurrent_weights_of_a_layer_include_all_directions() -> None:
+    """A GRU of hidden size 8 has 3 * 8 x 8 recurrent weights in f32 for each direction."""
     exe = compile(build(Recurrent.parse("GRU:1:8:4:3:both")).SerializeToString(), "tiny").executable
     (layer,) = layers_from_json(exe.notes[NOTE])
     assert layer.weight_bytes == 2 * 3 * 8 * 8 * 4
     assert layer.carried_bytes == 2 * 8 * 4
 
 
-def test_networks_by_their_sizes() -> None:
+def test_parsing_of_networks() -> None:
     assert Recurrent.parse("GRU:2:192:128:100:both") == NETWORKS["bigru"]
     for text in (
         "LSTM",
@@ -56,7 +56,7 @@ def test_networks_by_their_sizes() -> None:
 
 
 @pytest.mark.parametrize("text", ["Scan:1:8:4:3", pytest.param("GRU:1:8:4:3:both", marks=pytest.mark.slow)])
-def test_going_on_after_each_pass_on_loops_gives_the_same_executable(text: str, tmp_path: Path) -> None:
+def test_compiling_after_each_pass_on_loops_gives_the_same_executable(text: str, tmp_path: Path) -> None:
     model = build(Recurrent.parse(text))
     compile(model.SerializeToString(), "tiny").save(tmp_path / "whole.mlx")
     expected = (tmp_path / "whole.mlx").read_bytes()
@@ -68,7 +68,7 @@ def test_going_on_after_each_pass_on_loops_gives_the_same_executable(text: str, 
 
 
 def context() -> Context:
-    """With the dialect of networks."""
+    """A context with the dialect `dataflow`."""
     made = Context()
     made.load_dialect(Dataflow)
     return made

@@ -63,13 +63,13 @@ def test_an_operator_of_a_later_opset_says_how_to_convert() -> None:
         ("ai.onnx.preview.training", "the pass dataflow-differentiate computes gradients"),
     ],
 )
-def test_a_domain_says_what_helps(domain: str, remedy: str) -> None:
+def test_errors_name_a_remedy_for_the_domain(domain: str, remedy: str) -> None:
     (line,) = refusal(chain([helper.make_node("Wanting", ["x"], ["y"], domain=domain)]))
     assert f"operator Wanting (domain {domain}, opset 1)" in line
     assert remedy in line
 
 
-def test_a_domain_without_a_version_is_asked_for_one() -> None:
+def test_a_domain_without_a_version_is_refused() -> None:
     model = chain([helper.make_node("Gelu", ["x"], ["y"], name="g", domain="com.microsoft")])
     del model.opset_import[1:]
     (line,) = refusal(model)

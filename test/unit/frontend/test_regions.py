@@ -42,7 +42,7 @@ def test_determinant_with_zeros_first(rows: list[list[float]]) -> None:
     seed=st.integers(0, 99),
 )
 def test_roi_align(mode: str, aligned: str | None, ratio: int, size: tuple[int, int], scale: float, seed: int) -> None:
-    """`aligned` None: opset 10, which has no choice."""
+    """`aligned` is None for opset 10, which does not have the attribute."""
     rng = np.random.default_rng(seed)
     corners = np.sort(rng.uniform(-2, 12, (4, 2, 2)), axis=1).reshape(4, 4).astype(np.float32)
     attributes: dict[str, Any] = {} if aligned is None else {"coordinate_transformation_mode": aligned}
@@ -81,7 +81,7 @@ def test_deformable_convolution(
     dilations: list[int],
     seed: int,
 ) -> None:
-    """ONNX's reference computes in f64."""
+    """Results are compared with ONNX's reference, which computes in f64."""
     sizes = [
         (size + pads[axis] + pads[axis + 2] - ((k - 1) * dilations[axis] + 1)) // strides[axis] + 1
         for axis, (size, k) in enumerate(((6, 3), (7, 2)))

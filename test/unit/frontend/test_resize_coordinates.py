@@ -1,4 +1,4 @@
-"""Resize takes the nearest element by exact coordinates, wherever those are whole numbers or halfway between two."""
+"""Resize selects nearest elements by exact coordinates, also where those are integers or halfway between two."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_nearest_elements_for_sizes(transform: str, nearest: str) -> None:
 @pytest.mark.parametrize("scale", [1 / 3, 0.7, 1.2, 3.0, 2.5, 0.5])
 @pytest.mark.parametrize("transform", PLACES)
 def test_nearest_elements_for_scales(transform: str, scale: float, nearest: str) -> None:
-    """The scale is the number of 32 bits that the file holds."""
+    """The exact scale is the f32 that is in the file."""
     exact = Fraction(float(np.float32(scale)))
     x = np.arange(15, dtype=np.float32)
     length = math.floor(15 * exact + Fraction(1, 10**7))
@@ -76,7 +76,7 @@ def test_nearest_elements_for_scales(transform: str, scale: float, nearest: str)
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0)])
 @pytest.mark.parametrize("given", ["sizes", "scales"])
-def test_nothing_is_resized_to_nothing(shape: tuple[int, int], given: str) -> None:
+def test_empty_tensors_are_resized_to_empty_tensors(shape: tuple[int, int], given: str) -> None:
     twice = [2 * size for size in shape]
     operands = ["x", "", "", "sizes"] if given == "sizes" else ["x", "", "scales"]
     constants = {"sizes": ints(*twice)} if given == "sizes" else {"scales": np.asarray([2, 2], np.float32)}
@@ -94,7 +94,7 @@ def test_nothing_is_resized_to_nothing(shape: tuple[int, int], given: str) -> No
         ([1, 2, 1], "3 scales are given for 2 axes"),
     ],
 )
-def test_scales_that_give_no_size_are_refused(scales: list[float], words: str) -> None:
+def test_invalid_scales_are_refused(scales: list[float], words: str) -> None:
     x = random(2, 3)
     for op, opset, operands in (
         ("Resize", 18, ["x", "", "s"]),
@@ -111,7 +111,7 @@ def test_scales_that_give_no_size_are_refused(scales: list[float], words: str) -
     ("sizes", "words"),
     [([0, 3], "each must be above 0"), ([-1, 3], "each must be above 0"), ([3], "1 sizes are given for 2 axes")],
 )
-def test_sizes_that_give_nothing_are_refused(sizes: list[int], words: str) -> None:
+def test_invalid_sizes_are_refused(sizes: list[int], words: str) -> None:
     x = random(2, 3)
     node = helper.make_node("Resize", ["x", "", "", "s"], ["y"], mode="nearest")
     with pytest.raises(InputError, match=f"operator Resize .*{words}"):
@@ -119,7 +119,7 @@ def test_sizes_that_give_nothing_are_refused(sizes: list[int], words: str) -> No
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_region_of_which_all_is_outside_has_the_value_for_that() -> None:
+def test_a_region_outside_of_the_operand_has_the_extrapolation_value() -> None:
     constants = {"region": np.asarray([0, 1.4, 1, 2.6], np.float32), "scales": np.asarray([1, 2], np.float32)}
     got = resized(
         random(2, 6),

@@ -1,4 +1,4 @@
-"""Recurrent layers with the lengths of their sequences as an input: as many steps as the longest has."""
+"""Recurrent layers with sequence lengths as an input run for the number of steps of the longest sequence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 
 
 def layer(kind: str, direction: str, steps: int, batch: int, size: int) -> bytes:
-    """A layer of `size` units that reads as many numbers in each step."""
+    """A layer of `size` units that reads `size` numbers in each step."""
     random = np.random.default_rng(0)
     ways = 2 if direction == "bidirectional" else 1
     rows = GATES[kind] * size
@@ -38,7 +38,7 @@ def layer(kind: str, direction: str, steps: int, batch: int, size: int) -> bytes
 
 
 def check(model: bytes, chip: str, cases: list[list[int]], validate: bool = False) -> list[int]:
-    """The cycles for these lengths, with outputs as ONNX Runtime's."""
+    """Compare the outputs for these lengths with ONNX Runtime's, and return the cycles."""
     compiled, oracle = meshloom.compile(model, chip), Oracle(model)
     (steps, batch, size) = next(tuple(info.shape) for info in compiled.executable.inputs if info.name == "x")
     x = np.random.default_rng(1).standard_normal((steps, batch, size)).astype(np.float32)
@@ -60,7 +60,7 @@ def test_cycles_follow_the_longest_sequence() -> None:
 
 @pytest.mark.parametrize(("kind", "direction"), [("GRU", "bidirectional"), ("RNN", "reverse")])
 def test_directions(kind: str, direction: str) -> None:
-    """A group of steps that is run in part, sequences of different lengths, and directions from their ends."""
+    """Lengths that are no multiple of a group of steps and differ between sequences; layers that start at the end."""
     model = layer(kind, direction, 18, 2, 16)
     (loop, *_) = [op for op in import_onnx(model).walk() if isinstance(op, LoopOp)]
     assert loop.masked is not None

@@ -1,4 +1,4 @@
-"""Sequences of tensors live at import alone: models with them give what ONNX Runtime gives."""
+"""Sequences of tensors exist during import only: models with them give ONNX Runtime's results."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def model_of(graph: str) -> onnx.ModelProto:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_results_are_those_of_onnx_runtime(name: str) -> None:
+def test_results_equal_onnx_runtimes(name: str) -> None:
     model = model_of(MODELS[name])
     shape = [dim.dim_value for dim in model.graph.input[0].type.tensor_type.shape.dim]
     check(model, {"x": random(*shape)})
@@ -63,6 +63,6 @@ def test_results_are_those_of_onnx_runtime(name: str) -> None:
         ("y = SequenceConstruct(x)", "output 'y' is a sequence"),
     ],
 )
-def test_what_cannot_be_imported(body: str, message: str) -> None:
+def test_invalid_uses_are_refused(body: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         import_onnx(model_of(f"agraph (float[2] x) => (float[2] y) <int64 far = {{1}}> {{ {body} }}"))

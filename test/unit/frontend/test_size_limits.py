@@ -1,4 +1,4 @@
-"""Claims of sizes in a few bytes of a model or of textual IR: an error before any memory is taken for them."""
+"""Small models and texts that declare huge tensors are refused before memory is allocated for them."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from onnx import TensorProto, helper, numpy_helper
 ROOT = Path(__file__).resolve().parents[3]
 F32, I64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 ALLOWED = 32 << 20
-"""Bytes that an import may take for itself while it looks at a claim."""
+"""Bytes that an import may allocate until it refuses a declared size."""
 
 Shape = Sequence[int]
 
 
 @contextmanager
 def little_memory() -> Generator[None]:
-    """NumPy tells of what it allocates, be it touched or not."""
+    """Check the allocated bytes; NumPy reports its allocations whether they are touched or not."""
     tracemalloc.start()
     try:
         yield
@@ -48,7 +48,7 @@ def model(
     outputs: int = 1,
     **attributes: Any,
 ) -> onnx.ModelProto:
-    """A model of one node, whose operands are inputs, then known values ("" for one that is left out)."""
+    """A model of one node, whose operands are inputs, then known values (None for an omitted one)."""
     known = known or {}
     names = [f"y{number}" for number in range(outputs)]
     node = helper.make_node(op, [*inputs, *("" if value is None else name for name, value in known.items())], names)
@@ -164,7 +164,7 @@ CLAIMS: dict[str, Callable[[], onnx.ModelProto]] = {
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_claims_of_models(claim: str) -> None:
+def test_declared_sizes_in_models(claim: str) -> None:
     proto = CLAIMS[claim]()
     assert proto.ByteSize() < 400
     with little_memory(), pytest.raises(InputError, match=r"at most [\d,]+ are"):
@@ -172,7 +172,7 @@ def test_claims_of_models(claim: str) -> None:
 
 
 def test_known_values_that_repeat_one_number(tmp_path: Path) -> None:
-    """A shape of 2^31 elements takes no memory as long as it is one number repeated; its list would."""
+    """A known shape of 2^31 bytes, one number repeated, is refused before a list of its elements is created."""
     nodes = [
         helper.make_node("ConstantOfShape", ["n"], ["s"], value=helper.make_tensor("v", I64, [1], [1])),
         helper.make_node("Expand", ["x", "s"], ["y"]),
@@ -214,7 +214,7 @@ TEXT = {
 
 @pytest.mark.parametrize("claim", TEXT)
 @pytest.mark.parametrize("tool", ["opt", "interpret", "compile"])
-def test_claims_of_textual_ir(claim: str, tool: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_declared_sizes_in_textual_ir(claim: str, tool: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "claim.mlir"
     path.write_text(TEXT[claim])
     with little_memory():
@@ -249,8 +249,8 @@ def test_the_limit_to_the_byte(shape: tuple[int, ...], element: int, problem: bo
     assert (size_problem(shape, element) is not None) == problem
 
 
-def test_importers_make_arrays_where_sizes_are_checked() -> None:
-    """Operators take arrays of claimed sizes from frontend/arrays.py, not from NumPy."""
+def test_importers_create_arrays_by_functions_that_check_sizes() -> None:
+    """Importers create arrays of declared sizes by frontend/arrays.py, not by NumPy."""
     for path in sorted((ROOT / "frontend" / "onnx_ops").rglob("*.py")):
         found = re.findall(
             r"np\.(?:arange|zeros|full|eye|identity|empty|tile|repeat|linspace|outer)\((?!1,)", path.read_text()

@@ -42,7 +42,7 @@ def onnx_runtime(model: onnx.ModelProto, inputs: dict[str, Array]) -> list[Array
 
 
 def onnx_reference(model: onnx.ModelProto, inputs: dict[str, Array]) -> list[Array]:
-    """Those of ONNX's reference: ONNX Runtime's StringNormalizer needs a locale that not every system has."""
+    """The outputs of ONNX's reference: ONNX Runtime's StringNormalizer needs a locale that not every system has."""
     evaluator: Any = ReferenceEvaluator(model)
     return evaluator.run(None, inputs)
 
@@ -50,7 +50,7 @@ def onnx_reference(model: onnx.ModelProto, inputs: dict[str, Array]) -> list[Arr
 def check_strings(
     node: onnx.NodeProto, inputs: list[Array], domain: str = "", opset: int = 21, run: Any = onnx_runtime
 ) -> None:
-    """Compare the backend's answer, strings included, with what another implementation gives."""
+    """Compare the backend's outputs, including strings, with those of another implementation."""
     model = model_of_strings(node, inputs, domain, opset)
     got = MeshloomBackend.run_model(model, inputs)
     given = dict(zip(node.input, inputs, strict=True))
@@ -106,7 +106,7 @@ def test_regex_full_match() -> None:
     check_strings(node, [words("abc1", "abc12", "", "ABC")])
 
 
-def test_strings_that_are_changed_must_be_known() -> None:
+def test_operators_on_strings_of_inputs_are_refused() -> None:
     node = helper.make_node("StringConcat", ["x", "y"], ["z"], name="join")
     model = model_of_strings(node, [words("a"), words("b")])
     with pytest.raises(InputError, match="executables have tensors of numbers only"):
@@ -128,7 +128,7 @@ def test_tf_idf_vectorizer(
 ) -> None:
     rng = np.random.default_rng(seed)
     x = rng.integers(1, 5, (9,) if batch is None else (batch, 9)).astype(dtype)
-    # Each n-gram once: of one, two and three elements.
+    # Distinct n-grams of one, two and three elements.
     grams = [rng.permutation(np.stack(np.meshgrid(*[np.arange(1, 5)] * n), -1).reshape(-1, n))[:3] for n in (1, 2, 3)]
     attributes: dict[str, Any] = {"weights": rng.uniform(0.5, 2, 9).tolist()} if weighted else {}
     check_node(

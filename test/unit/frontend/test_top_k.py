@@ -1,4 +1,4 @@
-"""TopK for any k, with ties and infinities, by each of its methods, against a stable sort."""
+"""TopK for any k, with ties and infinities, by each of its implementations, against a stable sort."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array = NDArray[Any]
 
 
 def numbers(shape: tuple[int, ...], kind: str) -> Array:
-    """Elements with many ties, or with many of the worst there are."""
+    """Elements with many ties, or with many of the lowest values of the type."""
     rng = np.random.default_rng(len(shape) + shape[-1])
     match kind:
         case "ties":
@@ -34,14 +34,14 @@ def numbers(shape: tuple[int, ...], kind: str) -> Array:
 
 
 def best(x: Array, k: int, axis: int, largest: int) -> tuple[Array, Array]:
-    """The k first of a stable sort: of equal elements the one that comes first."""
+    """The first k elements of a stable sort, and their indices; of equal elements, the first comes first."""
     keys = x.astype(np.float64)
     order = np.argsort(-keys if largest else keys, axis=axis, kind="stable").take(range(k), axis)
     return np.take_along_axis(x, order, axis), order
 
 
 def check(x: Array, k: int, axis: int = -1, largest: int = 1, chip: str = "") -> None:
-    """TopK in the interpreter, or on a chip."""
+    """Compare TopK, interpreted or on a chip, with `best`."""
     node = helper.make_node("TopK", ["x", "k"], ["values", "places"], axis=axis, largest=largest)
     model = model_of([node], {"x": x}, ["values", "places"], {"k": ints(k)}, opset=18)
     if chip:
@@ -66,7 +66,7 @@ def test_any_axis(axis: int) -> None:
 
 
 def test_long_rows_are_cut_into_pieces() -> None:
-    """With k = 70, 2,100 elements make eight pieces, the last of them not full, and their best make two again."""
+    """With k = 70, 2,100 elements are cut into eight pieces, the last one not full, and the best of those into two."""
     check(numbers((2, 2100), "infinite"), 70)
     check(numbers((2, 2100), "least"), 70, largest=0)
 
@@ -78,13 +78,13 @@ def test_on_the_chip(size: int, k: int, chip: str) -> None:
     check(numbers((1, size), "infinite"), k, chip=chip)
 
 
-def test_a_nan_counts_as_the_best() -> None:
+def test_nan_comes_first() -> None:
     x = np.array([[1, np.nan, 3, -np.inf, np.nan, 2]], np.float32)
     model = model_of([helper.make_node("TopK", ["x", "k"], ["v", "i"])], {"x": x}, ["v", "i"], {"k": ints(6)}, opset=18)
     assert interpret_function(import_onnx(model), {"x": x})["i"].tolist() == [[1, 4, 2, 5, 0, 3]]
 
 
-def test_none_and_too_many() -> None:
+def test_k_of_0_and_above_the_size() -> None:
     check(numbers((2, 9), "normal"), 0)
     with pytest.raises(InputError, match=r"operator TopK .* k = 10 is not within 0 and the size 9 of axis 1"):
         check(numbers((2, 9), "normal"), 10)

@@ -1,4 +1,4 @@
-"""Connection data on the mapping unit: derived, combined and used, against masks of numpy and costs counted by hand."""
+"""Connection data on the mapping unit: connect, combine and compact against masks in numpy and counted costs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LOAD, MAP = 3, 7
 
 
 class Core:
-    """Core 0 of a tiny chip, whose memory starts with given arrays."""
+    """Core 0 of the chip `tiny`, whose memory initially contains given arrays."""
 
     def __init__(self) -> None:
         self.asm = Assembly(TINY, dram_bytes=1 << 17, source="layer")
@@ -53,7 +53,7 @@ class Core:
 
 
 def packed(values: Array, block: Block) -> Array:
-    """A block by the description of the format: count, header, codes, values, one after the other."""
+    """A block built from the definition of the format: count, header, codes and values, in this order."""
     group, positions = block.format.group, block.positions
     bits: list[int] = []
     codes: list[int] = []
@@ -93,13 +93,13 @@ def packed(values: Array, block: Block) -> Array:
 
 
 def matrix(rng: np.random.Generator, shape: tuple[int, int], density: float, code: int = F32) -> Array:
-    """Numbers that are not zero, where there is one."""
+    """A matrix with a random share `density` of nonzero elements."""
     values = rng.integers(1, 100, shape) * (rng.random(shape) < density)
     return values.astype(STORAGE[code])
 
 
 def whole_groups(mask: Array, format: Format) -> Array:
-    """All elements of groups of which one is there."""
+    """The mask of all elements of groups in which `mask` has an element."""
     rows = [
         [bool(row[i - i % format.group : i - i % format.group + format.group].any()) for i in range(len(row))]
         for row in mask
@@ -108,7 +108,7 @@ def whole_groups(mask: Array, format: Format) -> Array:
 
 
 def entries_of(mask: Array, format: Format) -> int:
-    """Entries of an index, fillers included."""
+    """The number of entries of an index, including fillers."""
     found = 0
     for row in mask:
         last = 0
@@ -120,8 +120,8 @@ def entries_of(mask: Array, format: Format) -> int:
     return found
 
 
-def looking(mask: Array, format: Format) -> tuple[int, int]:
-    """Elements of an index that are looked at, and the cycles of that on a tiny chip."""
+def scan_cost(mask: Array, format: Format) -> tuple[int, int]:
+    """The number of elements of an index that are scanned, and the cycles of that on the chip `tiny`."""
     if format.kind == Kind.DIRECT:
         elements = len(mask) * math.ceil(mask.shape[1] / format.group)
         return elements, math.ceil(elements / 512)
@@ -144,7 +144,11 @@ def result_of(got: FunctionalResult, place: Operand, block: Block, code: int) ->
 
 
 def check_cost(got: FunctionalResult, elements: int, map_cycles: int, nbytes: list[int]) -> None:
-    """`STARTUP` + looking or memory; both timing engines take the cycles that were counted."""
+    """
+    Check the cost of an instruction: `STARTUP` plus the cycles of scanning indices or of memory, whichever are more.
+
+    The timing engine uses the counted cycles or, without them, the declared ones.
+    """
     cost = dict(zip(COLUMNS, got.mapped.costs[0].tolist(), strict=True))
     cycles = 4 + max(map_cycles, math.ceil(max(nbytes) / 128))
     assert cost == {
@@ -162,7 +166,7 @@ densities = st.sampled_from([0.0, 0.05, 0.3, 1.0])
 @given(st.sampled_from(FORMATS), st.sampled_from([F32, BF16, I8]), shapes, densities, st.integers(0, 1 << 30))
 @settings(max_examples=60, deadline=None)
 def test_connect(form: Format, code: int, shape: tuple[int, int], density: float, seed: int) -> None:
-    """What a block stores is connected, whole groups of it; fillers are not."""
+    """`connect` marks the elements that a block stores, in whole groups, but no fillers."""
     values = matrix(np.random.default_rng(seed), shape, density, code)
     block = block_for(form, *shape)
     core = Core()
@@ -170,7 +174,7 @@ def test_connect(form: Format, code: int, shape: tuple[int, int], density: float
     got = core.run("connect", target, source, source=code, result=BOOL)
     connected = whole_groups(values != 0, form)
     assert np.array_equal(result_of(got, target, block, BOOL), connected)
-    elements, cycles = looking(values != 0, form)
+    elements, cycles = scan_cost(values != 0, form)
     nbytes = [used(values != 0, block, STORAGE[code].itemsize), used(connected, block, 1)]
     check_cost(got, elements, cycles, nbytes)
 
@@ -183,7 +187,7 @@ def test_connect(form: Format, code: int, shape: tuple[int, int], density: float
 def test_combine(
     first: Format, second: Format, form: Format, shape: tuple[int, int], some: float, others: float, seed: int
 ) -> None:
-    """An AND of both, whatever the index of each and of the result."""
+    """`combine` is the AND of two blocks, for any index formats of operands and result."""
     rng = np.random.default_rng(seed)
     sides = [whole_groups(rng.random(shape) < density, one) for one, density in ((first, some), (second, others))]
     blocks = [block_for(one, *shape) for one in (first, second)]
@@ -193,9 +197,9 @@ def test_combine(
     target = core.room(target_block, BOOL)
     got = core.run("combine", target, *places, source=BOOL)
     both = sides[0] & sides[1]
-    # Where the result has groups, an element is stored as it is: what is not connected in both is false.
+    # If the result has groups, their elements that are not connected in both operands are stored as false.
     assert np.array_equal(result_of(got, target, target_block, BOOL), both)
-    looked = [looking(side, block.format) for side, block in zip(sides, blocks, strict=True)]
+    looked = [scan_cost(side, block.format) for side, block in zip(sides, blocks, strict=True)]
     nbytes = [used(side, block, 1) for side, block in zip(sides, blocks, strict=True)]
     elements, cycles = sum(one for one, _ in looked), max(one for _, one in looked)
     check_cost(got, elements, cycles, [*nbytes, used(both, target_block, 1)])
@@ -204,7 +208,7 @@ def test_combine(
 @given(st.sampled_from(FORMATS), st.sampled_from([F32, I8]), shapes, densities, st.integers(0, 1 << 30))
 @settings(max_examples=60, deadline=None)
 def test_compact(form: Format, code: int, shape: tuple[int, int], density: float, seed: int) -> None:
-    """Connected elements stay, whatever their values; all others are zero."""
+    """`compact` stores connected elements, including zeros; all others become zero."""
     rng = np.random.default_rng(seed)
     values = matrix(rng, shape, 0.7, code)
     connected = whole_groups(rng.random(shape) < density, form)
@@ -217,7 +221,7 @@ def test_compact(form: Format, code: int, shape: tuple[int, int], density: float
     data = got.machine.srams[0][target.address :]
     entries = int.from_bytes(data[:4].tobytes(), "little")
     assert entries == entries_of(connected, form), "zeros that are connected are stored"
-    elements, cycles = looking(connected, form)
+    elements, cycles = scan_cost(connected, form)
     item = STORAGE[code].itemsize
     nbytes = [values.nbytes, used(connected, block, 1), used(connected, block, item)]
     check_cost(got, values.size + elements, max(cycles, math.ceil(values.size / 8)), nbytes)
@@ -254,7 +258,7 @@ def test_blocks_of_other_sizes_are_refused(mnemonic: str) -> None:
         core.run(mnemonic, *operands[mnemonic], source=BOOL, result=BOOL)
 
 
-def test_damaged_connection_data_is_named() -> None:
+def test_damaged_connection_data_is_refused() -> None:
     core = Core()
     block = block_for(stride(3), 4, 10)
     data = np.array(packed(np.ones((4, 10), np.bool_), block))

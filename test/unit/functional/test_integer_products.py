@@ -1,4 +1,4 @@
-"""Integer products of the dialect, in the interpreter and by instructions, against sums of Python's integers."""
+"""Integer products of `dataflow`, interpreted and on an emulated chip, against sums of Python's integers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CONV = "dataflow.conv %a, %b strides [1] dilations [1] pad [1] to [1] groups 1"
 
 
 def extremes(dtype: Any, shape: tuple[int, ...], kind: str) -> Any:
-    """All numbers at one end of the type, or at either."""
+    """Numbers that are all at one end of the type's range, or each at either end."""
     info = np.iinfo(dtype)
     rng: Any = np.random.default_rng(0)
     low, high = np.asarray([info.min, info.max], dtype)
@@ -42,7 +42,7 @@ def extremes(dtype: Any, shape: tuple[int, ...], kind: str) -> Any:
 
 
 def context() -> Context:
-    """What parses a module."""
+    """A context with the dialects of the modules."""
     result = Context()
     for dialect in (Builtin, Func, Dataflow):
         result.load_dialect(dialect)
@@ -50,7 +50,7 @@ def context() -> Context:
 
 
 def computed(operation: str, kind: str, a: NDArray[Any], b: NDArray[Any], shape: tuple[int, ...]) -> list[NDArray[Any]]:
-    """The result of an operation: interpreted, and on a chip."""
+    """The results of an operation, interpreted and on a chip."""
     result = "i32" if kind in ("i8", "ui8", "i16", "ui16") else kind
     left, right, out = (
         f"tensor<{'x'.join(map(str, s))}x{t}>" for s, t in ((a.shape, kind), (b.shape, kind), (shape, result))
@@ -70,7 +70,7 @@ def computed(operation: str, kind: str, a: NDArray[Any], b: NDArray[Any], shape:
 
 
 def wrapped(values: list[int], dtype: Any) -> NDArray[Any]:
-    """Integers of any size as a type holds them: modulo its size."""
+    """Integers of any size, wrapped to a type."""
     bits = 8 * np.dtype(dtype).itemsize
     unsigned = np.asarray([value % 2**bits for value in values], f"u{bits // 8}")
     return unsigned.view(dtype)
@@ -79,7 +79,7 @@ def wrapped(values: list[int], dtype: Any) -> NDArray[Any]:
 @pytest.mark.parametrize("kinds", [("most", "most"), ("least", "most"), ("both", "both")])
 @pytest.mark.parametrize("kind", TYPES)
 def test_products_are_exact(kind: str, kinds: tuple[str, str]) -> None:
-    """Sums of 1,100 products: more than f32 holds of bytes, and more than any type holds of the wide ones."""
+    """Sums of 1,100 products exceed the exact range of f32 for bytes, and the range of the result for wide types."""
     dtype = TYPES[kind]
     a, b = extremes(dtype, (2, 1100), kinds[0]), extremes(dtype, (1100, 3), kinds[1])
     rows, columns = a.tolist(), b.T.tolist()

@@ -46,7 +46,7 @@ def test_a_result_keeps_its_memories_when_the_executable_runs_again() -> None:
 
 
 @pytest.mark.parametrize("check", [False, True])
-def test_words_that_were_changed_are_decoded_again(check: bool) -> None:
+def test_changed_words_are_decoded_again(check: bool) -> None:
     exe = sends(10.0)
     assert received(run_functional(exe, {}, check=check)) == [11, 12, 13, 14, 15, 16]
     words = exe.programs[0].words = exe.programs[0].words.copy()
@@ -54,7 +54,7 @@ def test_words_that_were_changed_are_decoded_again(check: bool) -> None:
     assert received(run_functional(exe, {}, check=check)) == [21, 22, 23, 24, 25, 26]
 
 
-def test_a_run_that_fails_leaves_nothing_for_the_next_one() -> None:
+def test_a_failed_run_does_not_affect_the_next_one() -> None:
     exe = sends(10.0)
     good = exe.programs[0].words
     bad = exe.programs[0].words = good.copy()
@@ -66,7 +66,7 @@ def test_a_run_that_fails_leaves_nothing_for_the_next_one() -> None:
     assert received(run_functional(exe, {})) == [11, 12, 13, 14, 15, 16]
 
 
-def test_decoders_go_with_their_executable() -> None:
+def test_decoders_are_freed_with_their_executable() -> None:
     exe = sends(1.0)
     run_functional(exe, {})
     program = weakref.ref(exe.programs[0])

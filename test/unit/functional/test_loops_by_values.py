@@ -21,8 +21,9 @@ MOST = 9
 
 def halvings() -> Assembly:
     """
-    y = x / 2^n, but halved no further than below 1, and z = 1 if n is even: on two cores, each of which reads n itself.
-    An inner loop runs 0 times or once, as n is even or odd.
+    Two cores halve x n times, but stop below 1, and return it as y; z is 1 if n is even, else 0.
+
+    Each core reads n itself. An inner loop runs once if n is odd, else not at all.
     """
     a = Assembly(load_chip("tiny"))
     a.tensor("n", "input", (), 0, I64)
@@ -62,7 +63,7 @@ def run(n: int, x: float, check: bool = False) -> FunctionalResult:
 
 
 def expected(n: int, x: float) -> tuple[float, int]:
-    """Value and number of steps."""
+    """The expected value of y, and the number of steps."""
     for step in range(n):
         x /= 2
         if x < 1:
@@ -101,7 +102,7 @@ def test_counts_out_of_range(n: int) -> None:
         run(n, 1.0)
 
 
-def test_a_run_to_the_end_of_a_task_follows_the_values() -> None:
+def test_a_run_until_a_task_uses_counts_from_memory() -> None:
     a = halvings()
     for core in range(2):
         a.source = "last"
@@ -110,7 +111,7 @@ def test_a_run_to_the_end_of_a_task_follows_the_values() -> None:
     assert machine.srams[1][32:36].view(np.float32).tolist() == [5.0]
 
 
-def test_what_follows_a_wait_for_idle_units_needs_no_tokens() -> None:
+def test_instructions_after_drain_need_no_tokens() -> None:
     for word, is_race in (("drain", False), ("nop", True)):
         a = Assembly(load_chip("tiny"))
         a.op(0, "fill", at(0, (4,)), 1.0)
@@ -123,7 +124,7 @@ def test_what_follows_a_wait_for_idle_units_needs_no_tokens() -> None:
             run_functional(a.build(), {}, check=True)
 
 
-def test_numbers_that_nobody_has_written_or_sent() -> None:
+def test_numbers_that_are_unwritten_or_unordered() -> None:
     a = Assembly(load_chip("tiny"))
     a.op(0, "lr", None, at(0, (1,), I32), source=I32, imm=1)
     with pytest.raises(EmulationError, match="reads byte 0 of SRAM, which nothing has written"):
@@ -138,7 +139,7 @@ def test_numbers_that_nobody_has_written_or_sent() -> None:
         run_functional(a.build(), {}, check=True)
 
 
-def test_a_core_that_waits_for_idle_units_for_ever() -> None:
+def test_deadlock_of_drain() -> None:
     a = Assembly(load_chip("tiny"))
     a.op(0, "wait", imm=3, raw=(1,))
     a.op(0, "drain")
@@ -149,7 +150,7 @@ def test_a_core_that_waits_for_idle_units_for_ever() -> None:
         run_timing(exe)
 
 
-def test_no_loop_to_leave() -> None:
+def test_leave_outside_of_a_loop() -> None:
     a = Assembly(load_chip("tiny"))
     a.op(0, "leave", imm=1)
     with pytest.raises(EmulationError, match="no loop to leave"):
@@ -158,7 +159,7 @@ def test_no_loop_to_leave() -> None:
         run_timing(a.build())
 
 
-def test_a_number_is_one_element() -> None:
+def test_lr_reads_one_element() -> None:
     a = Assembly(load_chip("tiny"))
     a.op(0, "lr", None, at(0, (2,), I32), source=I32, imm=1)
     with pytest.raises(EmulationError, match="a number is one element, not 2"):

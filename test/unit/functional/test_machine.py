@@ -1,4 +1,4 @@
-"""Loops, registers, networks, deadlock, ranges and the checking mode, on small programs assembled by hand."""
+"""Functional emulation of small programs assembled by hand: loops, registers, messages, deadlocks, faults, checks."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_bad_inputs() -> None:
 
 
 def test_nested_loops_and_registers() -> None:
-    """Three rows, each the source reversed: R1 walks the destination backwards, R2 the source."""
+    """The program writes three reversed copies of a row; R1 moves the destination backwards, R2 the source."""
     a = new()
     a.op(0, "iota", at(0, (4,)), raw=(0, 5, 1))
     a.op(0, "li", imm=1, raw=(140,))
@@ -119,7 +119,7 @@ def test_multicast_put(check: bool) -> None:
 
 
 def test_put_and_wait_in_opposite_order_is_no_deadlock() -> None:
-    """Each core waits before it sends, in different queues: the units overlap, so both go on."""
+    """Each core waits before it sends, but in different queues: the units run concurrently, so there is no deadlock."""
     a = new()
     for core in (0, 1):
         a.op(core, "fill", at(0, (1,)), 1.0 + core, signal=SEND)
@@ -131,7 +131,7 @@ def test_put_and_wait_in_opposite_order_is_no_deadlock() -> None:
     assert sram(result, 1, 8, 1) == [-1.0]
 
 
-def test_deadlock_names_who_waits_for_whom() -> None:
+def test_deadlock_names_the_waiting_cores() -> None:
     a = new()
     a.source = "conv1"
     for core, other in ((0, 1), (1, 2), (2, 0)):
@@ -169,7 +169,7 @@ BAD: list[tuple[Callable[[Assembly], None], str]] = [
 
 @pytest.mark.parametrize("check", [False, True])
 @pytest.mark.parametrize(("build", "message"), BAD)
-def test_faults_name_place(build: Callable[[Assembly], None], message: str, check: bool) -> None:
+def test_faults_name_their_location(build: Callable[[Assembly], None], message: str, check: bool) -> None:
     a = new()
     a.source = "op7"
     build(a)
@@ -268,7 +268,7 @@ def test_dram_race_between_cores() -> None:
     assert "of DRAM, with no order to the write by core 0 STORE" in race(through_dram(False))
 
 
-def test_copy_that_nobody_waits_for_races_with_the_launch() -> None:
+def test_copy_without_a_wait_races_with_the_launch() -> None:
     a = network()
     exe = a.build()
     exe.controller = np.delete(exe.controller, 1)  # the wait for the input

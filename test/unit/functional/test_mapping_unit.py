@@ -1,4 +1,4 @@
-"""Encoding, decoding and sparse products: values against numpy, cycles and pairs against counting one by one."""
+"""Encoding, decoding and sparse products: values against numpy, cycles and pairs against an explicit count."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LOAD, MPU, MAP = 3, 0, 7
 
 
 class Core:
-    """Core 0, whose memory starts with given arrays; instructions run one after the other."""
+    """Core 0, whose memory initially contains given arrays; instructions run one after the other."""
 
     def __init__(self, chip: Chip) -> None:
         self.asm = Assembly(chip, dram_bytes=1 << 17, source="layer")
@@ -63,7 +63,7 @@ def values_of(bits: Array, code: int) -> Array:
 
 
 def sparse_values(rng: np.random.Generator, shape: tuple[int, ...], density: float, code: int = F32) -> Array:
-    """Small whole numbers, which every type holds and every order of accumulation sums exactly."""
+    """Small integers, which are exact in every type, and whose sums are exact in any order."""
     values = rng.integers(1, 5, shape) * np.where(rng.random(shape) < 0.5, -1, 1)
     return stored_bits(values * (rng.random(shape) < density), code)
 
@@ -79,7 +79,7 @@ def cost_of(result: FunctionalResult) -> dict[str, int]:
 
 
 def stored_mask(values: Array, format: Format) -> Array:
-    """What an index stores of [fibers, length], by walking along each fiber."""
+    """The mask of elements of [fibers, length] that an index stores, including fillers, fiber by fiber."""
     mask = np.zeros(values.shape, np.bool_)
     for fiber, row in zip(mask, values, strict=True):
         last = 0
@@ -100,8 +100,9 @@ def counted_cost(
     chip: Chip, rate: int, a: Array, b: Array, a_index: Format | str | None, b_index: Format | None, nbytes: list[int]
 ) -> dict[str, int]:
     """
-    The cost of A [b, m, k] by B [b, n, k], lane by lane and pair by pair; an index of 'z' are zeros found in A. Joined
-    lanes hold encoded weights as if they were one.
+    The cost of the product of A [b, m, k] and B [b, n, k], counted lane by lane and pair by pair.
+
+    The index 'z' stands for zeros that are found in A. Joined lanes hold encoded weights as if they were one lane.
     """
     batch, m, k = a.shape
     n = b.shape[1]
@@ -125,7 +126,7 @@ def counted_cost(
         for lane in range(lanes):
             work[lane] += fill * math.ceil(held[lane] / places) + math.ceil(passes[lane] / places)
 
-    def looking(index: Format | str | None, mask: Array, uses: int) -> tuple[int, int]:
+    def scan_cost(index: Format | str | None, mask: Array, uses: int) -> tuple[int, int]:
         if index is None:
             return 0, 0
         if isinstance(index, str) or index.kind == Kind.DIRECT:
@@ -139,8 +140,8 @@ def counted_cost(
             )
         return uses * elements, math.ceil(uses * elements / chip.map_stride_codes)
 
-    seen_b, time_b = looking(b_index, b_mask, m if again else 1)
-    seen_a, time_a = looking(a_index, a_mask, math.ceil(n / chip.mpu_cols) if again else 1)
+    seen_b, time_b = scan_cost(b_index, b_mask, m if again else 1)
+    seen_a, time_a = scan_cost(a_index, a_mask, math.ceil(n / chip.mpu_cols) if again else 1)
     mapping, memory = max(time_a, time_b), math.ceil(max(nbytes) / chip.map_bytes_per_cycle)
     return {
         "cycles": max(1, max(work) - 1, mapping, memory), "pairs": pairs, "skipped": batch * m * n * k - pairs,
@@ -149,7 +150,7 @@ def counted_cost(
 
 
 def index_bytes(mask: Array, format: Format) -> int:
-    """Bytes of count, index and values-to-come of [fibers, length], without the values."""
+    """Bytes of the count and the index of [fibers, length], without the values."""
     fibers, length = mask.shape
     positions = math.ceil(length / format.group)
     if format.kind == Kind.DIRECT:
@@ -170,7 +171,7 @@ def test_sparse_products(
     how: str, a_format: Format, b_format: Format, again: bool, accumulate: bool, map_lanes: str,
     types: tuple[int, int], shape: tuple[int, int, int, int], density: float, seed: int,
 ) -> None:  # fmt: skip
-    """All variants, index kinds, types, places of caches and kinds of lanes; A and D have gaps between their rows."""
+    """All variants, index formats, types, places of caches and kinds of lanes; a dense A has gaps between its rows."""
     rng = np.random.default_rng(seed)
     batch, m, k, n = shape
     source, result = types
@@ -231,7 +232,7 @@ def test_sparse_products(
 def test_encode_and_decode(
     format: Format, code: int, fibers: int, length: int, density: float, threshold: int, seed: int
 ) -> None:
-    """Encoding at run time gives the bytes of `analysis.sparse`, decoding them what counts and zeros elsewhere."""
+    """`encode` gives the bytes of `formats.sparse`; `decode` gives the stored elements, and zeros elsewhere."""
     values = sparse_values(np.random.default_rng(seed), (fibers, length), density, code)
     size, block = STORAGE[code].itemsize, block_for(format, fibers, length)
     core = Core(TINY)
@@ -250,7 +251,7 @@ def test_encode_and_decode(
         assert cost_of(got)["cycles"] == cycles
         assert run_timing(got.executable, mapped=got.mapped).busy[0, MAP] == cycles
     back = decode(unpack_block(data, block, STORAGE[code]))
-    counted = stored_mask(kept, Format(Kind.DIRECT, group=format.group))  # groups come whole, fillers as zeros
+    counted = stored_mask(kept, Format(Kind.DIRECT, group=format.group))  # whole groups are stored; fillers are zeros
     assert np.array_equal(back, np.where(counted, values, back.dtype.type(0)))
 
     again = Core(TINY)
@@ -263,7 +264,7 @@ def test_encode_and_decode(
 @given(st.sampled_from(FORMATS), st.integers(0, 1 << 30))
 @settings(max_examples=150, deadline=None)
 def test_damaged_blocks(format: Format, seed: int) -> None:
-    """Any change of count or index is an error that says where, or the product with what the index says now."""
+    """A changed count or index leads to an error with its location, or to the product with the values now encoded."""
     rng = np.random.default_rng(seed)
     values = sparse_values(rng, (5, 40), 0.3)
     block, data = matrix_block(values, format)
@@ -292,12 +293,12 @@ DAMAGES: dict[str, tuple[int, list[int]]] = {
     "126 bytes in a room of 36": (4, [0x28, 0x8A, 0xA2, 0x28, 0x8A, 0xA2]),
     "expected ascending positions below 40": (10, [0xFF] * 16),
 }
-"""Bytes from an offset on: the count; the header, 6 bits a fiber of 40; distances of 7."""
+"""Offset and bytes written there: the count; the header, 6 bits for each fiber of 40; distances of 7."""
 
 
 @pytest.mark.parametrize("message", DAMAGES)
-def test_each_damage_is_named(message: str) -> None:
-    """A count that is not the index's, or beyond the room; a header beyond the fiber or the room; positions beyond."""
+def test_errors_name_the_damage(message: str) -> None:
+    """Errors for a wrong or too large count, a header beyond the fiber or the room, and positions beyond the fiber."""
     values = np.zeros((8, 40), np.float32)
     values[:, ::4] = 1
     block, data = matrix_block(values, stride(3))
@@ -325,7 +326,7 @@ BAD_DESCRIPTORS = {
 
 
 @pytest.mark.parametrize("message", BAD_DESCRIPTORS)
-def test_descriptors_that_make_no_block(message: str) -> None:
+def test_invalid_descriptors_of_blocks_are_refused(message: str) -> None:
     core = Core(TINY)
     core.array(np.zeros(4000, np.uint8))
     sizes, strides = BAD_DESCRIPTORS[message]
@@ -352,12 +353,14 @@ def test_unwritten_blocks_and_races_are_found() -> None:
 
 def test_closed_form_of_a_layer() -> None:
     """
-    `edge` (32 x 32 MACs, caches before): 64 neurons of 576 inputs, a tenth left, 49 rows, half of the inputs zero.
+    The cycles of a pruned layer on `edge` (32 x 32 MACs, caches before the mapping unit) have a closed form.
 
-    58 weights a neuron, direct: each lane has the 116 of two neurons, 4 times the array's rows, 94 cycles each, and
-    49 * 116 / 32 = 177.6 cycles of pairs: 4 * 94 + 178 - 1 = 553; dense: 18 * 2 * (49 + 94) - 1 = 5147. Without the
-    zeros, where half of each row is left of the weights: 49 * 58 / 32 = 88.8 cycles of pairs. The index takes
-    49 * 64 * 576 / 32768 = 55.1 cycles, the inputs 49 * 576 * 4 / 1024 = 110.3.
+    The layer has 64 neurons of 576 inputs, of which a tenth is left, and 49 rows; half of the inputs are zero.
+
+    58 weights per neuron, direct index: each lane has the 116 weights of two neurons, 4 times the array's rows, with
+    94 cycles each, and 49 * 116 / 32 = 177.6 cycles of pairs: 4 * 94 + 178 - 1 = 553; dense: 18 * 2 * (49 + 94) - 1 =
+    5147. If zeros of the inputs are skipped, half of the weights are used in each row: 49 * 58 / 32 = 88.8 cycles of
+    pairs. The index takes 49 * 64 * 576 / 32768 = 55.1 cycles, the inputs 49 * 576 * 4 / 1024 = 110.3.
     """
     edge = load_chip("edge")
     weights = np.zeros((64, 576), np.float32)
@@ -384,7 +387,7 @@ def test_closed_form_of_a_layer() -> None:
 
 
 def test_statistics_count_pairs() -> None:
-    """Two sparse products of i8, 3 x 40 by 5 neurons of 10 weights each: 150 pairs each, 450 skipped each."""
+    """Two sparse products of i8, 3 x 40 by 5 neurons of 10 weights: each has 150 pairs, and 450 are skipped."""
     values = np.zeros((5, 40), np.int8)
     values[:, 2::4] = 3
     block, data = matrix_block(values, DIRECT)
@@ -401,7 +404,7 @@ def test_statistics_count_pairs() -> None:
     assert result.mapped.run.tolist() == [0, 1]
     timing = run_timing(exe, mapped=result.mapped)
     stats = collect(exe, timing, result.mapped)
-    # The index: 200 bits, looked at once (caches after the mapping unit). A lane: 22 + ceil(3 * 10 / 32) - 1 cycles.
+    # The index: 200 bits, scanned once (caches after the mapping unit). A lane: 22 + ceil(3 * 10 / 32) - 1 cycles.
     assert stats["sparse"] == {
         "cycles": "counted", "executed": 2, "pairs": 300, "skipped": 900, "index_elements": 400, "map_cycles": 2,
         "bytes_sent": 0, "bytes_sent_dense": 0,
@@ -419,8 +422,8 @@ def test_statistics_count_pairs() -> None:
 
 @given(st.sampled_from([DIRECT, stride(3)]), st.tuples(*[st.integers(1, 40)] * 3), st.integers(0, 1 << 30))
 @settings(max_examples=60, deadline=None)
-def test_floats_sum_as_in_the_dense_product(format: Format, shape: tuple[int, int, int], seed: int) -> None:
-    """Bit for bit where weights lie with k innermost, else within 2 k u sum |a b| of the dense product."""
+def test_sums_of_floats_equal_those_of_dense_products(format: Format, shape: tuple[int, int, int], seed: int) -> None:
+    """Sparse sums equal dense ones with k innermost bit for bit, and other layouts within 2 k u sum |a b|."""
     rng = np.random.default_rng(seed)
     m, k, n = shape
     a = rng.standard_normal((m, k)).astype(np.float32)

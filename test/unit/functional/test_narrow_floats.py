@@ -1,4 +1,4 @@
-"""Casts to and from types that values are only stored in, against ml_dtypes and arithmetic on bits."""
+"""Casts to and from storage-only types, against ml_dtypes and arithmetic on bits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMES = ("f24", "f8e4m3", "f8e5m2")
 
 
 def moved(data: Array, source: Operand, target: Operand, types: tuple[int, int]) -> Array:
-    """One `mov` between places of an SRAM that holds `data` (bytes): the SRAM after it."""
+    """The SRAM after one `mov` from `source` to `target`; before, it contains `data` (bytes)."""
     work = Assembly(load_chip("edge"), dram_bytes=1 << 20)
     work.weights = data.tobytes()
     work.op(0, "load", at(0, (len(data),), U8), at(0, (len(data),), U8), source=U8)
@@ -28,7 +28,7 @@ def moved(data: Array, source: Operand, target: Operand, types: tuple[int, int])
 
 
 def to_bytes(values: Array, name: str) -> Array:
-    """[values, bytes] of f32 values in a narrow type."""
+    """The bytes [values, bytes] of f32 values that are converted to a narrow type."""
     kind = TYPE_BY_NAME[name]
     data = np.concatenate([values.astype(np.float32).view(np.uint8), np.zeros(values.size * 4, np.uint8)])
     target = at(values.size * 4, (values.size,), kind.code)
@@ -37,7 +37,7 @@ def to_bytes(values: Array, name: str) -> Array:
 
 
 def from_bytes(data: Array, name: str) -> Array:
-    """f32 values of [values, bytes] in a narrow type."""
+    """The f32 values of the bytes [values, bytes] of a narrow type."""
     kind, count = TYPE_BY_NAME[name], len(data)
     room = np.concatenate([data.reshape(-1), np.zeros(-data.size % 4 + count * 4, np.uint8)])
     start = data.size + -data.size % 4
@@ -46,7 +46,7 @@ def from_bytes(data: Array, name: str) -> Array:
 
 
 def interesting(values: Array) -> Array:
-    """All values of a format, the middles between neighbours, what is just beside these, and what is beyond."""
+    """All values of a format, the midpoints of neighbours, the next f32 to each of these, and values out of range."""
     known = np.unique(np.abs(values[np.isfinite(values)]).astype(np.float64))
     middles = (known[1:] + known[:-1]) / 2
     last = known[-1] + (known[-1] - known[-2]) / 2
@@ -57,7 +57,7 @@ def interesting(values: Array) -> Array:
 
 
 @pytest.mark.parametrize(("name", "theirs"), [("f8e4m3", "float8_e4m3fn"), ("f8e5m2", "float8_e5m2")])
-def test_f8_as_ml_dtypes_has_it(name: str, theirs: str) -> None:
+def test_f8_equals_ml_dtypes(name: str, theirs: str) -> None:
     ml_dtypes = pytest.importorskip("ml_dtypes")
     codes = np.arange(256, dtype=np.uint8)
     numbers = codes.view(getattr(ml_dtypes, theirs)).astype(np.float32)
@@ -74,12 +74,12 @@ def test_f8_as_ml_dtypes_has_it(name: str, theirs: str) -> None:
 
 
 def test_f24_is_f32_without_its_last_byte() -> None:
-    """All exponents, the mantissas about a tie and a carry, subnormals, infinities and NaN."""
+    """Operands: all exponents, mantissas near a tie and a carry, subnormals, infinities and NaN."""
     high = (np.arange(512, dtype=np.uint64) << 23)[:, None, None]
     middle = (np.array([0, 1, 2, 0x3FFF, 0x7FFE, 0x7FFF], np.uint64) << 8)[None, :, None]
     low = np.array([0, 1, 0x7F, 0x80, 0x81, 0xFF], np.uint64)
     bits = (high | middle | low).reshape(-1)
-    # The nearer neighbour; of two as near the one whose last bit is 0.
+    # Round to nearest, ties to even.
     rest, odd = bits & 0xFF, bits >> 8 & 1
     expected = (bits >> 8) + ((rest > 128) | ((rest == 128) & (odd == 1)))
     got = to_bytes(bits.astype(np.uint32).view(np.float32), "f24").astype(np.uint64)
@@ -92,8 +92,8 @@ def test_f24_is_f32_without_its_last_byte() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_elements_may_lie_apart(name: str) -> None:
-    """Rows with gaps between them and backwards, on both sides."""
+def test_casts_of_strided_elements(name: str) -> None:
+    """The source is read backwards, and the target has gaps between its rows."""
     kind = TYPE_BY_NAME[name]
     shape, count = (3, 5), 15
     values = (np.arange(count) - 7).astype(np.float32) / 4
@@ -101,16 +101,16 @@ def test_elements_may_lie_apart(name: str) -> None:
     data = np.zeros(256, np.uint8)
     data[: 4 * count] = values[::-1].copy().view(np.uint8)
     source = Operand(4 * (count - 1), shape, (-4 * shape[1], -4))
-    apart = kind.bytes * 7
-    sram = moved(data, source, Operand(100, shape, (apart, kind.bytes)), (F32, kind.code))
-    rows = sram[100 : 100 + 3 * apart].reshape(3, 7, kind.bytes)
+    row_bytes = kind.bytes * 7
+    sram = moved(data, source, Operand(100, shape, (row_bytes, kind.bytes)), (F32, kind.code))
+    rows = sram[100 : 100 + 3 * row_bytes].reshape(3, 7, kind.bytes)
     np.testing.assert_array_equal(rows[:, :5], expected)
     assert not rows[:, 5:].any()
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_nothing_computes_in_them(name: str) -> None:
-    """They have instructions to convert, and no others: executables that say otherwise are refused."""
+def test_arithmetic_on_storage_types_is_refused(name: str) -> None:
+    """Only conversions support these types: executables with other instructions or tensors of them are refused."""
     code = TYPE_BY_NAME[name].code
     for mnemonic in ("add", "copy", "exp"):
         work = Assembly(load_chip("tiny"), dram_bytes=1 << 10)
@@ -126,7 +126,7 @@ def test_nothing_computes_in_them(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_cycles_follow_lanes_and_bytes(name: str) -> None:
-    """A cast costs what its f32 side does: elements over lanes, or bytes over the width of the memory."""
+    """The cycles of a cast are those of its f32 operand: elements by lanes, or bytes by the width of the SRAM."""
     chip, kind = load_chip("tiny"), TYPE_BY_NAME[name]
     work = Assembly(chip, dram_bytes=1 << 10)
     work.op(0, "mov", at(8192, (1000,), kind.code), at(0, (1000,), F32), source=F32, result=kind.code)

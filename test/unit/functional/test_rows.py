@@ -1,4 +1,4 @@
-"""Instructions on rows, as plug-ins add them: operands and result, and what is refused."""
+"""Instructions on rows, as plug-ins add them: operands, results and errors."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ def largest_two(values: Array) -> Array:
     return np.sort(values, axis=-1)[..., -2:]
 
 
-def test_each_row_is_given_as_a_whole() -> None:
+def test_functions_receive_whole_rows() -> None:
     memory = np.zeros(200, np.uint8)
     memory[:60].view(np.float32)[:] = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9]
-    # Rows of five with their elements in reverse, into every other float.
+    # Read rows of five elements in reverse, write every other float.
     decoded = rows(largest_two)(instruction(Geometry((3, 2), (16, 8)), Geometry((3, 5), (20, -4))))
     decoded.step(memory, np.zeros(0, np.uint8), 100, 16, 0, 0)
     assert memory[100:148].view(np.float32)[::2].tolist() == [4, 5, 6, 9, 9, 9]
     assert [(one.slot, one.write) for one in decoded.accesses] == [(0, True), (1, False)]
 
 
-def test_rows_of_another_number_and_results_of_another_length_are_faults() -> None:
+def test_wrong_numbers_of_rows_or_elements_are_faults() -> None:
     with pytest.raises(Fault, match="differ in size"):
         rows(largest_two)(instruction(Geometry((2, 2), (8, 4)), Geometry((3, 5), (20, 4))))
     decoded = rows(largest_two)(instruction(Geometry((3, 3), (12, 4)), Geometry((3, 5), (20, 4))))
@@ -50,6 +50,8 @@ def test_rows_of_another_number_and_results_of_another_length_are_faults() -> No
         (("sorted", 0xE3, "D = A", F32, 0), "a factor of 1 or more"),
     ],
 )
-def test_entries_that_make_no_sense(entry: tuple[str, int, str, list[tuple[TypeCode, TypeCode]]], message: str) -> None:
+def test_invalid_entries_are_refused(
+    entry: tuple[str, int, str, list[tuple[TypeCode, TypeCode]]], message: str
+) -> None:
     with pytest.raises(InputError, match=message):
         row_instruction(*entry)

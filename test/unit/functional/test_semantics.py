@@ -1,4 +1,4 @@
-"""Every mnemonic against arithmetic written out with numpy on whole arrays, for all types that make sense."""
+"""Every mnemonic against the same computation in numpy on whole arrays, for all supported types."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TOLERANCE = {F32: 2e-6, F16: 1e-3, BF16: 8e-3, F64: 1e-13}
 
 
 def encode(values: Array, code: int) -> Array:
-    """Values as the bits that memory holds."""
+    """Values in their representation in memory."""
     return round_bf16(values.astype(np.float32)) if code == BF16 else values.astype(STORAGE[code])
 
 
@@ -49,7 +49,7 @@ def decoded(bits: Array, code: int) -> Array:
 
 
 class Bench:
-    """A core whose memory starts with given arrays (written by loads from a weight segment)."""
+    """A core whose memory initially contains given arrays (loaded from a weight segment)."""
 
     def __init__(self) -> None:
         self.a = Assembly(load_chip("edge"), dram_bytes=1 << 20)
@@ -201,7 +201,7 @@ def test_binary_floats(name: str, code: int) -> None:
 
 
 def python_integers(name: str, a: int, b: int) -> int:
-    """What integer instructions give, one number at a time, before wrapping."""
+    """The result of an integer instruction for one pair of numbers, before wrapping."""
     quotient = 0 if b == 0 else (abs(a) // abs(b)) * (1 if (a < 0) == (b < 0) else -1)
     match name:
         case "add":
@@ -275,7 +275,7 @@ def test_fma_and_select(code: int) -> None:
 @pytest.mark.parametrize("source", [F32, I32])
 @pytest.mark.parametrize(("code", "low", "high"), [(I8, -128, 127), (U8, 0, 255)])
 def test_quantize(source: int, code: int, low: int, high: int) -> None:
-    """Halves go to even before the zero point is added, and what does not fit becomes the nearest that does."""
+    """Values are rounded to nearest, ties to even, before the zero point is added; the sum is saturated."""
     a = np.array([-3, -1, 0, 1, 3, 5, 7, 1000, -1000, 101, 2**24 + 1])
     scale, zero = np.array([0.5] * 9 + [2.5, 0.25]), np.array([3] * 11)
     got = compute("quantize", [(a, source), (scale, F32), (zero, F32)], code, source)
@@ -338,7 +338,7 @@ def test_first_extremum(name: str, find: Any, code: int) -> None:
 @pytest.mark.parametrize("name", ["reduce.max", "reduce.sum", "dot"])
 @pytest.mark.parametrize("stride", [1, 2])
 def test_overlapping_windows(name: str, stride: int) -> None:
-    """3 x 3 windows over two channels of 9 x 9: pooling, and a depthwise convolution with one filter a channel."""
+    """3 x 3 windows over two channels of 9 x 9: pooling, and a depthwise convolution with one filter per channel."""
     rng = np.random.default_rng(4)
     x, w = rng.standard_normal((2, 2, 9, 9)).astype(np.float32)[0], rng.standard_normal((2, 3, 3)).astype(np.float32)
     out = (9 - 3) // stride + 1
@@ -429,7 +429,7 @@ def test_load_gather_and_bad_index() -> None:
         bench.run()
 
 
-def test_copies_between_different_sizes_walk_both_sides_row_major() -> None:
+def test_copies_between_different_shapes_are_row_major() -> None:
     x = np.arange(12, dtype=np.int32)
     bench = Bench()
     source, target = bench.array(x), bench.space(12 * 4)
@@ -445,7 +445,7 @@ def test_copies_between_different_sizes_walk_both_sides_row_major() -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_random_strided_copies(data: st.DataObject) -> None:
-    """Against one element at a time."""
+    """Copies of random shapes and strides equal copies of one element at a time."""
     code = data.draw(st.sampled_from([U8, U16, F32, I64]))
     size = STORAGE[code].itemsize
     rank = data.draw(st.integers(1, 5))
@@ -476,7 +476,7 @@ def test_random_strided_copies(data: st.DataObject) -> None:
 @settings(max_examples=80, deadline=None)
 @given(st.data())
 def test_random_matmuls(data: st.DataObject) -> None:
-    """Any split into batch, m, k, n dimensions, any order in memory, all types, against einsum in f64 or i64."""
+    """Products with any split into batch, m, k, n dimensions, any order in memory and all types, against einsum."""
     source, result = data.draw(st.sampled_from([(F32, F32), (F16, F32), (BF16, F32), (I8, I32), (U8, I32)]))
     nb, nm, nk, nn = (data.draw(st.integers(0, high)) for high in (1, 2, 2, 2))
     sizes = [data.draw(st.integers(1, 5)) for _ in range(nb + nm + nk + nn)]
@@ -530,7 +530,7 @@ def test_long_integer_products_are_exact(code: int) -> None:
 @pytest.mark.parametrize("stride", [1, 2])
 @pytest.mark.parametrize("columns", [False, True])
 def test_convolution_as_matmul(stride: int, columns: bool) -> None:
-    """A walks windows of an image, B the filters as stored [o, c, 3, 3]; D is [o, y, x] or [y, x, o]."""
+    """A describes the windows of an image, B the filters, stored as [o, c, 3, 3]; D is [o, y, x] or [y, x, o]."""
     rng = np.random.default_rng(6)
     x, w = rng.standard_normal((5, 12, 12)).astype(np.float32), rng.standard_normal((7, 5, 3, 3)).astype(np.float32)
     out = (12 - 3) // stride + 1

@@ -1,4 +1,4 @@
-"""Runs one tile of an operation on one core of an emulated chip: load, kernel, store."""
+"""Fixtures that run an operation on one core of an emulated chip, tile by tile: load, kernel, store."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from xdsl.ir import SSAValue
 
 Array: TypeAlias = NDArray[Any]
 CHIP = dataclasses.replace(load_chip("edge"), sram_bytes=1 << 24)
-"""With room for layouts full of gaps."""
+"""A chip with enough SRAM for layouts with gaps."""
 TYPES = {
     np.dtype(name): code
     for code, name in enumerate(
@@ -36,7 +36,7 @@ TYPES = {
 }
 _ELEMENTS = {code: element for element, code in reversed(DTYPE_CODES.items())}
 GAP = 3
-"""Elements between rows of the spread layout."""
+"""Elements of each gap in layouts with gaps."""
 
 
 def dtype_code(array: Array) -> int:
@@ -44,7 +44,7 @@ def dtype_code(array: Array) -> int:
 
 
 class Core:
-    """One core's memory and stream in the making."""
+    """The memory and the stream of instructions of one core, under construction."""
 
     def __init__(self) -> None:
         self.table = DescriptorTable()
@@ -62,7 +62,7 @@ class Core:
         return view
 
     def sram_view(self, shape: Sequence[int], code: int, spread: bool) -> View:
-        """A place in SRAM: dense, or with its dimensions in reverse order and gaps between them."""
+        """A view of free SRAM: dense, or with its dimensions in reverse order and with gaps."""
         if not spread:
             view = View.dense("sram", self.sram, code, shape)
         else:
@@ -101,7 +101,7 @@ class Core:
 
 
 def materialise(array: Array, part: OperandSlice) -> Array:
-    """What a tile reads, padding included."""
+    """The elements that a tile reads, including padding."""
     for dim, (offset, size, step) in enumerate(zip(part.box.offsets, part.box.sizes, part.steps, strict=True)):
         array = np.take(array, offset + np.arange(size) * step, axis=dim)
     if not part.is_padded:
@@ -130,9 +130,9 @@ def run_op(
 ) -> Array:
     """The result of `op` computed on one core, tile by tile.
 
-    `parts` cuts each dimension of the iteration space, reductions accumulate; numbers among `arrays` are immediates;
-    `spread` puts everything in gappy, permuted places; `dram` leaves operands in DRAM where the kernel takes that;
-    `in_place` writes over the first operand.
+    `parts` is the number of tiles along each dimension of the iteration space; reductions accumulate. Numbers among
+    `arrays` are immediates. `spread` permutes the dimensions of operands and result in memory, with gaps. `dram` leaves
+    operands in DRAM if the kernel supports that. `in_place` writes over the first operand.
     """
     core = Core()
     space = [dim.size for dim in op.iteration_space()]

@@ -26,7 +26,7 @@ def floats(*shape: int) -> Array:
 def convolution(
     x: Array, w: Array, strides: Sequence[int], dilations: Sequence[int], pads: Sequence[tuple[int, int]], groups: int
 ) -> Array:
-    """The definition, in f64."""
+    """Convolution by its definition, in f64."""
     x = np.pad(x.astype(np.float64), [(0, 0), (0, 0), *pads])
     kernel = w.shape[2:]
     out_shape = [

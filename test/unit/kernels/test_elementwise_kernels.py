@@ -1,4 +1,4 @@
-"""Elementwise operations against numpy, on the emulated core; and what the emitter refuses."""
+"""Elementwise operations against numpy, on the emulated core; errors of the emitter."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_cast(run_tiles: Callable[..., Array], ssa: Callable[..., Any], source: 
     np.testing.assert_array_equal(run_tiles(ew.CastOp(ssa(x)[0], element), [x]), x.astype(target))
 
 
-def test_what_fits_an_instruction():
+def test_fits_immediate():
     assert fits_immediate(0.1, 0)
     assert not fits_immediate(0.1, 3), "0.1 in f64 is not a value of f32"
     assert fits_immediate(0.5, 3)
@@ -154,7 +154,7 @@ def test_what_fits_an_instruction():
     assert not fits_immediate(1 << 31, 11), "but u64 would be extended by its sign"
 
 
-def test_refusals():
+def test_errors_of_the_emitter():
     emitter = Emitter(CoreStream(), load_chip("tiny"))
     inside = View.dense("sram", 0, 0, (8,))
     with pytest.raises(MeshloomError, match="outside a core's 65536 bytes"):

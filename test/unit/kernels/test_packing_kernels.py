@@ -1,4 +1,4 @@
-"""Conversions to bytes of narrow formats and back, tile by tile on a core, against the formats themselves."""
+"""Conversions to bytes of narrow formats and back, tile by tile on a core, against the formats' own functions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VALUES = np.random.default_rng(0).standard_normal((3, 10, 7)).astype(np.float32)
     ("format", "spread"),
     [*((one, False) for one in formats.FLOATS), (formats.F8E4M3, True), (formats.F8E5M2, True)],
 )
-def test_both_ways(
+def test_pack_and_unpack(
     format: formats.FloatFormat, spread: bool, run_tiles: Callable[..., Any], ssa: Callable[..., tuple[Any, ...]]
 ) -> None:
     packed = format.pack(VALUES)
@@ -27,7 +27,7 @@ def test_both_ways(
     np.testing.assert_array_equal(back, format.unpack(packed))
 
 
-def test_bytes_of_an_element_must_lie_side_by_side(
+def test_bytes_of_an_element_must_be_contiguous(
     run_tiles: Callable[..., Any], ssa: Callable[..., tuple[Any, ...]]
 ) -> None:
     with pytest.raises(MeshloomError, match="are not contiguous"):

@@ -57,7 +57,7 @@ def test_instructions_do_not_depend_on_other_offsets(name: str) -> None:
     assert here != there
 
 
-def test_kernels_that_ask_for_the_place_say_so() -> None:
+def test_kernels_that_depend_on_offsets_declare_the_dimensions() -> None:
     padded = PadOp(value(8, 12), [1, 1], [0, 1], [1, 1], 0.0)
     assert placed_dims(padded) == (0, 1)
     grouped = ConvOp(value(1, 8, 10, 10), value(16, 4, 3, 3), groups=2)

@@ -1,4 +1,4 @@
-"""Products of one row whose terms both units share."""
+"""Products of one row whose terms are divided between matrix unit and vector unit."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ import meshloom
 EDGE = load_chip("edge")
 
 
-def test_terms_are_shared_so_that_both_units_take_about_as_long() -> None:
+def test_terms_are_divided_so_that_both_units_take_a_similar_time() -> None:
     terms, cycles = shared_product(EDGE, 400, 75)
-    # 4 blocks of 32 terms for the matrix unit, which take 32 + 62 cycles and one for each column; the vector unit has
-    # 272 x 75 products for 32 lanes, and then 75 sums.
+    # The matrix unit has 4 blocks of 32 terms, each of which takes 32 + 62 cycles and one for each column; the vector
+    # unit has 272 x 75 products for 32 lanes, and then 75 sums.
     assert terms == 128
     assert 4 * (94 + 75) - 1 == matmul_cycles(EDGE, 1, 1, 75, 128, 1) == 675
     assert cycles == max(675, 4 + -(-272 * 75 // 32)) + 4 + 3 == 682
     assert cycles < vector_cycles(EDGE, 1, 400 * 75, 1, 4 * 400 * 75) == 942
 
 
-def test_few_terms_are_left_to_one_unit() -> None:
+def test_few_terms_are_computed_by_one_unit() -> None:
     assert shared_product(EDGE, 32, 75)[0] == 0
     assert shared_product(load_chip("cloud"), 128, 32)[0] == 0
 
 
-def test_a_matrix_unit_that_is_faster_alone_shares_nothing() -> None:
+def test_terms_are_not_divided_if_the_matrix_unit_is_faster_alone() -> None:
     slow = replace(EDGE, vpu_lanes=1)
     terms, cycles = shared_product(slow, 384, 75)
-    # 12 blocks of 32 terms; the one lane would have 32 x 75 products of the last block alone.
+    # 12 blocks of 32 terms; the single lane would have 32 x 75 products for the last block alone.
     assert terms == 0
     assert matmul_cycles(slow, 1, 1, 75, 384, 1) == 12 * (94 + 75) - 1 < 32 * 75
     assert cycles == 4 + 384 * 75
 
 
 def row_model(terms: int, columns: int, transposed: bool) -> tuple[ModelProto, dict[str, np.ndarray]]:
-    """A layer of small whole numbers, whose sums are exact in any order."""
+    """A layer of small integers, whose sums are exact in any order, and its input."""
     generator = np.random.default_rng(terms)
     weights = generator.integers(-3, 4, (columns, terms) if transposed else (terms, columns)).astype(np.float32)
     bias = generator.integers(-9, 10, columns).astype(np.float32)
@@ -59,7 +59,7 @@ def row_model(terms: int, columns: int, transposed: bool) -> tuple[ModelProto, d
 
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize(("terms", "columns"), [(127, 40), (128, 16), (333, 129), (1000, 1)])
-def test_results_are_onnx_runtimes(terms: int, columns: int, transposed: bool) -> None:
+def test_results_equal_onnx_runtimes(terms: int, columns: int, transposed: bool) -> None:
     model, inputs = row_model(terms, columns, transposed)
     (expected,) = Oracle(model.SerializeToString()).run(inputs).values()
     for chip in ("tiny", "edge"):

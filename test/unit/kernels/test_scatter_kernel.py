@@ -18,7 +18,7 @@ Array = NDArray[Any]
 
 
 def scattered(mode: ScatterMode, data: Array, indices: Array, updates: Array) -> Array:
-    """What the operation says, one update after the other."""
+    """The result of a scatter, computed one update after the other."""
     result = data.copy()
     for place in itertools.product(*(range(size) for size in indices.shape)):
         row = (*place[:-1], indices[place])
@@ -67,7 +67,7 @@ def test_scatter(
 
 
 def test_large_planes_add_in_order(run_tiles: Callable[..., Array], ssa: Callable[..., Any]):
-    """Sums of floats in the order of the updates, so that every bit is the same."""
+    """Floats are added in the order of the updates, so that results are equal bit for bit."""
     rng = np.random.default_rng(1)
     x, updates = np.zeros((3, 50), np.float32), rng.standard_normal((3, 400)).astype(np.float32)
     indices = rng.integers(0, 50, (3, 400))

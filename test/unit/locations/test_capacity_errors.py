@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 
 def unpooling(size: int) -> onnx.ModelProto:
-    """All elements to places that follow from none of the network's inputs: one scatter, which is never split."""
+    """A network that moves all elements to constant positions by one scatter, which is never split."""
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 1, size, size])
     places = np.arange(size * size)[::-1].reshape(1, 1, size, size)
     node = helper.make_node("MaxUnpool", ["x", "places"], ["y"], "unpool", kernel_shape=[1, 1])
@@ -27,7 +27,7 @@ def test_an_operator_that_does_not_fit_in_parts_is_named_by_its_node() -> None:
     assert report(str(caught.value), caught.value).startswith('loc("unpool"): error: operator ')
 
 
-def test_what_fits_is_computed() -> None:
+def test_an_operator_that_fits_is_computed() -> None:
     x = np.arange(100, dtype=np.float32).reshape(1, 1, 10, 10)
     got = compile(unpooling(10), "tiny").run({"x": x}).outputs["y"]
     np.testing.assert_array_equal(got, x.reshape(-1)[::-1].reshape(x.shape))

@@ -68,11 +68,11 @@ CASES = [("layers", "training"), *((model, name) for name in PIPELINES for model
 
 @cache
 def public_network(name: str) -> ModuleOp:
-    """For the pipelines, which change copies."""
+    """A public network, of which pipelines change copies."""
     return read_module(ROOT / "models" / f"{name}.onnx", MODELS[name])
 
 
-def nowhere(module: ModuleOp) -> list[str]:
+def without_location(module: ModuleOp) -> list[str]:
     """Operations of this project without a location."""
     return sorted({op.name for op in module.walk() if op.name.split(".")[0] in DIALECTS and not is_known(op.location)})
 
@@ -84,11 +84,11 @@ def text_of(module: ModuleOp, *, generic: bool = False, locations: bool = True) 
 
 
 def check_text(module: ModuleOp, context: Context) -> None:
-    """Reading what is printed gives the same locations, and printing that the same text; also without locations."""
+    """Check that printed text is parsed to the same locations and printed as the same text, also without locations."""
     for generic, locations in ((False, False), (False, True), (True, True)):
         text = text_of(module, generic=generic, locations=locations)
         again = LocatingParser(context, text, "again.mlir").parse_module()
-        # In the generic form, xDSL prints some floats of dense attributes as integers that it reads as such.
+        # In the generic form, xDSL prints some floats of dense attributes as integers, and parses them as integers.
         assert generic or text_of(again, locations=locations) == text
         if locations:
             assert [op.location for op in again.walk()] == [op.location for op in module.walk()]
@@ -103,15 +103,15 @@ def test_passes_on_networks_keep_locations(model: str, pipeline: str, context: C
         module = LocatingParser(context, LAYERS, "layers.mlir").parse_module()
     else:
         module = public_network(model).clone()
-    assert nowhere(module) == []
+    assert without_location(module) == []
     for one in read_passes(PIPELINES[pipeline], all_passes()).passes:
         one.apply(context, module)
-        assert nowhere(module) == [], one.name
+        assert without_location(module) == [], one.name
     check_text(module, context)
 
 
 def runs(path: Path) -> Iterator[tuple[str, PassPipeline]]:
-    """The inputs of a test of text, as they are and with each pipeline that a line of it applies."""
+    """The inputs of an IR test, without passes and with each pipeline of its RUN lines."""
     text = path.read_text()
     parts = list(dict.fromkeys([text, *re.split(r"^// -----\n", text, flags=re.MULTILINE)]))
     yield from ((part, PassPipeline(())) for part in parts)
@@ -131,19 +131,19 @@ def runs(path: Path) -> Iterator[tuple[str, PassPipeline]]:
     ids=lambda path: f"{path.parent.name}/{path.stem}",
 )
 def test_texts_keep_locations(path: Path, context: Context) -> None:
-    """Of the inputs of the other tests, those that are valid, through the passes that these tests apply."""
+    """Valid inputs of all IR tests keep their locations in the passes that these tests apply."""
     for text, pipeline in runs(path):
         try:
             module = LocatingParser(context, text, path.name).parse_module()
             module.verify()
         except Exception:  # the test is about an error
             continue
-        assert "loc(unknown)" in text or nowhere(module) == []
+        assert "loc(unknown)" in text or without_location(module) == []
         for one in pipeline.passes:
             try:
                 one.apply(context, module)
             except MeshloomError:
                 break  # a pass may stop in the middle of its work
-            assert nowhere(module) == [], one.name
+            assert without_location(module) == [], one.name
         else:
             check_text(module, context)

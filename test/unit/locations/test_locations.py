@@ -38,7 +38,7 @@ def test_operations_get_the_location_of_the_innermost_origin() -> None:
     assert not is_known(ReluOp(value()).location)
 
 
-def test_what_is_made_for_several_operations_names_each_once() -> None:
+def test_operations_made_from_several_have_fused_locations() -> None:
     first, second, same = (ReluOp(value()) for _ in range(3))
     first.location = same.location = named("a")
     second.location = named("b")
@@ -54,18 +54,18 @@ def test_what_is_made_for_several_operations_names_each_once() -> None:
     assert rewritten(0, [first, second]).location == fused([named("a"), named("b")])
 
 
-def test_names_that_are_no_text_are_locations_all_the_same() -> None:
+def test_names_that_are_not_utf8_are_valid_locations() -> None:
     assert named(b"a\xffb") == named("a\N{REPLACEMENT CHARACTER}b")
 
 
-def test_errors_know_the_innermost_operation() -> None:
+def test_errors_have_the_location_of_the_innermost_operation() -> None:
     op = ReluOp(value())
     op.location = named("here")
     with pytest.raises(MeshloomError) as caught, at(named("around")), at(op):
         raise ResourceError("too large", "DRAM", 2, 1)
     assert error_location(caught.value) == named("here")
     assert report(str(caught.value), caught.value) == 'loc("here"): error: too large'
-    # An error that is raised because of it, and one that has come from another process.
+    # Also for an error that is raised from it, and for one that another process sent.
     with pytest.raises(InputError) as outer:
         raise InputError("no") from caught.value
     assert error_location(outer.value) == named("here")
@@ -79,7 +79,7 @@ def test_errors_know_the_innermost_operation() -> None:
 def test_lines_of_the_text_are_shown_with_a_caret() -> None:
     remember("a.mlir", "one\n\ttwo \x07 x\n" + "y" * 1000 + "z" + "y" * 1000, lines_before=10)
     assert excerpt("a.mlir", 11, 2) == "one\n ^"
-    assert excerpt("a.mlir", 12, 8) == " two   x\n       ^"  # what would spoil a terminal is blank
+    assert excerpt("a.mlir", 12, 8) == " two   x\n       ^"  # control characters are shown as blanks
     shown, caret = (excerpt("a.mlir", 13, 1001) or "\n").split("\n")
     assert len(shown) < 200
     assert shown[len(caret) - 1] == "z"
@@ -107,6 +107,6 @@ def test_stages_and_files_carry_the_names_of_nodes(tmp_path: Path) -> None:
     first = min(stages.iterdir()).read_text()
     assert first.rstrip() == (tmp_path / "net.mlir").read_text().rstrip()
     assert 'loc("conv2d_1")' in first
-    # Locations change nothing in what is compiled.
+    # Locations do not change the executable.
     assert compile_tool.main([str(tmp_path / "net.mlir"), "--chip", "edge", "-q", "-o", str(tmp_path / "b.mlx")]) == 0
     assert (tmp_path / "a.mlx").read_bytes() == (tmp_path / "b.mlx").read_bytes()

@@ -1,4 +1,4 @@
-"""Values that pass through DRAM: addresses are reused, and cores wait for readers of the previous value there."""
+"""Synchronisation of values in DRAM: addresses are reused, and writes wait for the readers of the previous value."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from xdsl.parser import Parser
 SIDE = 48
 BYTES = SIDE * SIDE * 4
 CHIP = replace(load_chip("tiny"), sram_bytes=4 << 10)
-"""All cores together have less memory than two values: all but a few pass through DRAM."""
+"""The SRAM of all cores is smaller than two values: all but a few values pass through DRAM."""
 
 
 def network(lines: list[tuple[str, list[int]]], outputs: list[int]) -> ModuleOp:
@@ -54,7 +54,7 @@ def network(lines: list[tuple[str, list[int]]], outputs: list[int]) -> ModuleOp:
 
 
 def check(module: ModuleOp, compilation: Compilation) -> None:
-    # Products of such matrices are no larger than these: tanh of large numbers would tell orders of addition apart.
+    # Scaled so that products do not grow: tanh of large numbers would depend on the order of additions.
     x = np.random.default_rng(0).standard_normal((SIDE, SIDE)) / np.sqrt(SIDE)
     inputs = {"x": x.astype(np.float32)}
     expected = interpret_function(module, inputs)
@@ -67,7 +67,7 @@ CHAIN = [("matmul", [0, 0]), *(("matmul", [0, before]) for before in range(1, 6)
 
 
 def test_a_chain_takes_the_bytes_of_two_values() -> None:
-    """DRAM in addition to input and result: the operand and the result of a product."""
+    """In addition to input and result, DRAM holds the operand and the result of one product at a time."""
     module = network(CHAIN, [len(CHAIN)])
     compilation = compile_module(module.clone(), CHIP)
     check(module, compilation)
@@ -86,7 +86,7 @@ def test_dram_is_used_up_to_the_last_byte() -> None:
 
 @pytest.mark.slow
 def test_without_waiting_there_are_races(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Value 3 has the address of value 1, which other cores may still read."""
+    """Without write-after-read waits there are races: value 3 has the address of value 1, which may still be read."""
     module = network([("matmul", [0, 0]), ("transpose", [1]), ("tanh", [0]), ("matmul", [3, 3])], [2, 4])
     compilation = compile_module(module.clone(), CHIP)
     assert compilation.parts[0].code.segments[-1] == BYTES
@@ -102,7 +102,7 @@ def test_without_waiting_there_are_races(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @st.composite
 def networks(draw: st.DrawFn) -> tuple[list[tuple[str, list[int]]], list[int]]:
-    """Operations on values before them, and which are given."""
+    """Operations on values before them, and the numbers of the values that are outputs."""
     lines: list[tuple[str, list[int]]] = []
     for number in range(draw(st.integers(4, 10))):
         name = draw(st.sampled_from(["matmul", "add", "transpose", "tanh"]))
@@ -125,7 +125,7 @@ def test_many_random_networks(drawn: tuple[list[tuple[str, list[int]]], list[int
 
 
 def check_random(drawn: tuple[list[tuple[str, list[int]]], list[int]], sram_bytes: int) -> None:
-    """There are no races, and results are correct; buffers that are live at the same time do not overlap."""
+    """Check that there are no races, that results are correct, and that live buffers do not overlap."""
     module = network(*drawn)
     chip = replace(CHIP, sram_bytes=sram_bytes)
     check(module, compile_module(module.clone(), chip))
@@ -137,7 +137,7 @@ def check_random(drawn: tuple[list[tuple[str, list[int]]], list[int]], sram_byte
 
 @given(st.lists(st.tuples(st.integers(1, 6), st.integers(0, 9)), max_size=12))
 def test_last_occupants(buffers: list[tuple[int, int]]) -> None:
-    """Byte by byte."""
+    """The memory-reuse dependences equal those found byte by byte."""
     owner: dict[int, int] = {}
     found = reuse_dependences([size for size, _ in buffers], [low for _, low in buffers])
     for number, (size, low) in enumerate(buffers):

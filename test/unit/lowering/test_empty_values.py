@@ -1,4 +1,4 @@
-"""Values without elements go through passes and the compiler: sums over nothing are 0, tiles of nothing are no work."""
+"""Values without elements in passes and in the compiler: sums over no elements are 0, and empty tiles are no work."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ TO_MEMORY = "dataflow-to-manycore,manycore-tile{chip=tiny},manycore-to-memory"
     ],
     ids=["channels", "rows", "outputs-of-sparse", "tasks", "values-within-a-task", "frames"],
 )
-def test_passes_and_compiler_take_values_without_elements(
+def test_passes_and_compiler_support_values_without_elements(
     text: str, passes: str, shape: tuple[int, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "in.mlir").write_text(text)
@@ -73,12 +73,12 @@ def test_passes_and_compiler_take_values_without_elements(
         assert main([str(tmp_path / "in.mlir"), *arguments]) == 0, capsys.readouterr().err
         printed = capsys.readouterr().out
         assert f"<{'x'.join(map(str, shape))}x" in printed.partition(" = ")[0]
-        # numpy prints an empty array without any digit, and an array of zeros with no other digit.
+        # numpy prints no digit for an empty array, and only the digit 0 for an array of zeros.
         assert set(printed.partition(" = ")[2].partition("shape")[0]) & set("123456789") == set()
 
 
-def test_products_over_nothing_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Import makes zeros of them; in textual IR they have no iteration space."""
+def test_products_over_an_empty_axis_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In textual IR they are refused, as they have no iteration space; the importer replaces them by zeros."""
     (tmp_path / "in.mlir").write_text(SPARSE.format(0, 3))
     assert main([str(tmp_path / "in.mlir"), "-p", "sparse-pack{chip=tiny}", "-t", "interpret"]) == 2
     assert "K is 0, expected at least 1" in capsys.readouterr().err

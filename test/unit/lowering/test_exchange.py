@@ -1,4 +1,4 @@
-"""Exchanges between cores: the messages, and the instructions on either side."""
+"""Exchanges between cores: messages, and the instructions of senders and receivers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def row(address: int, count: int) -> View:
 
 
 def boxes(*ranges: tuple[int, int]) -> BoxArrays:
-    """By core, rows of a value with four columns, from the first to before the last."""
+    """The box of each core: the rows from `low` to `high` - 1 of a value with four columns."""
     return BoxArrays.of({core: Box((low, 0), (high - low, 4)) for core, (low, high) in enumerate(ranges)})
 
 
@@ -48,7 +48,7 @@ def test_equal_parts_become_one_multicast() -> None:
     ]
 
 
-def test_each_side_counts_what_it_waits_for() -> None:
+def test_waits_count_credits_and_messages() -> None:
     machine = Machine(load_chip("tiny"), range(4))
     others = [[core for core in range(4) if core != sender] for sender in range(4)]
     messages = [(sender, others[sender], row(0, 4), row(64 + 16 * sender, 4)) for sender in range(4)]
@@ -61,14 +61,14 @@ def test_each_side_counts_what_it_waits_for() -> None:
         assert [int(done.addr[names.index(name), 0]) for name in ("send.wait", "wait")] == [3, 3]
 
 
-def test_loads_are_shared_out_along_the_first_dimension() -> None:
+def test_loads_are_divided_along_the_first_dimension() -> None:
     boxes = split_outermost((1, 10, 3), 4)
     assert [box.offsets for box in boxes] == [(0, 0, 0), (0, 2, 0), (0, 5, 0), (0, 7, 0)]
     assert sum(box.volume for box in boxes) == 30
     assert len(split_outermost((1, 2, 3), 4)) == 2
 
 
-def test_parts_of_an_exchange_share_one_credit_and_count_apart() -> None:
+def test_parts_of_an_exchange_share_one_credit_and_count_separately() -> None:
     machine = Machine(load_chip("tiny"), range(3))
     first = Messages.of([(0, [2], row(0, 4), row(64, 4))])
     second = Messages.of([(0, [2], row(16, 4), row(80, 4)), (1, [2], row(0, 4), row(96, 4))])
@@ -78,7 +78,7 @@ def test_parts_of_an_exchange_share_one_credit_and_count_apart() -> None:
     exchange.release()
     done = machine.streams[2].finish()
     assert [BY_CODE[int(code)].mnemonic for code in done.op] == ["ready", "wait", "wait"]
-    # Two senders get the credit; one message comes first, then two, counted by semaphores of their own.
+    # Two senders get the credit; one message arrives first, then two, which are counted by different semaphores.
     assert [int(count) for count in done.addr[1:, 0]] == [1, 2]
     assert len(set(done.imm[1:].tolist())) == 2
     for sender in (0, 1):

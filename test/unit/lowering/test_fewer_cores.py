@@ -36,7 +36,7 @@ def test_steps_run_on_the_number_of_cores_with_the_least_reference_time() -> Non
         assert compare(name, outputs[name], value).equal
 
 
-def test_the_log_compares_loops_with_their_steps_written_out() -> None:
+def test_the_log_compares_loops_with_unrolled_steps() -> None:
     compilation = compile_module(import_onnx(build(Recurrent.parse("RNN:1:8:4:8"))), load_chip("tiny"))
     last = compilation.log.lines()[-1]
     assert "loops: " in last

@@ -29,7 +29,7 @@ func.func @main(%x: tensor<96x64xf32> {dataflow.name = "x"}, %w: tensor<64x96xf3
   func.return %5 : tensor<96x96xf32>
 }
 """
-"""A product, sums that can go before it, and an epilogue that needs memory beside the result's."""
+"""A product, sums that can be computed before it, and an epilogue that needs memory in addition to the result's."""
 
 
 @pytest.mark.parametrize("sram_bytes", [5 << 10, 8 << 10, 16 << 10, 64 << 10])

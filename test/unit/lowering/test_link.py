@@ -86,7 +86,7 @@ def test_executables_are_valid_and_short(cores: list[int]):
     assert names == ["ctl.h2d", "ctl.wait", *launches, "ctl.d2h", "ctl.wait", "ctl.halt"]
 
 
-def test_the_emulator_computes_what_the_streams_say():
+def test_the_emulator_runs_the_linked_streams():
     from meshloom.emulator.functional.engine import run_functional
 
     chip = load_chip("tiny")

@@ -56,7 +56,7 @@ def planned(layers: list[NDArray[np.float32]]) -> NetworkPlan:
 
 
 def test_weights_that_wait_for_dram_get_more_buffers() -> None:
-    """64 x 256 weights are 64 KiB, and take longer to load than 32 rows to multiply with them."""
+    """Weights of 64 x 256 are 64 KiB, and take longer to load than their product with 32 rows takes."""
     plan = planned(weights(64, 64, 64, 64, 64, 256))
     works = TaskWorks(plan)
     before, after = lay_out_sram(plan, TINY, works), lay_out_multi_buffered(plan, TINY, works)
@@ -69,19 +69,19 @@ def test_weights_that_wait_for_dram_get_more_buffers() -> None:
     assert after.peak <= TINY.sram_bytes
 
 
-def test_weights_that_come_in_time_do_not() -> None:
+def test_weights_that_arrive_in_time_get_no_more_buffers() -> None:
     plan = planned(weights(64, 64, 64, 64, 64, 64))
     assert not lay_out_multi_buffered(plan, TINY, TaskWorks(plan)).multi_buffered
 
 
-def test_results_stay_and_cycles_go(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_multi_buffering_keeps_results_and_saves_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
     layers = weights(64, 64, 64, 64, 64, 256)
     x = np.random.default_rng(1).standard_normal((ROWS, 64)).astype(np.float32)
     expected = x
     for layer in layers:
         expected = expected @ layer
     multi_buffered = compile_module(import_onnx(network(layers), {}), TINY).executable
-    # Checked: no part of the weights overwrites one that is still read.
+    # The run is checked: no part of the weights overwrites one that is still read.
     found = run_functional(multi_buffered, {"x0": x}, check=True).outputs["x5"]
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 * float(np.abs(expected).max()))
     monkeypatch.setattr(encode_subgraph, "lay_out_multi_buffered", lay_out_sram)

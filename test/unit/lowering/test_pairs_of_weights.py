@@ -1,4 +1,4 @@
-"""Products with weights of 4 bits, two a byte: steps, groups, parts, odd sizes."""
+"""Products and convolutions with weights of 4 bits, two per byte, against numpy: steps, groups, odd sizes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ I4, U4 = "vector<2xi4>", "vector<2xui4>"
 
 @pytest.mark.parametrize("shape", [(1, 1), (5, 3), (4, 6), (7, 2)])
 @pytest.mark.parametrize("axis", [0, 1, -1])
-def test_packing_two_a_byte_and_back(shape: tuple[int, int], axis: int) -> None:
+def test_packing_two_per_byte_and_unpacking(shape: tuple[int, int], axis: int) -> None:
     rng = np.random.default_rng(0)
     signed, plain = rng.integers(-8, 8, shape, np.int8), rng.integers(0, 16, shape, np.uint8)
     for values in (signed, plain):

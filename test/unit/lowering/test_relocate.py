@@ -1,4 +1,4 @@
-"""Moved code: every core's words are those that moving each of its addresses by hand gives."""
+"""Relocation of code: the words of each core equal those with each address relocated separately."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def random_code(rng: np.random.Generator, segments: int) -> LaunchCode:
     return LaunchCode([program], Launch(np.zeros(CORES, np.int32), list(values)), np.eye(2, CORES, dtype=np.bool_))
 
 
-def moved_by_hand(words: NDArray[Any], segments: list[int], sets: list[int]) -> list[list[int]]:
+def relocated_words(words: NDArray[Any], segments: list[int], sets: list[int]) -> list[list[int]]:
     rows: list[list[int]] = []
     for word in words:
         row = [int(word["op"]), *(int(v) for v in word["addr"]), *(int(v) for v in word["desc"])]
@@ -74,7 +74,7 @@ def moved_by_hand(words: NDArray[Any], segments: list[int], sets: list[int]) -> 
 
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10**6))
-def test_every_core_runs_the_same_code_elsewhere(seed: int) -> None:
+def test_words_of_every_core_are_relocated(seed: int) -> None:
     rng = np.random.default_rng(seed)
     places: list[int] = rng.integers(0, 1 << 34, 3).tolist()
     code = random_code(rng, len(places))
@@ -84,7 +84,7 @@ def test_every_core_runs_the_same_code_elsewhere(seed: int) -> None:
     for core in range(CORES):
         after = patched_words(program, launch.params_of_core[core])
         rows = [[int(word["op"]), *map(int, word["addr"]), *map(int, word["desc"])] for word in after]
-        assert rows == moved_by_hand(before[core], places, [5, 3])
+        assert rows == relocated_words(before[core], places, [5, 3])
         np.testing.assert_array_equal(patched_words(code.programs[0], code.launch.params_of_core[core]), before[core])
     assert set(program.sources.tolist()) <= {14, NO_SOURCE}
 

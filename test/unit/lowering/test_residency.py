@@ -1,4 +1,4 @@
-"""Residency in DRAM over time: no overlap, every value is present when it is read, and all that fits is placed."""
+"""Properties of residency in DRAM: no overlap, every value is present when it is read, and all that fits is placed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from meshloom.lowering.sequence.dram_residency import (
 
 
 def random_network(seed: int) -> Network:
-    """Up to eight launches in a row; each reads some values of earlier ones and of the network's inputs."""
+    """Up to eight successive launches; each reads some values of earlier ones and of the network's inputs."""
     rng = random.Random(seed)
     launches = rng.randint(1, 8)
     constants = tuple(rng.randint(1, 2000) for _ in range(rng.randint(0, 10)))
@@ -57,7 +57,7 @@ def least(network: Network) -> int:
         + sum(up(network.constants[one]) for one in set(needs.constants) - network.outputs)
         + sum(up(network.values[one].nbytes) for one in (*needs.arguments, *needs.results))
         + (up(needs.scratch) if needs.scratch else 0)
-        # An input that is only given back passes through DRAM at the first launch.
+        # An input that is only returned as an output passes through DRAM at the first launch.
         + sum(up(v.nbytes) for v in network.values if launch == 0 and v.producer < 0 and v.is_output and not v.readers)
         for launch, needs in enumerate(network.launches)
     )
@@ -105,7 +105,7 @@ def test_random_networks(seed: int, room: float) -> None:
     capacity = int(least(network) * room) // 64 * 64
     residency = planned(network, capacity)
     if residency is None:
-        # Only fragmentation may be the reason.
+        # Only fragmentation can be the reason.
         assert room < 1.6
     else:
         check(network, residency, capacity)
@@ -114,7 +114,7 @@ def test_random_networks(seed: int, room: float) -> None:
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6), room=st.floats(1.0, 3.0))
 def test_decisions_reproduce_the_addresses(seed: int, room: float) -> None:
-    """As when the printed IR, which has the decisions, is read again."""
+    """Planning with the decisions of an earlier plan, as when printed IR is parsed, gives the same addresses."""
     network = random_network(seed)
     capacity = int(least(network) * room) // 64 * 64
     if (residency := planned(network, capacity)) is not None:
@@ -123,8 +123,8 @@ def test_decisions_reproduce_the_addresses(seed: int, room: float) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**6))
-def test_values_that_are_given_to_the_host_go_there(seed: int) -> None:
-    """All other values stay because they fit; a spilled value is restored for each launch that reads it."""
+def test_values_decided_to_be_spilled(seed: int) -> None:
+    """Such values are copied to the host, and back for each launch that reads them; others stay, because they fit."""
     network = random_network(seed)
     numbers = [number for number in range(len(network.values)) if random.Random(seed + number).random() < 0.5]
     residency = plan_residency(network, 1 << 30, Decisions(values=dict.fromkeys(numbers, True)))
@@ -136,8 +136,8 @@ def test_values_that_are_given_to_the_host_go_there(seed: int) -> None:
         assert all(one.copied_in_for in value.readers for one in allocations[1:])
 
 
-def test_values_that_are_given_to_dram_stay() -> None:
-    """`a` would go to the host if its room were needed; with 64 bytes less than everything takes, it has to."""
+def test_values_decided_to_stay_in_dram() -> None:
+    """With 64 bytes less than all values take, `a` would have to be spilled, and planning fails."""
     network = three_layers()
     all_there = Decisions(dict.fromkeys(range(4), False), dict.fromkeys(range(3), False))
     assert plan_residency(network, 3 * 1024 + 192, all_there).used == 3 * 1024 + 192
@@ -145,7 +145,7 @@ def test_values_that_are_given_to_dram_stay() -> None:
         plan_residency(network, 3 * 1024 + 128, all_there)
 
 
-def test_all_stays_where_there_is_room() -> None:
+def test_nothing_is_spilled_or_streamed_if_everything_fits() -> None:
     network = random_network(3)
     residency = plan_residency(network, 1 << 30)
     assert not residency.streamed
@@ -154,7 +154,7 @@ def test_all_stays_where_there_is_room() -> None:
 
 
 def three_layers() -> Network:
-    """x -> a -> b -> c, 1000 bytes (1024 padded) of weights each, values of 64 bytes; the last one reads a, too."""
+    """x -> a -> b -> c, 1000 bytes (1024 padded) of weights each, values of 64 bytes; the last launch reads a, too."""
     values = (
         Value(64, -1, (0,), False),
         Value(64, 0, (1, 2), False),
@@ -173,11 +173,11 @@ def three_layers() -> Network:
     ("capacity", "streamed"),
     [
         (3 * 1024 + 192, 0),  # everything
-        (2 * 1024 + 192, 3),  # two layers' weights at a time: one set comes in beside the other's launch
+        (2 * 1024 + 192, 3),  # two layers' weights at a time: one layer's are copied during the other's launch
         (1024 + 192, 3),  # one at a time
     ],
 )
-def test_weights_in_turn(capacity: int, streamed: int) -> None:
+def test_streamed_weights(capacity: int, streamed: int) -> None:
     residency = plan_residency(three_layers(), capacity)
     check(three_layers(), residency, capacity)
     assert len(residency.streamed) <= streamed

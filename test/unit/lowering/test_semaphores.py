@@ -1,4 +1,4 @@
-"""Semaphores are used again only behind a barrier."""
+"""Semaphores are reused only after a barrier."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from meshloom.support.errors import MeshloomError
 CHIP = replace(load_chip("tiny"), semaphores=6)  # two for barriers, two pairs
 
 
-def test_pairs_are_disjoint_and_leave_the_barriers_alone() -> None:
+def test_pairs_are_disjoint_and_exclude_the_barriers() -> None:
     pool = SemaphorePool(CHIP)
     assert [pool.take(), pool.take()] == [(2, 3), (4, 5)]
     assert {pool.barrier(), pool.barrier()} == {0, 1}
@@ -30,7 +30,7 @@ def test_a_released_pair_waits_for_a_barrier() -> None:
     assert pool.needs_barrier
 
 
-def test_all_in_use_names_the_remedy() -> None:
+def test_error_if_all_are_in_use() -> None:
     pool = SemaphorePool(CHIP)
     pool.take()
     pool.take()

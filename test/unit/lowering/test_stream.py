@@ -25,7 +25,7 @@ def test_wrong_descriptors_are_refused(sizes: tuple[int, ...], strides: tuple[in
         DescriptorTable().intern(sizes, strides)
 
 
-def test_fields_and_effects_arrive():
+def test_fields_and_effects_are_recorded():
     stream = CoreStream()
     stream.emit(7, dtype=0x31, imm=9, addr=(1, -1), desc=(0, IMMEDIATE), effects=[(0, 0, 8, True)], source=5)
     stream.emit(8)
@@ -60,7 +60,7 @@ def test_emitting_is_cheap():
     assert time.process_time() - started < 20_000 * 20e-6
 
 
-def test_what_is_repeated_is_as_if_emitted_again():
+def test_repeat_equals_emitting_again():
     table = DescriptorTable()
 
     def emit(stream: CoreStream, *numbers: int) -> None:

@@ -34,7 +34,7 @@ def ordering_tokens(program: list[Instruction], wait: list[int], signal: list[in
     queues: dict[tuple[int, int], deque[int]] = {}
     producers: dict[int, list[int]] = {}
     for index, (unit, _) in enumerate(program):
-        # Walking in program order shows that every token is put earlier in program order than it is taken.
+        # popleft shows that every token is put earlier in program order than it is taken.
         producers[index] = [queues[v, unit].popleft() for v in range(8) if wait[index] >> v & 1]
         for v in range(8):
             if signal[index] >> v & 1:
@@ -152,7 +152,7 @@ def test_a_tile_pipeline_by_hand():
     wait, signal = bits(
         [
             (LOAD, [(*a, True)]),
-            (LOAD, [(*b, True)]),  # newest of LOAD that the product needs: implies the load of a
+            (LOAD, [(*b, True)]),  # the last LOAD that the product needs; it implies the load of a
             (MPU, [(*a, False), (*b, False), (*c, True)]),
             (STORE, [(*c, False)]),
             (LOAD, [(*a, True)]),
@@ -163,7 +163,7 @@ def test_a_tile_pipeline_by_hand():
     assert signal == [0, 1 << MPU, 1 << STORE | 1 << LOAD, 1 << MPU, 1 << MPU, 0]
 
 
-def test_needs_met_through_a_third_unit_are_dropped():
+def test_dependences_through_a_third_unit_need_no_token():
     """LOAD writes x, VPU turns x into y, MPU reads x and y: waiting for VPU is enough."""
     wait, _ = bits(
         [
@@ -175,7 +175,7 @@ def test_needs_met_through_a_third_unit_are_dropped():
     assert wait == [0, 1 << LOAD, 1 << VPU]
 
 
-def test_streams_go_through_the_table_of_units():
+def test_units_of_stream_instructions():
     stream = CoreStream()
     stream.emit(OPCODE["load"], effects=[(0, 0, 4, True)])
     stream.emit(OPCODE["add"], effects=[(0, 2, 3, False)])
@@ -186,7 +186,7 @@ def test_streams_go_through_the_table_of_units():
 
 @pytest.mark.parametrize("tiles", [1, 50])
 def test_long_streams_are_quick(tiles: int):
-    """200,000 instructions of a double-buffered pipeline in well below a second (about 0.1 s here)."""
+    """200,000 instructions of a double-buffered pipeline take below 2 s, usually about 0.1 s."""
     count = 200_000
     unit = np.tile(np.array([LOAD, MPU, VPU, STORE], dtype=np.uint8), count // 4)
     index = np.arange(count)

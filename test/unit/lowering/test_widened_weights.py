@@ -1,4 +1,4 @@
-"""Products with weights that are widened by the cores: memory for it, and steps."""
+"""Products with weights that cores widen: the memory for widened pieces, and results in many steps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from xdsl.parser import Parser
 
 @pytest.mark.parametrize("depth", [1, 31, 64, 65, 100, 5000])
 @pytest.mark.parametrize("row_bytes", [4, 96, 260, 3000])
-def test_two_pieces_have_room_whatever_part_of_the_operand_comes(depth: int, row_bytes: int) -> None:
+def test_two_pieces_fit_for_any_part_of_the_operand(depth: int, row_bytes: int) -> None:
     room = widened_bytes(depth, row_bytes)
     for part in {1, depth // 3 + 1, depth}:
         for narrower in {4, row_bytes // 2 + 2, row_bytes}:
@@ -49,7 +49,7 @@ def product(rows: int, depth: int, columns: int) -> ModuleOp:
     "sram_bytes", [6 << 10, *(pytest.param(kib << 10, marks=pytest.mark.slow) for kib in (16, 64))], ids=str
 )
 @pytest.mark.parametrize("sizes", [(1, 700, 90), (5, 129, 33), pytest.param((40, 1000, 200), marks=pytest.mark.slow)])
-def test_weights_that_take_many_steps_are_widened_in_turn(sizes: tuple[int, int, int], sram_bytes: int) -> None:
+def test_weights_that_take_many_steps_are_widened_in_pieces(sizes: tuple[int, int, int], sram_bytes: int) -> None:
     rows, depth, columns = sizes
     rng = np.random.default_rng(0)
     x = rng.standard_normal((rows, depth), np.float32)

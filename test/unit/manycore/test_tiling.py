@@ -1,4 +1,4 @@
-"""Tilings cover the iteration space once, and tiled tasks compute what the whole operators do."""
+"""Property tests of tilings: each position is computed once, and tiled tasks give the results of whole operators."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def test_every_position_belongs_to_one_step_of_one_core(data: st.DataObject, siz
 
 @given(st.integers(1, 30), st.integers(1, 6), st.integers(1, 9))
 @settings(max_examples=50, deadline=None)
-def test_tiles_of_several_elements_each_lie_where_tiles_of_one_do(size: int, each: int, parts: int) -> None:
-    """Cut in multiples, the columns of the gates of a state lie where the state's elements do."""
+def test_tilings_in_multiples_are_the_scaled_tilings(size: int, each: int, parts: int) -> None:
+    """A tiling in multiples of k gives each core k times the offset and size of the tiling in single elements."""
     ones = TilingAttr([parts], list(range(parts)), [1], [0])
     several = TilingAttr([parts], list(range(parts)), [1], [0], [each])
     for (core, one), (other, many) in zip(ones.tiles([size]), several.tiles([size * each]), strict=True):
@@ -62,7 +62,7 @@ def test_steps_loop_in_the_given_order() -> None:
 
 
 def make_task(root: TilingInterface, tiling: TilingAttr, arguments: Block, extra: SSAValue | None) -> TaskOp:
-    """A task over `root`, with an addition and a relu behind it where there is something to add."""
+    """A task of `root`; if `extra` is given, it is added to the result, followed by a relu."""
     ops: list[Any] = [root]
     if extra is not None:
         ops.append(AddOp(root.results[0], extra))

@@ -1,4 +1,4 @@
-"""Costs and graphs written down as plainly as possible: what the kernels are compared with."""
+"""Simple reference implementations of costs, the oracle of the kernels' tests; random graphs and meshes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Cores = NDArray[np.int32]
 
 
 def hops_between(mesh: Mesh, a: int, b: int) -> int:
-    """Hops along columns and rows, way by way."""
+    """Sum of the costs of the columns and rows between two cores."""
     columns = mesh.column_costs or (1,) * (mesh.width - 1)
     rows = mesh.row_costs or (1,) * (mesh.height - 1)
     low_x, high_x = sorted((a % mesh.width, b % mesh.width))
@@ -42,7 +42,7 @@ def cut(topology: Topology, core_of: Cores) -> int:
 
 
 def delivered(topology: Topology, mesh: Mesh, core_of: Cores) -> int:
-    """Sum over sources and cores with targets of the largest spikes x hops."""
+    """Sum over sources and cores with targets of hops times the largest number of spikes to a target on the core."""
     assert topology.src_indptr is not None
     assert topology.src_indices is not None
     assert topology.spikes is not None
@@ -67,7 +67,7 @@ def random_network(seed: int, vertices: int, edges: int, most: int = 9, size: in
 
 
 def grid_network(side: int, seed: int) -> Topology:
-    """A sheet: every vertex sends 3 spikes to its right and lower neighbours; vertices are numbered at random."""
+    """A grid: every vertex sends 3 spikes to its right and lower neighbours; vertices are numbered at random."""
     number = np.random.default_rng(seed).permutation(side * side).reshape(side, side)
     sources = np.concatenate([number[:, :-1].ravel(), number[:-1].ravel()])
     targets = np.concatenate([number[:, 1:].ravel(), number[1:].ravel()])

@@ -1,4 +1,4 @@
-"""Coarsened graphs of a mapping for few hops: reproducible, and suited to the network."""
+"""Tests of the hierarchies of coarsened graphs: finer graphs are reproduced, and unsuitable mergings are dropped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def graph_of(topology: Topology) -> Graph:
 
 
 def dense_layers(layers: int, width: int) -> Topology:
-    """Every vertex of a layer sends a spike to each of the next, wrapping around; numbered at random."""
+    """Every vertex sends a spike to each vertex of the next layer, the last layer to the first; numbered at random."""
     number = np.random.default_rng(1).permutation(layers * width).reshape(layers, width)
     targets = np.empty((layers * width, width), np.int64)
     for layer in range(layers):
@@ -25,11 +25,11 @@ def dense_layers(layers: int, width: int) -> Topology:
     return from_directed(np.arange(layers * width + 1) * width, targets.ravel())
 
 
-def test_finer_graphs_are_made_again_as_they_were() -> None:
+def test_finer_graphs_are_reproduced() -> None:
     network = graph_of(grid_network(60, seed=3))
     for name in MERGINGS:
         merged, last = hierarchy(network, 1200, random_state(4), name, Watch())
-        assert len(merged.levels) == 3  # with one between the network and clusters of a sixtieth of a core
+        assert len(merged.levels) == 3  # one level lies between the network and the clusters of a sixtieth of a core
         graph = network
         for number, steps in enumerate(merged.levels):
             again = merged.finer(number)
@@ -43,11 +43,11 @@ def test_finer_graphs_are_made_again_as_they_were() -> None:
         assert (last.indices == graph.indices).all()
 
 
-def test_a_way_of_merging_that_leaves_more_of_everything_is_given_up() -> None:
+def test_a_merging_that_leaves_more_of_everything_is_dropped() -> None:
     def tried(topology: Topology) -> int:
         return len(hierarchies(graph_of(topology), 900, random_state(2), list(MERGINGS), Watch()))
 
-    # A random graph has no vertices with the same neighbours, a layer has nothing else.
+    # In a random graph no vertices have the same neighbours; in a layer all vertices have.
     rows = np.arange(4001) * 5
     edges = np.random.default_rng(5).integers(0, 4000, 20_000)
     assert tried(from_directed(rows, edges)) == 1

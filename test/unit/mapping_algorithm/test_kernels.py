@@ -1,4 +1,4 @@
-"""The kernels compared with recounts: the reported cost of a move equals the change of the cost."""
+"""Tests of the mapping kernels: the cost changes that they report equal the differences of recomputed costs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def some_mapping(topology: Topology, mesh: Mesh, seed: int) -> Cores:
 
 @given(mesh=meshes(), seed=st.integers(0, 99))
 @SETTINGS
-def test_hop_table_is_what_each_vertex_costs_on_each_core(mesh: Mesh, seed: int) -> None:
+def test_hop_table_has_the_cost_of_each_vertex_on_each_core(mesh: Mesh, seed: int) -> None:
     topology = random_network(seed, 20, 60)
     core_of = some_mapping(topology, mesh, seed)
     table = hop_table(graph_of(topology), core_of, mesh)
@@ -63,7 +63,7 @@ def test_hop_table_is_what_each_vertex_costs_on_each_core(mesh: Mesh, seed: int)
             assert table[v, core % mesh.width] + table[v, mesh.width + core // mesh.width] == cost
 
 
-def test_cores_over_their_capacity_for_a_while_save_hops() -> None:
+def test_exceeding_capacity_temporarily_saves_hops() -> None:
     topology, mesh, capacity = grid_network(40, 3), Mesh(8, 8), 26
     graph = graph_of(topology)
     start = np.random.default_rng(3).permutation(np.repeat(np.arange(64, dtype=np.int32), 25))
@@ -72,18 +72,18 @@ def test_cores_over_their_capacity_for_a_while_save_hops() -> None:
         core_of = start.copy()
         target = Target(mesh, mesh.usable_cores, capacity)
         anneal(graph, core_of, target, random_state(seed), Cooling(1, 0.01, 200), limits)
-        # The price kept all but a few cores within their capacity.
+        # The penalty on overfull cores keeps the total excess small.
         assert np.maximum(np.bincount(core_of) - capacity, 0).sum() < 8
         target.fit(graph, core_of)
         return hop_cost(topology, mesh, core_of)
 
-    # A single run may end with the sheet twisted over the mesh.
+    # A single run may end with the grid twisted over the mesh.
     assert sum(hops(seed, (capacity + 3, capacity)) for seed in range(3)) < sum(hops(seed, None) for seed in range(3))
 
 
 @given(mesh=meshes(), seed=st.integers(0, 99), hot=st.sampled_from([0.1, 1.0, 10.0]))
 @SETTINGS
-def test_annealing_counts_its_changes_right(mesh: Mesh, seed: int, hot: float) -> None:
+def test_annealing_reports_the_change_of_cost(mesh: Mesh, seed: int, hot: float) -> None:
     topology = random_network(seed, 50, 200, size=3)
     graph, cores = graph_of(topology), mesh.usable_cores
     start = some_mapping(topology, mesh, seed)
@@ -123,7 +123,7 @@ def test_annealing_counts_its_changes_right(mesh: Mesh, seed: int, hot: float) -
     assert traffic == delivered_traffic(nets, start, mesh) + change
     assert (np.bincount(core_of, topology.size, mesh.cores) <= np.maximum(before, capacity)).all()
 
-    # On distances of 1, what a core sends to each other core, wherever that is.
+    # With all distances 1, the cost is the traffic between different cores, independent of their positions.
     core_of = start.copy()
     nearness = Distances(1 - np.eye(mesh.cores, dtype=np.int64), np.zeros((1, 1), np.int64))
     change = anneal_multicast(nets, topology.size, core_of, nearness, target, state, cooling)
@@ -134,7 +134,7 @@ def test_annealing_counts_its_changes_right(mesh: Mesh, seed: int, hot: float) -
     assert (np.bincount(core_of, topology.size, mesh.cores) <= np.maximum(before, capacity)).all()
 
 
-def test_annealing_for_multicast_is_the_same_in_all_units() -> None:
+def test_annealing_for_multicast_is_invariant_to_scaled_weights() -> None:
     topology, mesh = random_network(3, 60, 300), Mesh(4, 4)
     assert topology.src_indptr is not None
     assert topology.src_indices is not None
@@ -153,8 +153,8 @@ def test_annealing_for_multicast_is_the_same_in_all_units() -> None:
 
 @given(mesh=meshes(), seed=st.integers(0, 99))
 @SETTINGS
-def test_nets_are_delivered_traffic(mesh: Mesh, seed: int) -> None:
-    # Up to seven different numbers of spikes: no source needs rounding.
+def test_traffic_of_nets_equals_the_delivered_traffic(mesh: Mesh, seed: int) -> None:
+    # With at most seven different numbers of spikes, no source needs rounding.
     topology = random_network(seed, 30, 300, most=7)
     assert topology.src_indptr is not None
     assert topology.src_indices is not None
@@ -171,7 +171,7 @@ def test_nets_are_delivered_traffic(mesh: Mesh, seed: int) -> None:
 
 
 @pytest.mark.parametrize("directed", [True, False])
-def test_busiest_link_gets_less_busy(directed: bool) -> None:
+def test_load_of_the_busiest_link_falls(directed: bool) -> None:
     topology, mesh = random_network(5, 300, 2000), Mesh(4, 4)
     graph = graph_of(topology)
     assert topology.src_indptr is not None
@@ -193,7 +193,7 @@ def test_busiest_link_gets_less_busy(directed: bool) -> None:
 
 @given(seed=st.integers(0, 99))
 @SETTINGS
-def test_merging_keeps_sizes_and_what_lies_between(seed: int) -> None:
+def test_merging_keeps_sizes_and_the_cut(seed: int) -> None:
     topology = random_network(seed, 40, 150, size=4)
     coarse, coarse_of = coarsen(graph_of(topology), 6, random_state(seed))
     assert np.bincount(coarse_of).max() <= 2
@@ -222,7 +222,7 @@ def test_merging_several_steps_at_once_gives_the_same_graph(seed: int) -> None:
 
 @given(seed=st.integers(0, 99))
 @SETTINGS
-def test_numbered_anew_a_graph_is_the_induced_one(seed: int) -> None:
+def test_renumbered_graph_equals_the_induced_graph(seed: int) -> None:
     graph = graph_of(random_network(seed, 30, 100, size=3))
     numbered = Numbered(graph)
     for number in range(3):
@@ -237,7 +237,7 @@ def test_numbered_anew_a_graph_is_the_induced_one(seed: int) -> None:
 
 @given(seed=st.integers(0, 99))
 @SETTINGS
-def test_refinement_says_what_the_cut_lost(seed: int) -> None:
+def test_refinement_reports_the_reduction_of_the_cut(seed: int) -> None:
     topology = random_network(seed, 40, 150)
     part = np.random.default_rng(seed).integers(0, 5, 40).astype(np.int32)
     before = cut(topology, part)
@@ -255,14 +255,14 @@ def test_bisection_of_two_cliques_cuts_the_bridge() -> None:
     graph = Graph(indptr, indices, np.ones(indices.size, np.int32), np.ones(20, np.int64))
     side = bisect(graph, np.zeros(20, np.int64), (11, 11), 0.5, random_state(0))
     assert sorted([side[:10].sum(), side[10:].sum()]) == [0, 10]
-    # A vertex outside draws the second clique to side 0.
+    # The attraction of an outside vertex assigns the second clique to side 0.
     pull = np.array([0] * 10 + [5] + [0] * 9)
     side = bisect(graph, pull, (11, 11), 0.5, random_state(0))
     assert side.tolist() == [1] * 10 + [0] * 10
 
 
 def test_forces_untangle_a_line() -> None:
-    # 0 - 1 - 2 - 3 in a row, two of them the wrong way round.
+    # A chain 0 - 1 - 2 - 3, in which two neighbours are exchanged.
     indptr, indices = np.array([0, 1, 3, 5, 6]), np.array([1, 0, 2, 1, 3, 2], np.int32)
     groups = Graph(indptr, indices, np.ones(6, np.int32), np.ones(4, np.int64))
     core_of = np.array([0, 2, 1, 3], np.int32)
@@ -273,7 +273,7 @@ def test_forces_untangle_a_line() -> None:
 @given(seed=st.integers(0, 99))
 @SETTINGS
 def test_each_swap_makes_the_two_forces_shorter(seed: int) -> None:
-    # One group looks for a partner, once: the lengths of the two forces are recounted before and after.
+    # One group searches a partner, once: the lengths of the two forces are recomputed before and after.
     topology, mesh = random_network(seed, 12, 40), Mesh(4, 3)
     core_of = np.random.default_rng(seed).permutation(12).astype(np.int32)
     before = core_of.copy()
@@ -312,7 +312,7 @@ def test_heap_gives_the_least_first(keys: list[int], changes: list[int]) -> None
 def test_random_numbers_are_spread_evenly() -> None:
     state = random_state(-7)
     counts = np.bincount([random_below(state, 10) for _ in range(10_000)], minlength=10)
-    # 1000 each, standard deviation 30.
+    # Expected: 1000 each, with a standard deviation of 30.
     assert counts.min() > 850
     assert counts.max() < 1150
     assert sorted(random_order(state, 100).tolist()) == list(range(100))
@@ -323,13 +323,13 @@ def test_rectangle_of_least_extent() -> None:
     #  . . . .   Four cores: a square right of the hole, not a row across it.
     mesh = Mesh(4, 2, (1,))
     assert choose_rectangle(mesh, 4).tolist() == [2, 3, 6, 7]
-    # Ways from chip to chip are long: six cores of one chip, although they lie in a row.
+    # Hops between chips are expensive: six cores of one chip are chosen, although they form a narrow column.
     assert set((choose_rectangle(Mesh(3, 2).array(2, 1, 9), 6) % 6).tolist()) == {0, 1, 2}
     with pytest.raises(MeshloomError, match="8 cores are needed"):
         choose_rectangle(mesh, 8)
 
 
-def test_merged_sheet_stays_a_sheet() -> None:
+def test_heavy_pairs_merge_most_vertices_of_a_grid() -> None:
     topology = grid_network(16, seed=2)
     coarse_of, count = heavy_pairs(graph_of(topology), 2, random_state(0))
     coarse = merge_vertices(graph_of(topology), coarse_of, count)

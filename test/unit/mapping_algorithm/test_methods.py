@@ -37,7 +37,7 @@ def assert_valid(topology: Topology, mesh: Mesh, capacity: int, core_of: Cores) 
 def test_within_the_capacity_and_the_same_for_the_same_seed(
     method: MapMethod, topology: Topology, mesh: Mesh, spare: int, objective: Objective, seed: int
 ) -> None:
-    # Room for one vertex more than an even share: then packing largest first cannot fail.
+    # Capacity for one vertex more than an even share: packing the largest first cannot fail then.
     capacity = default_capacity(topology.total_size, mesh) + int(topology.size.max(initial=1)) + spare
     first, second = (
         method(MapRequest(topology, mesh, capacity, objective=objective, effort=Effort.FAST, seed=seed))
@@ -49,7 +49,7 @@ def test_within_the_capacity_and_the_same_for_the_same_seed(
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("mesh", [Mesh(8, 8), Mesh(8, 8, (0, 9, 27, 28, 35, 36)), Mesh(4, 4).array(2, 2, 5)], ids=str)
-def test_capacity_without_any_slack_but_rounding(method: MapMethod, mesh: Mesh) -> None:
+def test_capacity_of_an_even_share_rounded_up_is_kept(method: MapMethod, mesh: Mesh) -> None:
     topology = random_network(1, 1000, 6000)
     capacity = -(-topology.total_size // len(mesh.usable_cores))
     assert_valid(
@@ -92,13 +92,13 @@ def test_no_edges_and_no_weight(method: MapMethod) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_what_cannot_fit_is_one_clear_error(method: MapMethod) -> None:
+def test_a_network_that_cannot_fit_is_an_error(method: MapMethod) -> None:
     large = make_topology([0, 0, 0], [], size=[3, 9])
     with pytest.raises(MeshloomError, match="vertex 1 has size 9, a core holds 8"):
         method(MapRequest(large, Mesh(2, 2), 8))
     with pytest.raises(MeshloomError, match="size 12 together, 1 cores hold 9"):
         method(MapRequest(large, Mesh(1, 1), 9))
-    # Three of size 2 into two cores of 3: the sum fits, the pieces do not.
+    # Three vertices of size 2 on two cores of capacity 3: the sum fits, the single vertices do not.
     awkward = make_topology([0, 0, 0, 0], [], size=[2, 2, 2])
     with pytest.raises(MeshloomError, match="no way to pack"):
         method(MapRequest(awkward, Mesh(2, 1), 3))
@@ -106,7 +106,7 @@ def test_what_cannot_fit_is_one_clear_error(method: MapMethod) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_large_vertices_take_more_cores_than_their_sum_needs(method: MapMethod) -> None:
-    """Three of size 3 into cores of 5: one each, though two cores would hold the sum."""
+    """Three vertices of size 3 on cores of capacity 5 use a core each, although two cores could hold their sum."""
     topology, mesh = (
         make_topology([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [78, 54, 78, 70, 54, 70], size=[3, 3, 3]),
         Mesh(2, 3),
@@ -117,15 +117,15 @@ def test_large_vertices_take_more_cores_than_their_sum_needs(method: MapMethod) 
         assert len(set(core_of.tolist())) == 3
 
 
-def test_sheet_comes_near_its_planted_mapping() -> None:
-    # 32 x 32 vertices on 4 x 4 cores: squares of 8 x 8 are the best known shape, cut only between neighbours.
+def test_cost_of_a_grid_is_close_to_its_best_known_mapping() -> None:
+    # 32 x 32 vertices on 4 x 4 cores: squares of 8 x 8 are the best known mapping, with a cut only between neighbours.
     topology, mesh = grid_network(32, seed=5), Mesh(4, 4)
     planted = 3 * 2 * 3 * 32
     core_of = map_default(MapRequest(topology, mesh, 68, seed=1)).core_of_vertex
     assert hop_cost(topology, mesh, core_of) <= 1.4 * planted
 
 
-def test_each_objective_is_best_at_its_own_cost() -> None:
+def test_each_objective_gives_the_least_of_its_own_cost() -> None:
     topology, mesh = random_network(4, 400, 2400, most=1), Mesh(4, 4)
     found = {
         objective: map_default(MapRequest(topology, mesh, 27, objective=objective)).core_of_vertex
@@ -141,7 +141,7 @@ def test_each_objective_is_best_at_its_own_cost() -> None:
 
 
 def test_no_more_cores_than_needed() -> None:
-    # 100 vertices, 30 a core, 5% spare: four cores, in a square.
+    # 100 vertices, capacity 30, 5% reserve: four cores, in a square.
     core_of = map_default(MapRequest(random_network(6, 100, 500), Mesh(8, 8), 30)).core_of_vertex
     cores = np.unique(core_of)
     assert len(cores) <= 4

@@ -1,4 +1,4 @@
-"""One step of a mapped network: messages against plain counts, and the emulator against arithmetic."""
+"""Tests of one step of a mapped network: messages against a recount, emulated figures against formulas."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MESH = Mesh(4, 3)
 
 
 def random_network(seed: int, n: int = 60) -> tuple[Topology, NDArray[np.int32]]:
-    """A network whose sources send different numbers of spikes to their targets, and a random mapping of it."""
+    """A network whose sources send a different number of spikes to each target, and a random mapping of it."""
     generator = np.random.default_rng(seed)
     degree = generator.integers(0, 9, n)
     targets = np.concatenate([generator.choice(n, int(count), replace=False) for count in degree])
@@ -38,8 +38,8 @@ def random_network(seed: int, n: int = 60) -> tuple[Topology, NDArray[np.int32]]
     return topology, generator.integers(0, MESH.cores, n).astype(np.int32)
 
 
-def due(topology: Topology, core_of: NDArray[np.int32]) -> Counter[tuple[int, int]]:
-    """(sender, receiver) -> spikes: of each source, the most that it sends to a target there."""
+def expected_spikes(topology: Topology, core_of: NDArray[np.int32]) -> Counter[tuple[int, int]]:
+    """(sender, receiver) -> spikes: the sum over sources of the largest number sent to a target on the receiver."""
     assert topology.src_indptr is not None
     assert topology.src_indices is not None
     assert topology.spikes is not None
@@ -57,17 +57,17 @@ def due(topology: Topology, core_of: NDArray[np.int32]) -> Counter[tuple[int, in
 
 @pytest.mark.parametrize("most_sets", [MOST_SETS, 5, 0])
 @pytest.mark.parametrize("seed", range(6))
-def test_each_core_is_sent_the_most_that_a_target_of_it_gets(seed: int, most_sets: int) -> None:
+def test_each_core_receives_the_largest_spikes_of_each_source(seed: int, most_sets: int) -> None:
     topology, core_of = random_network(seed)
     messages = messages_of(topology, MESH, core_of, most_sets)
     found: Counter[tuple[int, int]] = Counter()
     pairs = set[tuple[int, int]]()
     for sender, number, spikes in zip(messages.sender, messages.set_of, messages.spikes, strict=True):
-        assert (int(sender), int(number)) not in pairs  # joined
+        assert (int(sender), int(number)) not in pairs  # one message per sender and set
         pairs.add((int(sender), int(number)))
         for core in np.flatnonzero(messages.sets[number]).tolist():
             found[int(sender), core] += int(spikes)
-    assert found == due(topology, core_of)
+    assert found == expected_spikes(topology, core_of)
     assert int((messages.sets.sum(axis=1) > 1).sum()) <= most_sets
     received = Counter[int]()
     for (_, core), spikes in found.items():
@@ -82,11 +82,15 @@ def test_bytes_on_the_links_are_those_of_the_trees(seed: int, spike_bytes: int) 
     step = emulate_step(topology, MESH, core_of, GRID, spike_bytes)
     links = step.timing.link_bytes.T
     assert (links[:4] == spike_bytes * multicast_loads(topology, MESH, core_of)).all()
-    into = [sum(spikes for (_, to), spikes in due(topology, core_of).items() if to == core) for core in range(12)]
+    into = [
+        sum(spikes for (_, to), spikes in expected_spikes(topology, core_of).items() if to == core)
+        for core in range(12)
+    ]
     assert links[4].tolist() == [spike_bytes * spikes for spikes in into]
     assert step.figures()["delivered_bytes"] == spike_bytes * sum(into)
     by_hops = sum(
-        spikes * int(MESH.hops(np.array(a), np.array(b))) for (a, b), spikes in due(topology, core_of).items()
+        spikes * int(MESH.hops(np.array(a), np.array(b)))
+        for (a, b), spikes in expected_spikes(topology, core_of).items()
     )
     assert delivered_traffic(topology, MESH, core_of) == by_hops
 
@@ -98,7 +102,7 @@ def pair(spikes: int) -> Topology:
 
 @pytest.mark.parametrize("hops", [1, 2, 3])
 @pytest.mark.parametrize("spikes", [1, 64, 1000])
-def test_a_single_message_takes_its_bytes_and_its_way(spikes: int, hops: int) -> None:
+def test_a_single_message_takes_the_cycles_of_its_bytes_and_hops(spikes: int, hops: int) -> None:
     step = emulate_step(pair(spikes), MESH, np.array([0, hops], np.int32), GRID)
     least = -(-4 * spikes // GRID.link_bytes_per_cycle) + GRID.hop_cycles * hops
     assert least <= step.timing.cycles <= least + 8
@@ -107,14 +111,14 @@ def test_a_single_message_takes_its_bytes_and_its_way(spikes: int, hops: int) ->
     assert energy["mac"] == energy["dram"] == energy["host"] == 0
 
 
-def test_what_stays_on_a_core_takes_no_message() -> None:
+def test_spikes_within_a_core_need_no_message() -> None:
     step = emulate_step(pair(7), MESH, np.array([2, 2], np.int32), GRID)
     assert len(step.messages.spikes) == 0
     assert step.figures()["busiest_links"] == []
     assert step.timing.cycles < 8
 
 
-def test_messages_beyond_the_memory_go_in_several_puts() -> None:
+def test_messages_that_exceed_the_memory_are_sent_by_several_puts() -> None:
     small = replace(GRID, sram_bytes=1024)
     step = emulate_step(pair(1000), MESH, np.array([0, 1], np.int32), small)
     assert [len(program.words) for program in step.executable.programs[:3]] == [8 + 1, 2, 1]
@@ -122,7 +126,7 @@ def test_messages_beyond_the_memory_go_in_several_puts() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_step_takes_as_long_as_its_busiest_way_at_least(seed: int) -> None:
+def test_a_step_takes_at_least_the_cycles_of_its_busiest_link(seed: int) -> None:
     topology, core_of = random_network(seed, 200)
     cycles: list[int] = []
     for spike_bytes in (16, 32, 64):
@@ -142,8 +146,8 @@ def test_the_program_runs_from_its_file() -> None:
     assert [len(program.words) for program in read.programs] == [len(one.words) for one in step.executable.programs]
 
 
-def one_number_each(seed: int) -> tuple[Topology, NDArray[np.int32]]:
-    """As `random_network`, each source with one number of spikes: what is annealed is then exact."""
+def equal_spikes(seed: int) -> tuple[Topology, NDArray[np.int32]]:
+    """As `random_network`, but all spikes of a source are the same, so that the annealed loads are exact."""
     topology, core_of = random_network(seed, 120)
     assert topology.src_indptr is not None
     assert topology.src_indices is not None
@@ -153,8 +157,8 @@ def one_number_each(seed: int) -> tuple[Topology, NDArray[np.int32]]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_loads_that_are_annealed_are_those_of_the_emulator(seed: int) -> None:
-    topology, core_of = one_number_each(seed)
+def test_annealed_loads_equal_those_of_the_emulator(seed: int) -> None:
+    topology, core_of = equal_spikes(seed)
     nets = nets_of(*directed_edges(topology))
     loads = step_loads(nets, core_of, MESH)
     step = emulate_step(topology, MESH, core_of, GRID, 1)
@@ -163,11 +167,11 @@ def test_loads_that_are_annealed_are_those_of_the_emulator(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_annealing_lowers_the_busiest_way_within_the_capacity(seed: int) -> None:
-    topology, _ = one_number_each(seed)
+def test_annealing_lowers_the_largest_load_within_the_capacity(seed: int) -> None:
+    topology, _ = equal_spikes(seed)
     mesh = Mesh(4, 3, unusable=(5,))
     nets = nets_of(*directed_edges(topology))
-    # Eleven cores of 12 places; the mapping that it begins with puts vertex v on the v-th place.
+    # Eleven cores of capacity 12; the initial mapping puts eleven consecutive vertices on each core.
     core_of = mesh.usable_cores[np.arange(120) // 11].astype(np.int32)
     before = step_loads(nets, core_of, mesh).max()
     target = Target(mesh, mesh.usable_cores, 12)
@@ -181,7 +185,7 @@ def test_annealing_lowers_the_busiest_way_within_the_capacity(seed: int) -> None
 def test_mapping_for_cycles_takes_fewer_than_for_hops(effort: Effort) -> None:
     generator = np.random.default_rng(3)
     n = 600
-    # Neighbours on a line, and a few sources that all listen to: near to them is not where there is room for traffic.
+    # Neighbours on a ring, and a few targets that all vertices send to: the links near these targets are the busiest.
     targets = np.stack([(np.arange(n) + step) % n for step in (1, 2, 5)] + [generator.integers(0, 20, n)], axis=1)
     topology = from_directed(np.arange(0, 4 * n + 1, 4), targets.ravel(), np.repeat(generator.integers(1, 50, n), 4))
     cycles = {}

@@ -1,4 +1,4 @@
-"""Puts the helpers beside the tests on the path."""
+"""Puts this folder on `sys.path`, so that its tests can import the helper modules."""
 
 import sys
 from pathlib import Path

@@ -9,7 +9,7 @@ from meshloom.mapping.topology.topology import Topology, from_directed
 def random_network(
     seed: int, vertices: int = 60, degree: int = 4, *, even: bool = False, largest_size: int = 1
 ) -> Topology:
-    """Directed random edges to near vertices; `even`: all spikes of a source are the same."""
+    """Random directed edges to vertices of near numbers; `even`: a source sends the same spikes to all its targets."""
     generator = np.random.default_rng(seed)
     rows = [np.unique((u + generator.integers(1, 9, degree)) % vertices) for u in range(vertices)]
     indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])])

@@ -1,4 +1,4 @@
-"""Baselines: rules that every mapping keeps, and the arithmetic inside of them."""
+"""Tests of the baseline mapping methods: invariants of every mapping, costs, and the orders that they use."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ MESHES = (Mesh(3, 4), Mesh(4, 4, unusable=(0, 9)), Mesh(2, 2).array(2, 1, 6), Me
     st.sampled_from(list(Objective)),
     st.booleans(),
 )
-def test_mappings_keep_to_the_capacity(seed: int, mesh: Mesh, name: str, objective: Objective, sizes: bool) -> None:
+def test_mappings_keep_the_capacity_and_are_reproducible(
+    seed: int, mesh: Mesh, name: str, objective: Objective, sizes: bool
+) -> None:
     topology = random_network(seed, largest_size=5 if sizes else 1)
     capacity = default_capacity(topology.total_size, mesh) + (4 if sizes else 0)
     method = find_method(name)
@@ -55,7 +57,7 @@ def test_vertices_without_edges_and_networks_without_vertices(name: str) -> None
 
 @pytest.mark.parametrize("name", BASELINES)
 def test_sizes_that_cannot_be_packed_are_an_error(name: str) -> None:
-    # Three vertices of size 2 on two cores of 3: 6 would fit if they could be cut.
+    # Three vertices of size 2 on two cores of capacity 3: the sum fits, but vertices cannot be divided.
     topology = from_directed([0, 1, 2, 3], [1, 2, 0], [1, 1, 1], [2, 2, 2])
     with pytest.raises(MeshloomError, match="no core with room"):
         find_method(name)(MapRequest(topology, Mesh(2, 1), 3))
@@ -82,7 +84,7 @@ def test_annealing_improves_its_objective(objective: Objective, even: bool) -> N
 
 
 def test_annealing_finds_the_best_mapping_of_a_chain() -> None:
-    # 16 vertices in a row on 2 x 2 cores of 4: three edges must cross, one hop each, and no mapping can do with less.
+    # A chain of 16 vertices on 2 x 2 cores of capacity 4: at least three edges cross between cores, one hop each.
     n = 16
     chain = from_directed([*range(n), n - 1], [*range(1, n)], [1] * (n - 1))
     found = find_method("anneal")(MapRequest(chain, Mesh(2, 2), 4, effort=Effort.HIGH)).core_of_vertex
@@ -122,4 +124,4 @@ def test_cycles_are_ordered_breadth_first() -> None:
     ring = from_directed([0, 1, 2, 3, 4], [1, 2, 3, 0], [1] * 4)
     order = vertex_order(ring).tolist()
     assert sorted(order) == [0, 1, 2, 3]
-    assert abs(order[0] - order[3]) == 2  # the far one last
+    assert abs(order[0] - order[3]) == 2  # the vertex farthest from the first is last

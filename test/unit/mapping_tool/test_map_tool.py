@@ -1,4 +1,4 @@
-"""`meshloom-map`: files in, files out, exit statuses and messages."""
+"""Tests of `meshloom-map`: input and output files, exit statuses and messages."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ def test_results_agree_with_each_other(graph: Path, method: str) -> None:
 
 
 def test_busiest_links_have_one_name_for_each_figure(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The summary tells both ways of sending, and the picture one of them, in the same words."""
+    """The summary prints the busiest link of both ways of sending, the picture that of one, in the same words."""
     folder = graph.parent
     files = ["--stats", str(folder / "s.json"), "--picture", str(folder / "p.svg")]
     assert main([str(graph), "--mesh", "4x3", *files, "-o", str(folder / "map.npy")]) == 0
     out = capsys.readouterr().out
     alone, trees = (int(text.replace(",", "")) for text in re.findall(r"(?:one by one|trees) ([\d,]+)", out))
     core_of = np.load(folder / "map.npy")
-    # Each source's packets go along the row, then along the column; a tree counts what it repeats once.
+    # Packets are sent along the row, then along the column; a multicast tree counts each link once per source.
     ends, targets, weights = TOPOLOGY.src_indptr, TOPOLOGY.src_indices, TOPOLOGY.spikes
     assert ends is not None
     assert targets is not None
@@ -82,7 +82,7 @@ def test_busiest_links_have_one_name_for_each_figure(graph: Path, capsys: pytest
         most: dict[tuple[int, int], int] = {}
         for edge in range(int(ends[source]), int(ends[source + 1])):
             spikes = int(weights[edge])
-            for link in way(int(core_of[source]), int(core_of[targets[edge]])):
+            for link in route(int(core_of[source]), int(core_of[targets[edge]])):
                 one_by_one[link] += spikes
                 most[link] = max(most.get(link, 0), spikes)
         for link, spikes in most.items():
@@ -94,8 +94,8 @@ def test_busiest_links_have_one_name_for_each_figure(graph: Path, capsys: pytest
     assert (stats["max_link_load"], stats["max_tree_link_load"]) == (alone, trees)
 
 
-def way(source: int, target: int) -> list[tuple[int, int]]:
-    """Links (direction, core that it leaves) of a way on the 4 x 3 mesh: along the row first."""
+def route(source: int, target: int) -> list[tuple[int, int]]:
+    """Links (direction, core at its start) of a route on the 4 x 3 mesh: along the row first."""
     (y, x), (v, u) = divmod(source, 4), divmod(target, 4)
     links: list[tuple[int, int]] = []
     while x != u:
@@ -144,7 +144,7 @@ def test_limits_on_vertices_and_edges_hold(graph: Path) -> None:
         (["--mesh", "4x4", "--seed", "-1"], 2, "expected 0 or more"),
     ],
 )
-def test_errors_name_place_and_remedy(
+def test_errors_state_location_and_remedy(
     graph: Path, capsys: pytest.CaptureFixture[str], options: list[str], status: int, message: str
 ) -> None:
     assert run(graph, *options) == status
@@ -161,9 +161,7 @@ def test_multicast_needs_directions(graph: Path, capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize("method", ["default", "literal"])
-def test_an_interrupted_run_goes_on_to_the_same_mapping(
-    graph: Path, method: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_resumed_run_gives_the_same_mapping(graph: Path, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     options = ["--mesh", "2x2", "--method", method]
     assert run(graph, *options) == 0
     whole = np.load(graph.parent / "map.npy")
@@ -203,7 +201,7 @@ def test_a_folder_of_another_run_is_refused(graph: Path, capsys: pytest.CaptureF
 
 
 def test_the_graph_of_a_step_is_a_topology_file(tmp_path: Path) -> None:
-    """Rows come back in the order that they had, which the steps after depend on; other tools read the file."""
+    """Restored rows keep their order, on which later steps depend; the file is a valid topology archive."""
     kept = FolderCheckpoints(tmp_path, {}, resume=False)
     graph = {"indptr": np.array([0, 2, 3, 4]), "indices": np.array([2, 1, 0, 0], np.int32)}
     graph |= {"data": np.array([5, 7, 7, 5], np.int32), "size": np.array([3, 0, 2])}
@@ -237,8 +235,8 @@ def test_png_picture(graph: Path) -> None:
     assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
-def test_the_tool_takes_all_methods_of_the_table() -> None:
-    """The tool has names of its own, so that it shows its options without loading the methods."""
+def test_the_tool_accepts_all_methods() -> None:
+    """The tool repeats the names of the methods, so that `--help` need not import them; both lists are equal."""
     assert tuple(METHODS) == tool.METHODS
 
 
@@ -247,12 +245,12 @@ def test_a_step_is_run_and_its_program_written(graph: Path, capsys: pytest.Captu
     program = folder / "step.mlx"
     options = ["--mesh", "4x3", "--emulate", "grid", "--spike-bytes", "6", "--program", str(program)]
     assert main([str(graph), *options, "--stats", str(folder / "s.json"), "-o", str(folder / "map.npy")]) == 0
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     stats = json.loads((folder / "s.json").read_text())
     step = stats["step"]
     assert stats["objective"] == "cycles"
-    assert f"one step on 'grid': {step['cycles']:,} cycles" in told
-    # The program is one like any other.
+    assert f"one step on 'grid': {step['cycles']:,} cycles" in printed
+    # The program runs with `meshloom-run` and gives the same figures.
     assert run_main([str(program), "--stats", str(folder / "run.json"), "-q"]) == 0
     again = json.loads((folder / "run.json").read_text())
     assert (again["cycles"], again["energy_pj"]) == (step["cycles"], step["energy_pj"])
@@ -299,7 +297,7 @@ def test_a_step_needs_directions(graph: Path, capsys: pytest.CaptureFixture[str]
     assert "needs directed edges" in capsys.readouterr().err
 
 
-def test_chips_side_by_side_are_one_mesh_where_their_ways_are_one_hop(graph: Path) -> None:
+def test_an_array_of_chips_is_emulated_as_one_mesh_if_links_between_chips_cost_one_hop(graph: Path) -> None:
     stats = graph.parent / "s.json"
     options = ["--chip", "tiny", "--array", "2x1", "--link-cost", "1", "--emulate"]
     assert run(graph, *options, "--stats", str(stats)) == 0

@@ -1,4 +1,4 @@
-"""`meshloom.mapping`: arguments and results."""
+"""Tests of the Python API `meshloom.mapping`: arguments and results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Meshes: positions, hops, arrays of chips, parts."""
+"""Tests of meshes: positions, hops, arrays of chips, rectangles."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from meshloom.mapping.mesh import Mesh
 from meshloom.support.errors import InputError
 
 
-def test_array_of_chips_has_dearer_ways_between_them() -> None:
+def test_links_between_chips_of_an_array_cost_more() -> None:
     mesh = Mesh(2, 1, unusable=(1,)).array(2, 2, 5)
     # Row 0: cores 0 1 | 2 3, row 1: cores 4 5 | 6 7; the right one of each chip is broken.
     assert (mesh.width, mesh.height, mesh.unusable) == (4, 2, (1, 3, 5, 7))

@@ -1,4 +1,4 @@
-"""Costs of mappings against a recount, edge by edge and hop by hop, in plain Python."""
+"""Property tests of the costs of mappings against a recount in Python, edge by edge and hop by hop."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def topology_of(edges: list[Edge], n: int) -> Topology:
     return from_directed(indptr, [e[1] for e in edges], [e[2] for e in edges], np.arange(n) % 3)
 
 
-def xy_way(mesh: Mesh, start: int, end: int) -> list[int]:
-    """The routers from one core to another, along the row first."""
+def xy_route(mesh: Mesh, start: int, end: int) -> list[int]:
+    """The routers of the route from one core to another, along the row first."""
     x, y = start % mesh.width, start // mesh.width
     to_x, to_y = end % mesh.width, end // mesh.width
     routers = [start]
@@ -63,7 +63,7 @@ def xy_way(mesh: Mesh, start: int, end: int) -> list[int]:
     return routers
 
 
-def way_cost(mesh: Mesh, routers: list[int]) -> int:
+def route_cost(mesh: Mesh, routers: list[int]) -> int:
     total = 0
     for a, b in pairwise(routers):
         costs, at = (
@@ -84,17 +84,17 @@ def recount(edges: list[Edge], mesh: Mesh, core: list[int]) -> tuple[int, int, i
     for u, v, spikes in edges:
         if u == v:
             continue
-        way = xy_way(mesh, core[u], core[v])
+        route = xy_route(mesh, core[u], core[v])
         cut += spikes * (core[u] != core[v])
-        hops += spikes * way_cost(mesh, way)
-        for a, b in pairwise(way):
+        hops += spikes * route_cost(mesh, route)
+        for a, b in pairwise(route):
             unicast[a, b, 0] += spikes
         largest[u, core[v]] = max(largest.get((u, core[v]), 0), spikes)
     trees: dict[tuple[int, int, int], int] = {}
-    for (u, there), spikes in largest.items():
-        way = xy_way(mesh, core[u], there)
-        delivered += spikes * way_cost(mesh, way)
-        for a, b in pairwise(way):
+    for (u, target), spikes in largest.items():
+        route = xy_route(mesh, core[u], target)
+        delivered += spikes * route_cost(mesh, route)
+        for a, b in pairwise(route):
             trees[u, a, b] = max(trees.get((u, a, b), 0), spikes)
     for (_, a, b), spikes in trees.items():
         multicast[a, b, 0] += spikes
@@ -103,8 +103,8 @@ def recount(edges: list[Edge], mesh: Mesh, core: list[int]) -> tuple[int, int, i
 
 def by_link(mesh: Mesh, loads: NDArray[np.number]) -> Counter[Edge]:
     steps = (1, -1, -mesh.width, mesh.width)
-    ways, routers = np.nonzero(loads)
-    return Counter({(int(r), int(r) + steps[w], 0): int(loads[w, r]) for w, r in zip(ways, routers, strict=True)})
+    directions, routers = np.nonzero(loads)
+    return Counter({(int(r), int(r) + steps[w], 0): int(loads[w, r]) for w, r in zip(directions, routers, strict=True)})
 
 
 @settings(max_examples=150, deadline=None)
@@ -119,7 +119,7 @@ def test_costs_equal_a_recount(case: tuple[list[Edge], int, Mesh, list[int]]) ->
     assert by_link(mesh, multicast_loads(topology, mesh, mapping)) == +multicast
     assert costs.max_link_load == max(unicast.values(), default=0)
     assert costs.max_tree_link_load == max(multicast.values(), default=0)
-    assert costs.tree_traffic == sum(load * way_cost(mesh, [a, b]) for (a, b, _), load in multicast.items())
+    assert costs.tree_traffic == sum(load * route_cost(mesh, [a, b]) for (a, b, _), load in multicast.items())
     sizes = Counter[int]()
     for vertex in range(n):
         sizes[core[vertex]] += vertex % 3
@@ -127,8 +127,8 @@ def test_costs_equal_a_recount(case: tuple[list[Edge], int, Mesh, list[int]]) ->
     assert costs.used_cores == len(set(core))
 
 
-def test_undirected_edges_load_both_ways_by_half() -> None:
-    # Vertices on the cores 0 and 3 of a 2 x 2 mesh: 0 -> 1 -> 3 and 3 -> 2 -> 0, half of 5 each.
+def test_undirected_edges_load_both_directions_by_half() -> None:
+    # Vertices on the cores 0 and 3 of a 2 x 2 mesh: the routes 0 -> 1 -> 3 and 3 -> 2 -> 0 carry half of 5 each.
     topology = make_topology([0, 1, 2], [1, 0], [5, 5])
     costs = costs_of(topology, Mesh(2, 2), np.array([0, 3], np.int32))
     assert (costs.cut, costs.hop_cost, costs.max_link_load) == (5, 10, 2.5)
@@ -154,7 +154,7 @@ def test_imbalance_is_fullest_over_mean_of_usable_cores() -> None:
     ("core", "message"),
     [([0], "expected a core for each"), ([0, 4], "core 4"), ([0, -1], "core -1"), ([0, 3], "vertex 1 on core 3")],
 )
-def test_mappings_that_do_not_belong_are_refused(core: list[int], message: str) -> None:
+def test_invalid_mappings_are_refused(core: list[int], message: str) -> None:
     topology = make_topology([0, 0, 0], [])
     with pytest.raises(InputError, match=message):
         costs_of(topology, Mesh(2, 2, unusable=(3,)), np.array(core, np.int32))

@@ -1,4 +1,4 @@
-"""Archives put together by hand for the tests, from the description of the format alone."""
+"""Writer of archives for the tests, written from the description of the format only."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 Record = tuple[int, int, int, int]
-"""flag, other vertex, its size, weight"""
+"""(flag, other vertex, its size, weight)"""
 
 
 def varint(value: int) -> bytes:
-    """Seven bits a byte, most significant first."""
+    """Groups of seven bits, one per byte, the most significant first."""
     groups = [value & 127]
     while value := value >> 7:
         groups.append(128 | value & 127)

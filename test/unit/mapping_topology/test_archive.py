@@ -1,4 +1,4 @@
-"""Archives of topologies: the format's description against bytes put together by hand, pieces, damage."""
+"""Tests of topology archives: bytes against the format's description, reading in blocks, damaged files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from meshloom.mapping.topology.topology import Topology, from_directed, make_top
 from meshloom.support.errors import InputError, MeshloomError
 
 OUT, IN, UND = 0, 1, 2
-# Three vertices of sizes 5, 300, 7 and a fourth, of size 9, without edges; 0 sends 200 to 1, 1 sends 6 to 0 and 4 to 2.
+# Vertices of sizes 5, 300, 7 and 9, the last without edges; 0 sends 200 to 1, 1 sends 6 to 0 and 4 to 2.
 SIZES = [5, 300, 7, 9]
 DIRECTED = [
     [(OUT, 1, 300, 200), (IN, 1, 300, 6)],
@@ -52,7 +52,7 @@ def members(path: Path) -> dict[str, bytes]:
 
 @st.composite
 def topologies(draw: st.DrawFn) -> Topology:
-    """Directed and undirected networks, also of other undirected than directed weights."""
+    """Directed networks, undirected networks, and networks with both, whose undirected weights differ."""
     n = draw(st.integers(1, 7))
     vertex = st.integers(0, n - 1)
     edges = sorted(draw(st.lists(st.tuples(vertex, vertex, st.integers(0, 1 << 35)), max_size=25)))
@@ -78,7 +78,7 @@ def test_the_bytes_of_an_archive(tmp_path: Path) -> None:
     }
 
 
-def test_kinds(tmp_path: Path) -> None:
+def test_undirected_and_mixed_edges(tmp_path: Path) -> None:
     t = network()
     undirected = make_topology(t.indptr, t.indices, t.data, t.size)
     write_archive(undirected, tmp_path / "net.zip")
@@ -117,7 +117,7 @@ def test_round_trip_in_blocks_of_any_size(
     assert np.array_equal(np.concatenate([np.diff(p[0]) for p in chunks]), np.diff(topology.indptr))
 
 
-def test_the_pieces_do_not_change_the_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bytes_do_not_depend_on_the_chunks_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive_writer, "BLOCK_TARGET", 20)
     rng = np.random.default_rng(1)
     degrees = rng.integers(0, 9, 50)
@@ -143,7 +143,7 @@ def test_same_bytes_at_another_time_and_place(tmp_path: Path) -> None:
         "from meshloom.mapping.topology import archive, topology;"
         "archive.write_archive(topology.from_directed([0,1,3,3,3],[1,0,2],[200,6,4],[5,300,7,9]), 'b.zip')"
     )
-    time.sleep(2)  # zip's times have a resolution of two seconds
+    time.sleep(2)  # times in zip files have a resolution of two seconds
     environment = {**os.environ, "TZ": "Asia/Tokyo", "PYTHONHASHSEED": "7"}
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, check=True)
     assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
@@ -152,7 +152,9 @@ def test_same_bytes_at_another_time_and_place(tmp_path: Path) -> None:
 def test_one_member_a_vertex(tmp_path: Path) -> None:
     path = write_zip(tmp_path / "net.zip", {str(v): rows([row]) for v, row in enumerate(DIRECTED)})
     topology = read_archive(path)
-    expected = from_directed([0, 1, 3, 3, 3], [1, 0, 2], [200, 6, 4], [5, 300, 7, 1])  # nothing tells the last size
+    expected = from_directed(
+        [0, 1, 3, 3, 3], [1, 0, 2], [200, 6, 4], [5, 300, 7, 1]
+    )  # the last size is not in the file
     assert same(topology, expected)
     undirected = {"0": varints(1, UND, 1, 4, 5), "1": varints(1, UND, 0, 3, 5)}
     assert same(read_archive(write_zip(path, undirected)), make_topology([0, 1, 2], [1, 0], [5, 5], [3, 4]))
@@ -166,7 +168,7 @@ def test_no_vertices(tmp_path: Path) -> None:
     assert read_archive(tmp_path / "net.zip").vertices == 0
 
 
-def test_what_a_writer_refuses_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_write_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def write(*chunks: tuple[list[int], list[int], list[int], int]) -> None:
         with ArchiveWriter(tmp_path / "net.zip", "directed", [1, 1]) as archive:
             for piece in chunks:
@@ -243,7 +245,7 @@ def edited(row: int, record: int, place: int, value: int) -> dict[str, bytes]:
         ({"0": varints(1 << 50)}, "0: .* edges do not fit"),
     ],
 )
-def test_damage_is_named(tmp_path: Path, content: dict[str, bytes], message: str) -> None:
+def test_damage_is_reported(tmp_path: Path, content: dict[str, bytes], message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
         read_archive(write_zip(tmp_path / "net.zip", content))
     assert "net.zip: " in str(caught.value)
@@ -268,7 +270,7 @@ def wrong_crc(data: bytearray) -> None:
     data[14] ^= 1
 
 
-def longer_than_it_says(data: bytearray) -> None:
+def wrong_length(data: bytearray) -> None:
     at = data.index(b"PK\x01\x02")
     data[at + 24 : at + 28] = (10).to_bytes(4, "little")
 
@@ -284,7 +286,7 @@ def encrypted(data: bytearray) -> None:
         (half, "the zip directory"),
         (bytearray.clear, "the zip directory"),
         (wrong_crc, f"{BLOCK}: .*CRC"),
-        (longer_than_it_says, f"{BLOCK}"),
+        (wrong_length, f"{BLOCK}"),
         (encrypted, f"{BLOCK}: .*encrypted"),
     ],
 )
@@ -295,7 +297,7 @@ def test_damage_of_the_zip_file(tmp_path: Path, change: Callable[[bytearray], No
         read_archive(path)
 
 
-def test_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_members_that_decompress_to_too_many_bytes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = {**GOOD, BLOCK: varints(0, 4, 6, *SIZES) + bytes(200_000)}
     with pytest.raises(InputError, match=r"bytes after the last edge|another number"):
         read_archive(write_zip(tmp_path / "net.zip", content))
@@ -315,7 +317,7 @@ def test_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_mutated_files_are_read_or_refused(tmp_path: Path, data: st.DataObject) -> None:
-    """Bytes changed, cut out or put in, in the zip file or in a member below a right CRC."""
+    """The reader accepts a mutated file or reports it in one line: bytes of the zip file or of a member, CRC valid."""
     path = tmp_path / "net.zip"
     if data.draw(st.booleans()):
         name = data.draw(st.sampled_from(sorted(GOOD)))

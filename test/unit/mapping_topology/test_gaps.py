@@ -1,4 +1,4 @@
-"""The compressed graph: its bytes by hand, the three ways to read it, pieces, archives."""
+"""Tests of compressed graphs: expected bytes, the three ways to read them, compression in chunks and from archives."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def graphs(draw: st.DrawFn) -> Rows:
 
 def test_the_bytes() -> None:
     graph = compress(*csr([[(1, 5), (3, 5), (300, 5)], [(0, 7), (1, 500)], []]))
-    uniform = varints(2 * 3 + 1, 5, 2 * 1, 2, 297)  # 1 - 0 folds to 2
-    mixed = varints(2 * 2, 1, 7, 1, 500)  # 0 - 1 folds to 1
+    uniform = varints(2 * 3 + 1, 5, 2 * 1, 2, 297)  # the difference 1 - 0 is encoded as 2
+    mixed = varints(2 * 2, 1, 7, 1, 500)  # the difference 0 - 1 is encoded as 1
     assert graph.code.tobytes() == uniform + mixed + varints(1)
     assert graph.offsets.tolist() == [0, len(uniform), len(uniform + mixed), len(uniform + mixed) + 1]
 

@@ -1,4 +1,4 @@
-"""NIR networks unrolled to neurons."""
+"""Tests of reading NIR networks, unrolled to neurons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""METIS graphs and Matrix Market files: the manuals' examples, round trips (SciPy reads ours), damage."""
+"""
+Tests of METIS graphs and Matrix Market files: the manuals' examples, round trips, damaged files.
+
+SciPy is the second implementation: it reads files of this project, and this project reads files of SciPy.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ WEIGHTS = [[1, 2, 1], [1, 2, 1], [3, 2, 2, 2], [1, 2, 2, 5], [1, 3, 2], [2, 2, 6
 
 
 def manual(form: str, sizes: list[int], weights: list[int]) -> str:
-    """The file for a format code, as the manual lays it out."""
+    """The graph of the manual as a file with the given format code."""
     lines = ["% a comment", f"7 11 {form}".rstrip()]
     for v, (row, each) in enumerate(zip(NEIGHBOURS, WEIGHTS, strict=True)):
         numbers: list[int] = []
@@ -176,7 +180,7 @@ def test_matrix_market_as_scipy_writes_it(tmp_path: Path, field: str, symmetry: 
         ("0e99", 0),
     ],
 )
-def test_whole_numbers_however_written(tmp_path: Path, text: str, value: int) -> None:
+def test_integers_in_any_notation(tmp_path: Path, text: str, value: int) -> None:
     (tmp_path / "net.mtx").write_text(f"%%MatrixMarket matrix coordinate real symmetric\n\n2 2 1\n\n2 1 {text}")
     assert read_matrix_market(tmp_path / "net.mtx").data.tolist() == [value, value]
 

@@ -1,4 +1,4 @@
-"""`meshloom-topology`: conversions by extension, what it prints, exit statuses."""
+"""Tests of `meshloom-topology`: conversions by extension, output, exit statuses."""
 
 from __future__ import annotations
 

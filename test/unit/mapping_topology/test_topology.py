@@ -1,4 +1,4 @@
-"""The in-memory topology: what it checks, what it normalises; NumPy archives."""
+"""Tests of the in-memory topology: checks, normalisation; NumPy archives."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_defaults_and_counts() -> None:
         ({"indptr": [0, 0], "indices": [], "src_indptr": [0], "src_indices": []}, "src_indptr has 1 entries"),
     ],
 )
-def test_what_is_no_topology_is_refused(arrays: dict[str, Any], message: str) -> None:
+def test_invalid_topologies_are_refused(arrays: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         make_topology(**arrays)
 

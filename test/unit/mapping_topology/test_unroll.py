@@ -1,4 +1,4 @@
-"""Networks unrolled to neurons, against loops that say what each layer reads."""
+"""Tests of networks unrolled to neurons, against loops that enumerate the inputs of each layer."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def edges_of(topology: Topology) -> Edges:
 
 
 def places(first: int, *shape: int) -> Places:
-    """Numbers of the elements of a tensor, row-major."""
+    """Index in a tensor -> number of the neuron, row-major from `first`."""
     return {at: first + k for k, at in enumerate(itertools.product(*map(range, shape)))}
 
 
 def windows(
     source: Places, target: Places, kernel: tuple[int, int], stride: int, pad: int, dilation: int, groups: int | None
 ) -> Edges:
-    """What a convolution [N, C, H, W] reads; `groups` None: each channel on its own, as pooling does."""
+    """Edges of a convolution [N, C, H, W]; `groups` None: each channel by itself, as in pooling."""
     channels = 1 + max(at[1] for at in source)
     out = 1 + max(at[1] for at in target)
     edges: Edges = set()
@@ -123,7 +123,7 @@ def test_residual_addition_joins_two_branches(tmp_path: Path) -> None:
 def test_concatenation_and_a_function_of_one_neuron_make_no_neurons(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("Tanh", ["a"], ["t"]),
-        helper.make_node("Mul", ["a", "t"], ["m"]),  # both factors come from one neuron
+        helper.make_node("Mul", ["a", "t"], ["m"]),  # both factors depend on the same neuron
         helper.make_node("Concat", ["m", "b"], ["c"], axis=1),
         helper.make_node("MatMul", ["c", "w"], ["y"]),
     ]
@@ -131,10 +131,10 @@ def test_concatenation_and_a_function_of_one_neuron_make_no_neurons(tmp_path: Pa
     assert edges_of(topology) == {(u, 5) for u in range(5)}
 
 
-def test_softmax_is_joined_along_its_axis(tmp_path: Path) -> None:
+def test_softmax_connects_neurons_along_its_axis_only(tmp_path: Path) -> None:
     topology = unrolled(tmp_path, [helper.make_node("Softmax", ["x"], ["y"], axis=-1)], {"x": [2, 3]})
     reach = {u: {v for s, v in edges_of(topology) if s == u} for u in range(topology.vertices)}
-    # Whatever neurons stand between: those of one row never meet those of the other.
+    # Whatever neurons are in between, those of one row are not connected to those of the other.
     rows = [{0, 1, 2}, {3, 4, 5}]
     for _ in range(5):
         rows = [row | {v for u in row for v in reach[u]} for row in rows]

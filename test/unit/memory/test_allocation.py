@@ -1,4 +1,4 @@
-"""Static allocation: no overlap of what is alive together, and never below the bound."""
+"""Property tests of static allocation: live buffers do not overlap, and the peak reaches the lower bound or more."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BUFFERS = st.lists(st.tuples(st.integers(0, 200), st.integers(0, 15), st.integer
 
 @given(BUFFERS, st.sampled_from([1, 4, 64]))
 @settings(max_examples=150, deadline=None)
-def test_buffers_that_live_together_do_not_overlap(buffers: list[tuple[int, int, int]], alignment: int) -> None:
+def test_buffers_with_overlapping_lifetimes_do_not_overlap(buffers: list[tuple[int, int, int]], alignment: int) -> None:
     sizes = [size for size, _, _ in buffers]
     first = [start for _, start, _ in buffers]
     last = [start + length for _, start, length in buffers]
@@ -45,7 +45,7 @@ def test_wrong_lifetimes_are_refused() -> None:
 
 @given(BUFFERS, st.sampled_from([1, 1 << 50]))
 @settings(max_examples=100, deadline=None)
-def test_lower_bound_is_the_most_that_is_alive_whatever_the_steps_are(
+def test_lower_bound_is_the_largest_sum_of_live_bytes_for_any_steps(
     buffers: list[tuple[int, int, int]], far: int
 ) -> None:
     sizes, first, length = np.array(buffers, np.int64).reshape(-1, 3).T

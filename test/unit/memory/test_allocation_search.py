@@ -1,4 +1,4 @@
-"""The complete search for offsets: perfect packings are found, impossible ones are refused, against trying all."""
+"""Tests of the complete search for offsets, against perfect packings and an exhaustive search over orders."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from meshloom.analysis.allocation.allocation_search import fitting_offsets, most
 from numpy.typing import NDArray
 
 Buffers = list[tuple[int, int, int]]
-"""(bytes, first and last moment)"""
+"""(bytes, first step, last step)"""
 ENOUGH = 1_000_000_000
 
 
@@ -24,14 +24,14 @@ def columns(buffers: Buffers) -> tuple[NDArray[np.int64], NDArray[np.int64], NDA
     return size, first, last
 
 
-def cut_up(lots: random.Random, bytes_: int, first: int, last: int) -> Buffers:
-    """A rectangle of bytes and moments, cut into buffers that fill it."""
-    if bytes_ > 1 and lots.random() < 0.75 * min(1.0, bytes_ / 8):
-        part = lots.randint(1, bytes_ - 1)
-        return cut_up(lots, part, first, last) + cut_up(lots, bytes_ - part, first, last)
-    if last > first and lots.random() < 0.6:
-        middle = lots.randint(first, last - 1)
-        return cut_up(lots, bytes_, first, middle) + cut_up(lots, bytes_, middle + 1, last)
+def cut_rectangle(chance: random.Random, bytes_: int, first: int, last: int) -> Buffers:
+    """A rectangle of bytes and time steps, cut into buffers that fill it."""
+    if bytes_ > 1 and chance.random() < 0.75 * min(1.0, bytes_ / 8):
+        part = chance.randint(1, bytes_ - 1)
+        return cut_rectangle(chance, part, first, last) + cut_rectangle(chance, bytes_ - part, first, last)
+    if last > first and chance.random() < 0.6:
+        middle = chance.randint(first, last - 1)
+        return cut_rectangle(chance, bytes_, first, middle) + cut_rectangle(chance, bytes_, middle + 1, last)
     return [(bytes_, first, last)]
 
 
@@ -43,12 +43,12 @@ def assert_apart(buffers: Buffers, offsets: NDArray[np.int64], capacity: int) ->
             assert offsets[a] + one[0] <= offsets[b] or offsets[b] + other[0] <= offsets[a]
 
 
-def test_perfect_packings_are_found_where_stacking_in_fixed_orders_wastes_memory() -> None:
+def test_perfect_packings_are_found_where_fixed_orders_waste_memory() -> None:
     wasted = 0
     for seed in range(150):
-        lots = random.Random(seed)
-        buffers = cut_up(lots, 24, 0, 12)
-        lots.shuffle(buffers)
+        chance = random.Random(seed)
+        buffers = cut_rectangle(chance, 24, 0, 12)
+        chance.shuffle(buffers)
         size, first, last = columns(buffers)
         found = fitting_offsets(size, first, last, 24, ENOUGH)
         assert found is not None
@@ -64,8 +64,13 @@ def test_perfect_packings_are_found_where_stacking_in_fixed_orders_wastes_memory
     st.lists(st.tuples(st.integers(1, 6), st.integers(0, 6), st.integers(0, 3)), min_size=1, max_size=6),
     st.integers(0, 3),
 )
-def test_found_just_where_some_order_of_stacking_fits(rows: Buffers, more: int) -> None:
-    """Some order of putting each as low as it goes reaches the least peak (any packing can be pushed down)."""
+def test_offsets_are_found_if_and_only_if_some_order_fits(rows: Buffers, more: int) -> None:
+    """
+    The search finds offsets exactly if the capacity is at least the least peak.
+
+    The oracle places the buffers at their lowest free offsets in every order. One of the orders reaches the least peak,
+    as the buffers of any packing can be moved down.
+    """
     buffers = [(size, first, first + length) for size, first, length in rows]
     least = min(stacked_peak(order) for order in permutations(buffers))
     for capacity in (least - 1, least + more):
@@ -97,13 +102,13 @@ def test_buffers_of_no_bytes_and_no_buffers() -> None:
 
 
 @pytest.mark.parametrize("work", [0, 1])
-def test_without_work_nothing_is_found(work: int) -> None:
-    buffers = cut_up(random.Random(1), 24, 0, 12)
+def test_nothing_is_found_without_a_limit_for_work(work: int) -> None:
+    buffers = cut_rectangle(random.Random(1), 24, 0, 12)
     assert fitting_offsets(*columns(buffers), 24, work) is None
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 30), st.integers(1, 33)), min_size=1, max_size=30))
-def test_most_bytes_alive_together_with_each(rows: Buffers) -> None:
+def test_most_live_bytes_during_each_lifetime(rows: Buffers) -> None:
     size, begin, width = columns(rows)
     end = begin + width
     live = [sum(bytes_ for bytes_, start, long in rows if start <= moment < start + long) for moment in range(64)]
@@ -111,12 +116,12 @@ def test_most_bytes_alive_together_with_each(rows: Buffers) -> None:
     assert most_alive(size, begin, end).tolist() == most
 
 
-def test_buffers_of_the_busiest_moments_come_first_where_a_capacity_is_not_reached() -> None:
-    """With no work for the complete search: no result is worse than without a capacity, and many are better."""
-    lots = random.Random(0)
+def test_buffers_of_the_fullest_steps_are_placed_first_if_the_capacity_is_exceeded() -> None:
+    """A given capacity changes the order of placing: no result is worse than without, and many are better."""
+    chance = random.Random(0)
     gained = 0
     for _ in range(300):
-        rows = [(lots.randint(1, 9), lots.randint(0, 9), lots.randint(0, 5)) for _ in range(14)]
+        rows = [(chance.randint(1, 9), chance.randint(0, 9), chance.randint(0, 5)) for _ in range(14)]
         buffers = [(size, first, first + length) for size, first, length in rows]
         size, first, last = ([row[column] for row in buffers] for column in range(3))
         plain = allocate(size, first, last, 1)
@@ -127,8 +132,12 @@ def test_buffers_of_the_busiest_moments_come_first_where_a_capacity_is_not_reach
     assert gained > 10
 
 
-def test_a_search_that_ended_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether it found offsets or none, also where the same buffers live later; another capacity is another search."""
+def test_results_of_searches_are_reused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    The result of a search is reused, also if no offsets were found and if all lifetimes are later by the same number.
+
+    A search for another capacity is a different search.
+    """
     searched: list[int] = []
     search = allocation_search._search  # pyright: ignore[reportPrivateUsage]
 
@@ -137,11 +146,11 @@ def test_a_search_that_ended_is_not_made_again(monkeypatch: pytest.MonkeyPatch) 
         return search(*arguments)
 
     monkeypatch.setattr(allocation_search, "_search", noted)
-    size, first, last = columns(cut_up(random.Random(4), 24, 0, 12))
+    size, first, last = columns(cut_rectangle(random.Random(4), 24, 0, 12))
     size *= 179  # no other test has these sizes
     found = fitting_offsets(size, first, last, 24 * 179, ENOUGH)
     assert found is not None
-    found[:] = -1  # whoever has it may change it
+    found[:] = -1  # a caller may change its result
     assert fitting_offsets(size, first, last, 24 * 179 - 1, ENOUGH) is None
     once = list(searched)
     assert set(once) == {24 * 179, 24 * 179 - 1}

@@ -1,4 +1,4 @@
-"""Formats of compressed tensors against another implementation, and their bounds."""
+"""Tests of the formats of compressed tensors: rounding against NumPy and ml_dtypes, and error bounds."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ MODERATE = (
     [("f16", "float16"), ("bf16", "bfloat16"), ("f8e4m3", "float8_e4m3fn"), ("f8e5m2", "float8_e5m2")],
 )
 @pytest.mark.parametrize("values", [FLOATS, MODERATE], ids=["any bits", "moderate"])
-def test_as_others_round(format: str, name: str, values: np.ndarray) -> None:
-    """Same values as numpy's and ml_dtypes' conversions, in as many bytes; signs of zeros too."""
+def test_rounding_equals_other_implementations(format: str, name: str, values: np.ndarray) -> None:
+    """Values, signs of zeros and bytes per element equal those of the conversions of NumPy and ml_dtypes."""
     ml_dtypes = pytest.importorskip("ml_dtypes")
     with np.errstate(all="ignore"):
         expected = values.astype(np.float16 if name == "float16" else getattr(ml_dtypes, name)).astype(np.float32)
@@ -36,7 +36,7 @@ def test_as_others_round(format: str, name: str, values: np.ndarray) -> None:
 
 
 def test_f24_is_f32_rounded_to_sixteen_bits() -> None:
-    """Of each value the neighbours with eight zeros at the end; the nearer, of two as near the even one."""
+    """f24 is the nearest value whose last eight bits are zero; of two equally near, the even one."""
     values = FLOATS[np.isfinite(FLOATS)]
     bits = values.view(np.uint32)
     low = bits & np.uint32(0xFFFFFF00)

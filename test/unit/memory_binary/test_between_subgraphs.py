@@ -1,4 +1,8 @@
-"""Memory saving between existing subgraphs, made by a rule, by fusion or by the user: each is one launch."""
+"""
+Tests of memory saving between existing subgraphs: each subgraph is one launch.
+
+The subgraphs come from a rule, from fusion or from the user; the oracle of the results is NumPy.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,7 @@ func.func @main(%x: tensor<64x64xf32> {dataflow.name = "x"}) -> (tensor<64x64xf3
 RULE = ["--subgraphs", "named,names=b,names=d,names=f"]
 EACH = ["--subgraphs", "named,names=a,names=b,names=c,names=d,names=e,names=f"]
 BUDGET = 52_000
-"""For three tensors at a time: where %c and %d are computed of %b, %a is away."""
+"""Bytes of three tensors: while %c and %d are computed from %b, %a is offloaded."""
 
 
 @pytest.fixture
@@ -42,7 +46,7 @@ def chain(tmp_path: Path) -> Path:
 
 
 def compiled(chain: Path, *options: str) -> CompiledNetwork:
-    """Compiled by the command line; the results are those of arithmetic."""
+    """The network compiled by `meshloom-compile`; its results are checked against NumPy."""
     out = chain.with_suffix(".mlx")
     assert main([str(chain), "--chip", "tiny", "-o", str(out), "--jobs", "1", *options]) == 0
     network = meshloom.load(out)
@@ -68,13 +72,13 @@ def test_fused_subgraphs_are_the_launches(chain: Path) -> None:
     assert network.executable.dram_bytes_used <= BUDGET
 
 
-def test_subgraphs_that_leave_too_little_room_are_cut(chain: Path) -> None:
-    """The first three read or give three tensors."""
+def test_subgraphs_that_are_too_large_are_cut(chain: Path) -> None:
+    """The first three subgraphs use three tensors each, more than `--launch-bytes`: they are cut into more launches."""
     network = compiled(chain, *RULE, "--budget", "chip", "--launch-bytes", "40000")
     assert len(network.executable.launches) > 4
 
 
-def test_thresholds_choose_among_what_subgraphs_give(chain: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_thresholds_select_among_the_results_of_subgraphs(chain: Path, capsys: pytest.CaptureFixture[str]) -> None:
     network = compiled(chain, *RULE, "--offload", "th-size=8000,n=1")
     assert len(network.executable.launches) == 4
     assert capsys.readouterr().out.count("swap out") == 1
@@ -98,7 +102,7 @@ def test_the_list_of_passes_gives_the_same_bytes(
 
 
 def test_the_pass_keeps_values_and_names(chain: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What subgraphs said of where values lie goes: the plan decides that."""
+    """The pass keeps results and names, and removes the subgraphs' residence attributes: the plan decides instead."""
     outline = "manycore-outline-subgraphs{rule=named names=b,d,f}"
     given, saved = chain.with_name("given.mlir"), chain.with_name("saved.mlir")
     assert opt.main([str(chain), "-p", outline, "-o", str(given)]) == 0

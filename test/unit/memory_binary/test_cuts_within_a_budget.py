@@ -1,4 +1,4 @@
-"""How a network is cut to keep a budget: never slower than the ways to cut that it could have been given."""
+"""Tests of the cut into launches for a budget: it is as fast as the best of the tried launch sizes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CHANNELS = (3, 32, 64, 64, 128)
 
 
 def convolutions() -> bytes:
-    """Layers of a convolution and a pooling: what passes between the two is four times what passes behind them."""
+    """Pairs of convolution and pooling: the tensor between the two is four times as large as the one after them."""
     generator = np.random.default_rng(4)
     nodes: list[NodeProto] = []
     weights: list[TensorProto] = []
@@ -39,12 +39,12 @@ def convolutions() -> bytes:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Compiled launches: both tests have most of them in common."""
+    """Cache of compiled launches, most of which both tests use."""
     return tmp_path_factory.mktemp("cache")
 
 
 def check_values(network: CompiledNetwork) -> None:
-    """The outputs are those of ONNX Runtime, and every access is checked."""
+    """The outputs equal those of ONNX Runtime; every memory access is checked."""
     inputs = {"x0": np.random.default_rng(5).standard_normal((1, CHANNELS[0], 64, 64)).astype(np.float32)}
     found = network.run(inputs, check=True).outputs
     for name, value in Oracle(convolutions()).run(inputs).items():
@@ -52,8 +52,8 @@ def check_values(network: CompiledNetwork) -> None:
 
 
 @pytest.mark.slow
-def test_few_large_launches_are_tried_beside_small_ones(folder: Path) -> None:
-    """Launches of half of the budget would cut between layers and their poolings."""
+def test_few_large_launches_are_tried_as_well_as_small_ones(folder: Path) -> None:
+    """Launches of half the budget would separate convolutions from their poolings; larger ones are tried too."""
     options = SubgraphOptions(cache=folder)
     needed = compile(convolutions(), "edge", subgraphs=options).executable.dram_bytes_used
     amount = int(0.8 * needed)
@@ -68,7 +68,7 @@ def test_few_large_launches_are_tried_beside_small_ones(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_all_of_a_small_chip_is_never_slower_than_no_budget(folder: Path) -> None:
+def test_a_budget_of_the_whole_chip_is_never_slower_than_none(folder: Path) -> None:
     options = SubgraphOptions(cache=folder)
     needed = compile(convolutions(), "edge", subgraphs=options).executable.dram_bytes_used
     chip = replace(load_chip("edge"), name="small", dram_bytes=int(0.8 * needed))

@@ -1,4 +1,4 @@
-"""Compression to each format in a binary: the bits of the interpreter, and device memory smaller by the factor."""
+"""Tests of compression to each format in executables: results against the interpreter, and peaks of DRAM."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ BYTES = ROWS * WIDTH * 4
 
 
 def values() -> np.ndarray:
-    """Any bits at all in one half, numbers about 1 in the other."""
+    """Random bit patterns in one half, normally distributed numbers in the other."""
     rng = np.random.default_rng(0)
     bits = rng.integers(0, 1 << 32, (ROWS // 2, WIDTH), np.uint64).astype(np.uint32).view(np.float32)
     return np.concatenate([bits, rng.standard_normal((ROWS // 2, WIDTH)).astype(np.float32)])
 
 
 def kept(path: Path, format: formats.FloatFormat, count: int, swapped: bool = False) -> ModuleOp:
-    """`count` tensors are made one by one, wait in the format until all are made, and are added up."""
+    """Computes `count` tensors one by one, keeps each in the format until all are computed, and adds them up."""
     stash, away = (f"!memory.stash<{TYPE}, {space}, {format.name}>" for space in ("dram", "host"))
     sum = ""
     lines = [f'func.func @main(%x: {TYPE} {{dataflow.name = "x"}})']
@@ -60,7 +60,7 @@ def kept(path: Path, format: formats.FloatFormat, count: int, swapped: bool = Fa
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Compiled launches."""
+    """Cache of compiled launches."""
     return tmp_path_factory.mktemp("cache")
 
 
@@ -70,7 +70,7 @@ def compiled(module: ModuleOp, folder: Path) -> CompiledNetwork:
 
 @pytest.mark.parametrize("swapped", [False, True], ids=["in DRAM", "at the host"])
 @pytest.mark.parametrize("format", formats.FLOATS)
-def test_bits_are_those_of_the_interpreter(
+def test_results_equal_those_of_the_interpreter(
     format: formats.FloatFormat, swapped: bool, folder: Path, tmp_path: Path
 ) -> None:
     for count in (1, 3):
@@ -82,7 +82,7 @@ def test_bits_are_those_of_the_interpreter(
         number = ~np.isnan(expected)
         np.testing.assert_array_equal(np.signbit(result)[number], np.signbit(expected)[number])
         if count == 1:
-            # Within what the format promises, too.
+            # The error is within the bound of the format, too.
             within = np.abs(values()) <= format.largest
             exact = values()[within].astype(np.float64)
             error = np.abs(-exact - result[within])
@@ -93,8 +93,8 @@ def test_bits_are_those_of_the_interpreter(
     "format",
     [formats.FLOATS[0], *(pytest.param(format, marks=pytest.mark.slow) for format in formats.FLOATS[1:])],
 )
-def test_the_device_holds_less_by_the_factor(format: formats.FloatFormat, folder: Path, tmp_path: Path) -> None:
-    """Two runs that differ in how many compressed tensors wait: the difference of their peaks is just those."""
+def test_peak_falls_by_the_factor_of_compression(format: formats.FloatFormat, folder: Path, tmp_path: Path) -> None:
+    """Two programs differ in the number of compressed tensors: their peaks differ by the bytes of these tensors."""
     peaks: list[int] = []
     for count in (3, 3 + COPIES):
         network = compiled(kept(tmp_path / "kept.mlir", format, count), folder)
@@ -106,7 +106,7 @@ def test_the_device_holds_less_by_the_factor(format: formats.FloatFormat, folder
 
 
 def test_cores_convert_with_one_instruction_an_element(folder: Path, tmp_path: Path) -> None:
-    """f24 and f8 are types of the vector unit's cast."""
+    """Conversions to and from f24 and f8 are casts of the vector unit."""
     from meshloom.lowering.linker.listing import listing
 
     for format in (formats.F24, formats.F8E4M3, formats.F8E5M2):
@@ -115,7 +115,7 @@ def test_cores_convert_with_one_instruction_an_element(folder: Path, tmp_path: P
         assert f"mov {format.name} -> f32 " in text
 
 
-def test_a_format_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_format_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kept(tmp_path / "kept.mlir", formats.F16, 1)
     options = ["--chip", "tiny", "--budget", "1e6", "--save", "compress", "--compress-to", "f12", "-q"]
     assert compile_main([str(tmp_path / "kept.mlir"), *options, "-o", str(tmp_path / "kept.mlx")]) == 2

@@ -1,4 +1,7 @@
-"""`memory-insert-offload` down to the binary: nothing gained, thresholds, and once more on its own output."""
+"""
+Tests of `memory-insert-offload` and the executables made from its output: thresholds, budgets without gain, and the
+pass applied to its own output.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +25,12 @@ from xdsl.dialects.builtin import ModuleOp
 
 FIGURE_5 = Path(__file__).parents[2] / "data" / "spec1_fig5.mlir"
 ONE_LAUNCH = 2 * 64 * 64 * 4
-"""Bytes of its input and its result: all other values stay in the cores."""
+"""Bytes of the network's input and result; in one launch, all other values stay in the cores."""
 THRESHOLDS = "th-tts=10000,th-size=150"
 
 
 def inserted(options: str, source: Path, folder: Path) -> Path:
-    """The text that the pass gives."""
+    """The file with the output of the pass."""
     path = folder / "inserted.mlir"
     passes = f"memory-insert-offload{{chip=tiny {options}}}"
     assert opt.main([str(source), "-p", passes, "-o", str(path)]) == 0
@@ -35,7 +38,7 @@ def inserted(options: str, source: Path, folder: Path) -> Path:
 
 
 def outlined(folder: Path) -> Path:
-    """Figure 5 with a subgraph for each operation, as a user may write it: it needs four tensors at a time."""
+    """Figure 5 with a subgraph for each operation, as a user may write it: four tensors are live at a time."""
     path = folder / "outlined.mlir"
     nodes = ",".join(f"n{number}" for number in range(400, 418, 2))
     passes = f"manycore-outline-subgraphs{{rule=named names={nodes}}}"
@@ -44,7 +47,11 @@ def outlined(folder: Path) -> Path:
 
 
 def check(path: Path) -> int:
-    """The text computes what figure 5 does, in the interpreter and on the chip; peak bytes, planned and found."""
+    """
+    Check that a module gives the results of figure 5, interpreted and emulated, with the planned peak and cycles.
+
+    Returns the peak, in bytes.
+    """
     module = read_module(path, {})
     inputs = make_inputs(module)
     expected = run_main(read_module(FIGURE_5, {}), inputs)
@@ -64,8 +71,13 @@ def count(path: Path, kind: type[SwapOutOp | RecomputeOp]) -> int:
 
 
 @pytest.mark.slow
-def test_nothing_is_gained_where_all_in_one_launch_needs_the_least() -> None:
-    """A share: said, and compiled as without; bytes: refused, with those of one launch. More than it needs: said."""
+def test_no_gain_where_one_launch_needs_the_least_memory() -> None:
+    """
+    If one launch for the whole network needs the least memory, a budget has no gain.
+
+    A budget that is a share, or more bytes than needed, gives a warning and the network as compiled without; fewer
+    bytes are refused, with the bytes of one launch in the message.
+    """
     plain = compile(read_module(FIGURE_5, {}), "tiny")
     for budget in (0.8, 1.0, 1e6):
         with pytest.warns(MeshloomWarning, match=f"memory saving has no gain: .*{ONE_LAUNCH} bytes"):
@@ -76,8 +88,8 @@ def test_nothing_is_gained_where_all_in_one_launch_needs_the_least() -> None:
         compile(read_module(FIGURE_5, {}), "tiny", budget=Budget(26214))
 
 
-def test_again_on_its_own_output(tmp_path: Path) -> None:
-    """One tensor a time, the largest wait first as in the figure; then what is left, without moving what has moved."""
+def test_the_pass_accepts_its_own_output(tmp_path: Path) -> None:
+    """The pass, applied to its own output with a larger `n`, offloads further tensors and keeps existing offloads."""
     first = inserted("th-tts=10000 th-size=150 n=1", FIGURE_5, tmp_path)
     assert count(first, SwapOutOp) == 1
     check(first)
@@ -86,8 +98,8 @@ def test_again_on_its_own_output(tmp_path: Path) -> None:
     check(second)
 
 
-def test_operations_that_need_not_be_apart_share_a_launch(tmp_path: Path) -> None:
-    """The first of each launch follows something of `memory`; none works on more than 412 did alone, three tensors."""
+def test_operations_without_offloads_in_between_share_a_launch(tmp_path: Path) -> None:
+    """A launch begins where an operation depends on one of `memory`; no launch uses more than three tensors, as 412."""
     text = inserted("th-tts=10000 th-size=150", FIGURE_5, tmp_path)
     module = read_module(text, {})
     names = [op.sym_name.data for op in module.walk() if isinstance(op, SubgraphOp)]
@@ -103,7 +115,7 @@ def test_a_smaller_budget_on_its_own_output(tmp_path: Path) -> None:
     assert check(second) <= 50000 < before
 
 
-def test_thresholds_until_a_budget_is_kept(tmp_path: Path) -> None:
+def test_thresholds_are_applied_until_the_budget_is_kept(tmp_path: Path) -> None:
     """Thresholds are applied repeatedly; if no more tensor reaches them, the error states the peak reached."""
     kept = inserted("th-tts=10000 n=1 budget=60000", outlined(tmp_path), tmp_path)
     assert check(kept) <= 60000
@@ -112,15 +124,19 @@ def test_thresholds_until_a_budget_is_kept(tmp_path: Path) -> None:
 
 
 def test_thresholds_end_where_two_tensors_wait_for_each_other(tmp_path: Path) -> None:
-    """Without a slack, each of two that are brought back for one reader waits for the other: neither leaves again."""
+    """Without a slack threshold, two tensors restored for one reader wait for each other; none is offloaded again."""
     with pytest.raises(BudgetError, match="the thresholds select no further tensor to offload") as raised:
         compile(read_module(outlined(tmp_path), {}), "tiny", budget=parse_budget(40000, offload="n=1"))
-    assert raised.value.enough == 49152  # three tensors: those of a product, which waits for what `memory` restores
+    assert raised.value.enough == 49152  # the three tensors of a product, which waits for the restored one
     assert check(inserted(f"n=1 budget={raised.value.enough}", outlined(tmp_path), tmp_path)) <= raised.value.enough
 
 
 def test_thresholds_with_a_budget_need_no_more_than_without() -> None:
-    """As all in one launch fits: said, and compiled as without; a smaller share: the same; fewer bytes: refused."""
+    """
+    Thresholds with a budget are not applied if one launch for the whole network fits.
+
+    A warning is given then, and for a smaller share; fewer bytes than one launch needs are refused.
+    """
     plain = compile(read_module(FIGURE_5, {}), "tiny")
     for budget in (40000, ONE_LAUNCH, 0.8):
         with pytest.warns(MeshloomWarning, match=f"memory saving has no gain: .*needs {ONE_LAUNCH} bytes"):
@@ -131,21 +147,21 @@ def test_thresholds_with_a_budget_need_no_more_than_without() -> None:
         compile(read_module(FIGURE_5, {}), "tiny", budget=parse_budget(ONE_LAUNCH - 1, offload=THRESHOLDS))
 
 
-def test_thresholds_that_need_more_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """All in one launch needs less than single operations with what leaves."""
+def test_thresholds_that_need_more_memory_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A note is printed if one launch for the whole network needs less memory than launches with offloaded tensors."""
     inserted("th-tts=10000 th-size=150", FIGURE_5, tmp_path)
     note = f"memory saving has no gain: the network needs {ONE_LAUNCH} bytes of DRAM without it, 49152 with"
     assert note in capsys.readouterr().err
 
 
-def test_thresholds_may_choose_what_is_computed_again(tmp_path: Path) -> None:
+def test_thresholds_select_tensors_to_recompute(tmp_path: Path) -> None:
     text = inserted("th-tts=10000 th-size=150 kinds=recompute", FIGURE_5, tmp_path)
     assert count(text, RecomputeOp) == 3
     check(text)
 
 
 def test_offload_on_the_command_line_is_the_printed_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The same bytes by `meshloom-compile --offload` and by the passes that it prints."""
+    """`meshloom-compile --offload` and the passes that it prints give the same executable."""
     options = ["--chip=tiny", "--offload", f"{THRESHOLDS},n=2", "--save", "swap,recompute"]
     expected, text, again = (tmp_path / name for name in ("a.mlx", "b.mlir", "b.mlx"))
     assert compile_tool.main([str(FIGURE_5), *options, "-q", "-o", str(expected)]) == 0
@@ -159,7 +175,7 @@ def test_offload_on_the_command_line_is_the_printed_list(tmp_path: Path, capsys:
 
 
 @pytest.mark.parametrize("text", ["th-tts", "th=3", "n=-1", "th-size=x"])
-def test_offload_that_is_none(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_values_of_offload_are_refused(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "a.mlx"
     assert compile_tool.main([str(FIGURE_5), "--chip=tiny", "--offload", text, "-o", str(out)]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1

@@ -1,4 +1,4 @@
-"""The messages of rejected budgets are exact: an operation that does not fit, and the smallest sufficient budget."""
+"""Tests of the messages of rejected budgets: an operation that does not fit, and the smallest sufficient budget."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 
 def product(width: int, path: Path) -> None:
-    """y = relu(x w), with 4 WIDTH^2 bytes of weights: for little memory, it becomes products of parts of them."""
+    """y = relu(x w) with 4 WIDTH^2 bytes of weights, which is split into products of parts of w if memory is small."""
     weights = np.random.default_rng(0).standard_normal((width, width)).astype(np.float32)
     graph = helper.make_graph(
         [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Relu", ["p"], ["y"])],
@@ -27,7 +27,7 @@ def product(width: int, path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("width", "budget"), [(24, 500), (48, 100), (48, 500), (48, 1000)])
-def test_what_is_too_large_is_no_larger_than_what_is_enough(
+def test_the_operation_that_does_not_fit_is_within_the_sufficient_budget(
     width: int, budget: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "product.onnx"

@@ -1,4 +1,4 @@
-"""A perceptron's training step in less device memory than it needs: the same bits, planned to the byte and cycle."""
+"""Tests of a perceptron's training step within budgets: the same bits as without, and the planned peak and cycles."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 LAYERS, BATCH, WIDTH = 4, 128, 32
 LAUNCH_BYTES = 20_000
-"""Each operator is a launch of its own, whatever the budget."""
+"""Small enough that each operator is a separate launch under every budget."""
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def step(tmp_path_factory: pytest.TempPathFactory) -> ModuleOp:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Compiled launches: all budgets have the same ones."""
+    """Cache of compiled launches, which are the same for all budgets."""
     return tmp_path_factory.mktemp("cache")
 
 
@@ -74,7 +74,7 @@ def inputs() -> dict[str, NDArray[Any]]:
 
 
 def memory(network: CompiledNetwork) -> DeviceMemory:
-    """Memory over time, from what the run accesses."""
+    """Bytes of DRAM in use over time, from the accesses of the run."""
     found = device_memory(network.executable, network.timing)
     assert found is not None
     return found
@@ -92,7 +92,7 @@ UNLIMITED = 1e9
         ("swap,recompute", 0.6),
     ],
 )
-def test_same_bits_as_without_a_limit(step: ModuleOp, folder: Path, kinds: str, share: float) -> None:
+def test_budgets_do_not_change_any_bit(step: ModuleOp, folder: Path, kinds: str, share: float) -> None:
     unlimited = compiled(step, folder, UNLIMITED, kinds)
     needed = unlimited.report["memory"]["peak_bytes"]
     network = compiled(step, folder, int(share * needed), kinds)
@@ -101,7 +101,7 @@ def test_same_bits_as_without_a_limit(step: ModuleOp, folder: Path, kinds: str, 
     expected, result = unlimited.run(inputs()).outputs, network.run(inputs(), check=True).outputs
     for name, value in expected.items():
         np.testing.assert_array_equal(result[name], value, err_msg=name)
-    # The emulator has no more DRAM than this; cycles and peak are those that were planned.
+    # The emulator has no more DRAM than the budget; cycles and peak are the planned ones.
     assert network.executable.dram_bytes_used <= share * needed
     run = memory(network)
     assert run.stray == 0
@@ -128,15 +128,15 @@ def test_results_are_those_of_numpy(step: ModuleOp, folder: Path) -> None:
         gradient = gradient @ values[f"w{n}"].T
 
 
-def test_copies_run_beside_launches(step: ModuleOp, folder: Path) -> None:
+def test_copies_run_concurrently_with_launches(step: ModuleOp, folder: Path) -> None:
     needed = compiled(step, folder, UNLIMITED, "swap").report["memory"]["peak_bytes"]
     timing = compiled(step, folder, int(0.6 * needed), "swap").timing
-    beside = [
+    concurrent = [
         copy
         for copy in timing.copies
         if any(start < copy.end and copy.start < end for _, start, end in timing.launches)
     ]
-    assert {copy.to_device for copy in beside} == {True, False}
+    assert {copy.to_device for copy in concurrent} == {True, False}
 
 
 @pytest.mark.parametrize(
@@ -157,10 +157,10 @@ def test_compression_keeps_its_bound(step: ModuleOp, folder: Path, format: str, 
     assert network.report["memory"]["actions"]["compress"]
     expected, result = unlimited.run(inputs()).outputs, network.run(inputs(), check=True).outputs
     for n in range(LAYERS):
-        moved = np.abs(expected[f"new.w{n}"] - inputs()[f"w{n}"]).max()
-        # Every factor of a gradient is off by this part of it at most, and there are no more than four to each.
+        change = np.abs(expected[f"new.w{n}"] - inputs()[f"w{n}"]).max()
+        # The relative error of each factor of a gradient is bounded, and a gradient has at most four factors per layer.
         error = np.abs(result[f"new.w{n}"] - expected[f"new.w{n}"]).max()
-        assert error <= 4 * format_named(format).relative_error * LAYERS * moved
+        assert error <= 4 * format_named(format).relative_error * LAYERS * change
     assert memory(network).peak == network.report["memory"]["peak_bytes"]
 
 
@@ -193,8 +193,8 @@ def test_without_a_budget_the_network_in_one_launch_does_not_fit(step: ModuleOp,
 
 
 @pytest.mark.slow
-def test_memory_operations_of_the_pass_are_compiled_as_they_stand(step: ModuleOp, folder: Path, tmp_path: Path) -> None:
-    """From the command line: what the pass inserted is done, and the bits are those of a larger budget."""
+def test_offloads_of_the_pass_are_compiled_unchanged(step: ModuleOp, folder: Path, tmp_path: Path) -> None:
+    """With the pass on the command line, its offloads are kept, and the results do not depend on the budget."""
     (tmp_path / "step.mlir").write_text(str(step))
     outputs: list[dict[str, NDArray[Any]]] = []
     for share in (0.9, 0.6):
@@ -203,7 +203,7 @@ def test_memory_operations_of_the_pass_are_compiled_as_they_stand(step: ModuleOp
         assert compile_main([str(tmp_path / "step.mlir"), "--chip", "tiny", "-p", saving, "-o", str(out), "-q"]) == 0
         outputs.append(dict(run_functional(read_executable(out), inputs(), check=True).outputs))
     unlimited = compiled(step, folder, UNLIMITED, "swap")
-    # Its launches hold other operations, whose sums may be added up in other steps.
+    # The launches without a budget have other operations, which may add in another order.
     for name, value in unlimited.run(inputs()).outputs.items():
         np.testing.assert_array_equal(outputs[0][name], outputs[1][name], err_msg=name)
         np.testing.assert_allclose(outputs[1][name], value, rtol=1e-5, atol=1e-6, err_msg=name)

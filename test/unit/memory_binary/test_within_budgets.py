@@ -29,7 +29,7 @@ SHARES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 def digits() -> ModuleOp:
-    """The step of `examples/learn_digits.py`."""
+    """The training step of `examples/learn_digits.py`."""
     found: ModuleOp = runpy.run_path(str(ROOT / "examples" / "learn_digits.py"))["training_step"]()[0]
     return found
 
@@ -44,12 +44,12 @@ MODELS: dict[str, tuple[str, Callable[[], ModuleOp]]] = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Compiled launches: budgets have most of them in common."""
+    """Cache of compiled launches, most of which are the same for all budgets."""
     return tmp_path_factory.mktemp("cache")
 
 
 def check_within(network: CompiledNetwork, amount: float) -> None:
-    """Peak, cycles, and what is reserved."""
+    """The peak is at most the reserved bytes, and these at most the budget; peak and cycles are as planned."""
     figures, executable = network.report["memory"], network.executable
     run = device_memory(executable, network.timing)
     assert run is not None
@@ -62,7 +62,7 @@ def check_within(network: CompiledNetwork, amount: float) -> None:
 
 
 def check_budget(name: str, amount: float, folder: Path) -> CompiledNetwork:
-    """Compile within a budget, or within the one that the refusal names."""
+    """Compile within a budget or, if it is refused, within the sufficient budget of the message."""
     chip, make = MODELS[name]
     options = SubgraphOptions(cache=folder)
     try:
@@ -71,7 +71,7 @@ def check_budget(name: str, amount: float, folder: Path) -> CompiledNetwork:
         refused = error.capacity
         amount = float(re.findall(r"(\d+) bytes are enough", str(error))[0])
         network = compile(make(), chip, subgraphs=options, budget=Budget(amount))
-        # A little less is refused: what was named is the smallest but for a part in 1,024 of the difference.
+        # A slightly smaller budget is refused: the message is exact except for 1/1,024 of the difference.
         with pytest.raises(BudgetError):
             compile(make(), chip, subgraphs=options, budget=Budget(amount - (amount - refused) // 256 - 1))
     check_within(network, amount)
@@ -81,7 +81,7 @@ def check_budget(name: str, amount: float, folder: Path) -> CompiledNetwork:
 @pytest.mark.slow
 @pytest.mark.parametrize("share", [0.6, 0.8])
 def test_digits_within_a_budget(share: float, folder: Path) -> None:
-    """Every access is checked; the outputs equal those without a budget, except for the order of additions."""
+    """Outputs equal those without a budget, except for the order of additions; every memory access is checked."""
     network = check_budget("digits", share, folder)
     inputs = random_inputs(network.executable.inputs, 0)
     outputs = run_functional(network.executable, inputs, check=True).outputs

@@ -1,4 +1,4 @@
-"""Functions for the tests, as text and parsed."""
+"""Functions in textual IR for the tests, and a parser for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xdsl.parser import Parser
 
 
 def parse(text: str) -> ModuleOp:
-    """The verified module of a text."""
+    """The verified module that a text describes."""
     context = Context()
     for dialect in (Builtin, Func, Dataflow, Memory, Manycore):
         context.load_dialect(dialect)
@@ -24,7 +24,7 @@ def parse(text: str) -> ModuleOp:
 
 
 def perceptron(layers: int, batch: int, width: int) -> str:
-    """Layers of a product and tanh, their weights to be trained."""
+    """Layers of a matrix product and tanh, whose weights are parameters to train."""
     data, weight = f"tensor<{batch}x{width}xf32>", f"tensor<{width}x{width}xf32>"
     arguments = ", ".join(f"%w{n}: {weight} {{dataflow.parameter}}" for n in range(layers))
     lines = [f"func.func @main(%y0: {data}, {arguments}) -> {data} {{"]
@@ -35,7 +35,7 @@ def perceptron(layers: int, batch: int, width: int) -> str:
 
 
 def random_function(seed: int, count: int) -> str:
-    """Operations on tensors of several sizes, views among them, that read earlier results; some are returned."""
+    """Random operations on earlier results, among them reshapes and transposes; the last three are returned."""
     chance = random.Random(seed)
     values: list[tuple[str, tuple[int, int]]] = [("%x0", (8, 16)), ("%x1", (16, 8))]
     lines: list[str] = []

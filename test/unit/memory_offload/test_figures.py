@@ -1,4 +1,4 @@
-"""Fixed thresholds on the figures of spec 1: which tensors leave, and every control edge."""
+"""Tests of fixed thresholds on the figures of spec 1: the tensors that are offloaded, and every control edge."""
 
 from __future__ import annotations
 
@@ -15,11 +15,15 @@ from meshloom.transforms.offload.thresholds import Thresholds, candidates, thres
 
 FAST = Model(link=1e12)
 DELAY = 1000
-"""ns of each node."""
+"""Duration of each node, in ns."""
 
 
 def graph_of(edges: dict[int, list[int]], sizes: dict[int, int] | None = None) -> CostGraph:
-    """Nodes with the nodes that they read, in order; a node's one result has its size, 100 bytes if not given."""
+    """
+    A cost graph of nodes, given with the nodes that they read, in order.
+
+    Each node has one result, of the size in `sizes`, or else 100 bytes.
+    """
     number = {node: index for index, node in enumerate(edges)}
     tensors: list[dict[str, Any]] = [
         {"id": index, "shape": [], "size": (sizes or {}).get(node, 100), "kind": "act"}
@@ -62,7 +66,7 @@ FIGURE_9 = {
 
 
 def named(graph: CostGraph, script: Script, edges: list[tuple[int, int]]) -> set[tuple[str, str]]:
-    """Edges with nodes by their numbers in the figure, others as ACT(source of the tensor -> first consumer or all)."""
+    """Edges by names: nodes by their numbers in the figure, the rest as `ACT SOURCE` or `ACT SOURCE#ABSENCE`."""
 
     def name(item: int) -> str:
         one = script.items[item]
@@ -75,8 +79,8 @@ def named(graph: CostGraph, script: Script, edges: list[tuple[int, int]]) -> set
     return {(name(source), name(target)) for source, target in edges}
 
 
-def test_figure_3_slack_is_large_at_two_inputs() -> None:
-    """(300, 308) and (300, 310) wait for three and four nodes, all others do not wait."""
+def test_figure_3_two_inputs_have_slack() -> None:
+    """The edges (300, 308) and (300, 310) have the slack of three and four nodes, all others have none."""
     graph = graph_of(FIGURE_3)
     found = candidates(graph, graph_slack(graph), Thresholds(slack=DELAY))
     assert [(graph.op_ids[op], graph.op_ids[graph.producer[tensor]]) for op, tensor in found] == [
@@ -86,7 +90,7 @@ def test_figure_3_slack_is_large_at_two_inputs() -> None:
 
 
 def test_figure_5() -> None:
-    """Serialize 401->402, 411->408, 412->413; prefetch 414->413, and the same for 423."""
+    """Control edges equal the figure's: 401->402, 411->408, 412->413 serialize, 414->413 prefetches; 423 as well."""
     graph = graph_of(FIGURE_5, SIZES_5)
     script, edges = threshold_script(graph, FAST, Kind.SWAP, Thresholds(slack=2 * DELAY, size=150))
     assert named(graph, script, edges) == {
@@ -97,7 +101,7 @@ def test_figure_5() -> None:
         ("414", "in 400#1"),
     }
     order = [(one.act, one.number) for one in script.items]
-    # One reduction each, right behind its source; 416 and 418 share a restoration, behind 414.
+    # One reduction per tensor, directly after its source; 416 and 418 share a restoration, after 414.
     assert order.count((Act.IN, 1)) == 1
     assert len(script.absences) == 2
     position = {graph.op_ids[number]: place for place, (act, number) in enumerate(order) if act is Act.RUN}
@@ -114,7 +118,7 @@ def test_figure_5() -> None:
     ],
 )
 def test_figures_6_to_8_kinds(kind: Kind, acts: list[Act]) -> None:
-    """500 -> 501 -> 507 -> 508 with 502, 504, 506 meanwhile: what stands on the way, and its two edges."""
+    """On 500 -> 501 -> 507 -> 508, parallel to 502, 504, 506: the operations of each kind, and two control edges."""
     graph = graph_of({500: [], 502: [500], 504: [502], 506: [504], 508: [506, 500]})
     script, edges = threshold_script(graph, FAST, kind, Thresholds(slack=DELAY))
     assert [one.act for one in script.items if one.act is not Act.RUN] == acts
@@ -123,7 +127,7 @@ def test_figures_6_to_8_kinds(kind: Kind, acts: list[Act]) -> None:
 
 
 def test_figure_9_one_reduction_two_restorations() -> None:
-    """807 for 808, prefetched by 806; 813 for 814, prefetched by 812, serialized behind 808."""
+    """807 restores for 808, prefetched at 806; 813 restores for 814, prefetched at 812 and serialized after 808."""
     graph = graph_of(FIGURE_9)
     script, edges = threshold_script(graph, FAST, Kind.SWAP, Thresholds(slack=DELAY))
     assert [one.act for one in script.items].count(Act.OUT) == 1
@@ -136,7 +140,7 @@ def test_figure_9_one_reduction_two_restorations() -> None:
 
 
 def test_more_candidates_than_n() -> None:
-    """The largest tensors remain, of equal ones the first inputs."""
+    """With a limit `n`, the largest tensors are selected, and of equal ones those of the first inputs."""
     graph = graph_of(FIGURE_5, SIZES_5)
     slack = graph_slack(graph)
 
@@ -150,7 +154,7 @@ def test_more_candidates_than_n() -> None:
 
 
 def test_slow_links_start_restorations_earlier() -> None:
-    """A copy of 2,000 ns ends as 416's other input arrives where it begins after 410, two nodes before 414 is done."""
+    """A copy of 2,000 ns starts after 410, two nodes before the end of 414, to end when 416's other input arrives."""
     graph = graph_of(FIGURE_5, SIZES_5)
     slow = Model(link=500 / 2e-6)
     script, edges = threshold_script(graph, slow, Kind.SWAP, Thresholds(slack=2 * DELAY, size=450))

@@ -1,4 +1,4 @@
-"""A constant in a subgraph that nothing reads, as a pass may leave it, has no segment in the code of its launch."""
+"""Test that a constant without a reader in a subgraph, as passes may leave it, has no segment in the launch's code."""
 
 from __future__ import annotations
 
@@ -35,5 +35,5 @@ def test_constants_are_those_of_the_code(tmp_path: Path) -> None:
     subgraph.attributes[CompiledLaunches.NUMBER] = IntAttr(launches.add(subgraph))
     found = launches.of_subgraph(subgraph)
     assert [one.results[0].name_hint for one in found.constants if isinstance(one, ConstantOp)] == ["two"]
-    # A segment for each constant, argument and result, and one for what is inside.
+    # A segment for each constant, for the argument and the result, and one for internal values.
     assert len(found.code.segments) == len(found.constants) + 3

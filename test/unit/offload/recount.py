@@ -1,4 +1,4 @@
-"""An execution's log, replayed without the planner: where each tensor is at each time, and the bytes in memory."""
+"""Replay of a plan's log without the planner, as an oracle: checks each event, and counts the bytes in memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Span = tuple[int, int]
 
 
 def recount(problem: OffloadProblem, plan: OffloadPlan, model: Model) -> int:
-    """The peak of the bytes in memory. Asserts that the execution is valid for the machine."""
+    """The peak of the bytes in memory, after assertions that the machine can execute the plan's log."""
     replay = _Replay(problem, plan, model)
     replay.check_order()
     replay.check_units()
@@ -30,7 +30,7 @@ def recount(problem: OffloadProblem, plan: OffloadPlan, model: Model) -> int:
 
 
 class _Replay:
-    """The log of a plan, and the changes of the bytes in memory that follow from it."""
+    """The events of a plan's log, and the changes of the bytes in memory that they cause."""
 
     def __init__(self, problem: OffloadProblem, plan: OffloadPlan, model: Model) -> None:
         self.problem, self.plan, self.model, self.graph = problem, plan, model, problem.graph
@@ -41,13 +41,13 @@ class _Replay:
             self.rows[what][number] = (start, end)
         self.ops = self.rows[OP]
         self.events: list[tuple[int, int]] = []
-        """(time, bytes more in memory from then on)"""
+        """(time, change of the bytes in memory)"""
         self.copied: dict[tuple[int, bool], int] = {}
         """(tensor, whether compressed) -> end of its copy to the host."""
         self.absent: dict[int, list[Span]] = defaultdict(list)
-        """Tensor -> when it is not in memory."""
+        """Tensor -> the spans of time in which it is not in memory."""
         self.left_after: dict[tuple[int, Span], int] = {}
-        """(tensor, absence) -> the last operation that uses it before."""
+        """(tensor, absence) -> the last operation that uses the tensor before the absence."""
         self.taken: dict[int, list[int]] = defaultdict(list)
         """Gap -> tensors that its recomputation reads."""
         self.last = dict[int, int]()
@@ -63,7 +63,7 @@ class _Replay:
         assert max((end for _, end in self.ops.values()), default=0) == self.plan.time_ns
 
     def check_units(self) -> None:
-        """Each unit does one thing at a time."""
+        """Each unit executes one event at a time."""
         rows = self.rows
         for engine in ((OP, AGAIN), (OUT,), (IN,), (PACK, UNPACK)):
             spans = sorted(span for row in engine for span in rows[row].values())
@@ -81,7 +81,7 @@ class _Replay:
             self.copied[int(problem.tensor[gap]), packed] = end
 
     def count_gap(self, gap: int) -> None:
-        """Check the events of a gap, and count the bytes that they free and take."""
+        """Check the events of a gap, and count the bytes that they free and allocate."""
         kind = Kind(int(self.plan.kind[gap]))
         pack, unpack, arrive = self.rows[PACK].get(gap), self.rows[UNPACK].get(gap), self.rows[IN].get(gap)
         if kind is Kind.SWAP and arrive:
@@ -143,7 +143,7 @@ class _Replay:
         for op, (start, end) in self.ops.items():
             for tensor in {*self.graph.inputs.row(op)}:
                 for gone, back in self.absent[tensor]:
-                    # Operations may take no time: the use that it leaves after may start when it leaves.
+                    # An operation may take no time: the use before an absence may start when it does.
                     used_before = op <= self.left_after[tensor, (gone, back)]
                     assert end <= gone if used_before else start >= back, "used while absent"
 
@@ -166,7 +166,7 @@ class _Replay:
                 assert not self.graph.counted[tensor] or span[1] <= freed, "recomputed from a freed tensor"
 
     def count_tensors(self) -> None:
-        """Count each tensor from its producer to its last use; gaps have been subtracted."""
+        """Count each tensor from its producer to its last use; its absences are subtracted elsewhere."""
         graph = self.graph
         for tensor, op in self.last.items():
             if graph.counted[tensor]:
@@ -186,7 +186,7 @@ class _Replay:
         self.events.extend(((start, size), (end, -size)))
 
     def _leave(self, gap: int, gone: int, taken: int, back: int) -> None:
-        """The tensor of a gap is freed at `gone`; it has memory again from `taken`, and its values from `back` on."""
+        """Record that a gap's tensor is freed at `gone`, allocated again at `taken`, and readable from `back` on."""
         tensor, size = int(self.problem.tensor[gap]), int(self.problem.size[gap])
         self.absent[tensor].append((gone, back))
         self.left_after[tensor, (gone, back)] = int(self.problem.before[gap])

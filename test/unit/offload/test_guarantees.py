@@ -1,4 +1,4 @@
-"""Invariants of plans under a budget."""
+"""Property tests of plans within a budget, against a replay of their logs (`recount.py`)."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def evaluator_of(graph: CostGraph, link: float = 1e9) -> Evaluator:
 
 
 def largest_working_set(graph: CostGraph) -> int:
-    """By definition: the operands and results of an operation are in memory at the same time."""
+    """The most bytes of the operands and results of one operation, which are in memory at the same time."""
     sizes = np.where(graph.counted, graph.size, 0)
     return max(sum(int(sizes[t]) for t in {*graph.inputs.row(op), *graph.outputs.row(op)}) for op in range(graph.ops))
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 1 << 30), st.sampled_from(LINKS), st.floats(0, 1), st.sampled_from([ALL, (Kind.SWAP,)]))
-def test_every_budget_from_the_largest_working_set_on_is_kept(
+def test_every_budget_down_to_the_largest_working_set_is_kept(
     seed: int, link: float, share: float, kinds: tuple[Kind, ...]
 ) -> None:
     graph = training_graph(seed)
@@ -69,7 +69,7 @@ def test_every_budget_from_the_largest_working_set_on_is_kept(
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 1 << 30), st.sampled_from([("compress",), ("recompute",), ("compress", "recompute")]))
-def test_without_swap_the_smallest_budget_named_works(seed: int, names: tuple[str, ...]) -> None:
+def test_without_swap_the_reported_smallest_budget_is_sufficient(seed: int, names: tuple[str, ...]) -> None:
     evaluator, kinds = evaluator_of(training_graph(seed)), allowed_kinds(frozenset(names))
     problem = evaluator.problem
     if problem.smallest_budget <= 1:
@@ -111,10 +111,8 @@ def test_kinds_together_are_never_worse_than_one_alone(seed: int, link: float, s
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 1 << 30), st.sampled_from(CHOICES), st.lists(st.floats(0, 1), min_size=2, max_size=4))
-def test_what_is_known_from_other_budgets_changes_no_plan(
-    seed: int, kinds: tuple[Kind, ...], shares: list[float]
-) -> None:
-    """One search for budgets in any order gives the plans of separate ones, and the same refusals."""
+def test_searches_for_other_budgets_change_no_plan(seed: int, kinds: tuple[Kind, ...], shares: list[float]) -> None:
+    """One search for several budgets, in any order, gives the plans and the refusals of separate searches."""
     problem, model = offload_problem(training_graph(seed)), Model(1e9, compress_rate=5e9)
     known = BudgetGridPlans(Evaluator(problem, model), kinds, Preset.FAST, 0)
     for share in shares:
@@ -130,8 +128,13 @@ def test_what_is_known_from_other_budgets_changes_no_plan(
 
 
 @pytest.mark.slow
-def test_two_kinds_are_never_worse_than_one_of_them_on_a_network_either() -> None:
-    """The search with both names, which has less work for each of them, is slower than compression alone here."""
+def test_two_kinds_are_never_worse_than_one_of_them_on_a_network() -> None:
+    """
+    Compression and recomputation together take no more time than either alone.
+
+    For this network, the search with both kinds, which has less work for each, finds a slower plan than that with
+    compression alone.
+    """
     problem = offload_problem(read_cost_graph(GRAPHS / "densenet121.json"))
     evaluator, budget = Evaluator(problem, Model(16e9)), problem.budget_bytes(0.8)
     together = plan_offload(evaluator, budget, allowed_kinds(frozenset(("compress", "recompute"))))
@@ -154,9 +157,9 @@ def test_more_memory_never_takes_more_time(seed: int, link: float, kinds: tuple[
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 1 << 30), st.sampled_from(LINKS), st.sampled_from(CHOICES), st.sampled_from(Preset))
-# A plan is found for the third round budget, none for the second.
+# A plan is found for the third budget of the grid, none for the second.
 @example(4176045, 1e9, allowed_kinds(frozenset(("compress", "recompute"))), Preset.FAST)
-def test_separate_calls_for_round_budgets_keep_their_order(
+def test_separate_calls_for_the_budget_grid_keep_their_order(
     seed: int, link: float, kinds: tuple[Kind, ...], preset: Preset
 ) -> None:
     evaluator = evaluator_of(training_graph(seed, most=8), link)
@@ -197,7 +200,7 @@ def test_separate_calls_for_a_network_keep_their_order(name: str) -> None:
 def test_shares_of_the_peak_are_decimal() -> None:
     problem = offload_problem(chain_graph(1, size=100))
     for share in (0.29, 0.57, 0.58):
-        # As binary floating-point numbers these are a little less.
+        # In binary floating-point, these shares are slightly smaller.
         assert problem.peak == 200
         assert problem.budget_bytes(share) == round(share * 200)
     assert problem.budget_bytes(1.0) == 200
@@ -206,7 +209,7 @@ def test_shares_of_the_peak_are_decimal() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 1 << 30), st.sampled_from(LINKS))
-def test_no_plan_of_a_small_graph_is_quicker_than_the_bound(seed: int, link: float) -> None:
+def test_no_plan_of_a_small_graph_is_faster_than_the_bound(seed: int, link: float) -> None:
     evaluator = evaluator_of(training_graph(seed, most=4), link)
     problem = evaluator.problem
     if problem.gaps > 5:
@@ -230,10 +233,12 @@ def test_more_effort_never_finds_a_slower_plan() -> None:
         assert normal.time_ns <= fast.time_ns
 
 
-def test_computing_again_one_operation_ahead_makes_room() -> None:
+def test_recomputation_one_operation_ahead_saves_memory() -> None:
     """
-    y takes 3 bytes and is made from x by way of w of 6. Operation 5 makes 4 bytes that operation 6 reads with y: beside
-    them w does not fit into 13, before them it does.
+    Recomputation one operation ahead fits a budget that recomputation directly before the use exceeds.
+
+    y (3 bytes) is computed from x through w (6 bytes). Operation 5 computes c (4 bytes), which operation 6 reads
+    together with y. w does not fit into 13 bytes together with c, but before c is computed it does.
     """
     sizes = {"x": 1, "w": 6, "y": 3, "a": 9, "b": 1, "c": 4, "d": 1}
     number = {name: index for index, name in enumerate(sizes)}
@@ -267,8 +272,8 @@ def test_the_same_seed_gives_the_same_plan() -> None:
     assert np.array_equal(first.log, second.log)
 
 
-def test_transfers_come_before_they_are_needed() -> None:
-    """Copies take half an operation: all of them hide behind the operations, but for what nothing runs beside."""
+def test_copies_end_before_the_next_use() -> None:
+    """Copies, which take half as long as an operation, run concurrently with operations and end before the next use."""
     evaluator = evaluator_of(chain_graph(20), 2e9)
     plan = plan_offload(evaluator, evaluator.problem.peak * 6 // 10, (Kind.SWAP,))
     assert plan.time_ns == evaluator.problem.compute_ns
@@ -278,7 +283,7 @@ def test_transfers_come_before_they_are_needed() -> None:
     assert all(end <= starts[int(evaluator.problem.after[gap])] for gap, end in arrivals)
 
 
-def test_fixed_places_stay_within_the_budget_and_never_overlap() -> None:
+def test_fixed_offsets_stay_within_the_budget_and_never_overlap() -> None:
     evaluator = evaluator_of(chain_graph(20, size=1024), 2e9)
     budget = evaluator.problem.peak * 6 // 10
     held = residency(evaluator, plan_offload(evaluator, budget, (Kind.SWAP,)))

@@ -1,4 +1,4 @@
-"""The least peak over all orders, against trying all of them."""
+"""Tests of the least peak over all orders, against an exhaustive search."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from meshloom.analysis.offload.least_peak import least_peak
 from .training_graphs import chain_graph, training_graph
 
 
-def peak_by_hand(graph: CostGraph, order: tuple[int, ...]) -> int:
-    """Bytes at the worst operation: results from its start on, until their last reader is done."""
+def reference_peak(graph: CostGraph, order: tuple[int, ...]) -> int:
+    """The peak of an order: results are live from the start of their operation to the end of their last reader."""
     last = {t: op for op in order for t in (*graph.inputs.row(op), *graph.outputs.row(op))}
     live: dict[int, int] = {}
     peak = 0
@@ -23,7 +23,7 @@ def peak_by_hand(graph: CostGraph, order: tuple[int, ...]) -> int:
     return peak
 
 
-def possible(graph: CostGraph, order: tuple[int, ...]) -> bool:
+def is_topological(graph: CostGraph, order: tuple[int, ...]) -> bool:
     place = {op: index for index, op in enumerate(order)}
     return all(place[before] < place[op] for op in order for before in graph.predecessors.row(op))
 
@@ -33,15 +33,17 @@ def test_no_order_has_a_smaller_peak(seed: int) -> None:
     graph = training_graph(seed, most=4)
     if graph.ops > 8:
         pytest.skip("too many orders")
-    least = min(peak_by_hand(graph, order) for order in permutations(range(graph.ops)) if possible(graph, order))
+    least = min(
+        reference_peak(graph, order) for order in permutations(range(graph.ops)) if is_topological(graph, order)
+    )
     found = least_peak(graph)
     assert found.proven
-    assert possible(graph, found.order)
-    assert found.peak == peak_by_hand(graph, found.order) == least
+    assert is_topological(graph, found.order)
+    assert found.peak == reference_peak(graph, found.order) == least
 
 
-def test_without_enough_states_nothing_is_claimed() -> None:
+def test_a_search_with_few_states_reports_the_peak_of_its_order() -> None:
     graph = training_graph(3, most=12)
     found = least_peak(graph, most_states=1)
-    assert found.peak == peak_by_hand(graph, found.order)
+    assert found.peak == reference_peak(graph, found.order)
     assert least_peak(chain_graph(4)).proven

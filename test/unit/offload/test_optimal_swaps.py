@@ -1,4 +1,4 @@
-"""Plans and bounds against the proven best schedules of swaps."""
+"""Property test of plans and bounds against proven optimal schedules of swaps, by a constraint solver (CP-SAT)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from meshloom.analysis.offload.problem import OffloadProblem, offload_problem
 from .training_graphs import training_graph
 
 LINK = 2e9
-"""Bytes a second: the largest tensors take longer than the longest operations."""
+"""Bytes per second: copies of the largest tensors take longer than the longest operations."""
 
 
 def problem_from(seed: int) -> OffloadProblem:
-    """A small one in which something can be saved: most seeds give none, so the next one that does."""
+    """A small problem in which memory can be saved: that of the first seed from `seed` on that gives one."""
     while True:
         graph = training_graph(seed, most=4)
         problem = offload_problem(replace(graph, duration=np.maximum(graph.duration, 1)))
@@ -33,7 +33,7 @@ def problem_from(seed: int) -> OffloadProblem:
 
 @settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 10_000), share=st.floats(0, 1))
-def test_the_optimum_lies_between_bound_and_plan(seed: int, share: float) -> None:
+def test_the_optimum_is_between_bound_and_plan(seed: int, share: float) -> None:
     problem = problem_from(seed)
     budget = problem.smallest_budget + int(share * (problem.peak - problem.smallest_budget))
     best = solve(problem, budget, LINK, seconds=5, workers=1)

@@ -1,4 +1,4 @@
-"""`meshloom-plan --budget` from the command line."""
+"""Tests of `meshloom-plan --budget`: figures, files, errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from meshloom.tools.plan import main
 
 
 def chain(path: Path, layers: int) -> Path:
-    """Layers of 1000 bytes and 1000 ns, and their gradients: the peak is one result more, the working set 3."""
+    """Layers of 1000 bytes and 1000 ns, and their gradients; the peak is LAYERS + 1 results, the working set 3."""
     tensors = [{"id": i, "kind": "act", "size": 1000} for i in range(2 * layers)]
     forward = [{"ins": [i - 1] if i else [], "outs": [i]} for i in range(layers)]
     backward = [{"ins": [layers + i - 1, layers - 1 - i], "outs": [layers + i]} for i in range(layers)]
@@ -41,7 +41,7 @@ def test_figures_of_a_plan(step: Path) -> None:
     assert found["budget_bytes"] == 10_500
     assert found["peak_bytes"] <= 10_500
     assert found["compute_ns"] <= found["bound_ns"] <= found["time_ns"]
-    # A copy of 1000 bytes takes 250 ns, an operation 1000 ns: all copies hide.
+    # A copy of 1000 bytes takes 250 ns, an operation 1000 ns: all copies run concurrently with operations.
     assert found["time_ns"] == 40_000
     assert found["actions"]["swap"] >= 10
     assert found["smallest_budget"] == 3000
@@ -55,7 +55,7 @@ def test_rules(step: Path, method: str) -> None:
     assert figures(step, "--budget", "0.5", "--kinds", "swap", "--link", "1e9")["time_ns"] <= found["time_ns"]
 
 
-def test_too_small_a_budget_names_the_operation_and_the_smallest(
+def test_too_small_a_budget_reports_the_operation_and_the_smallest_budget(
     step: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stats = step.with_name("none.json")
@@ -80,7 +80,7 @@ def test_table_actions_and_pictures(step: Path, capsys: pytest.CaptureFixture[st
     assert {"before", "after", "budget", "plan", "bound"} <= set(texts)
 
 
-def test_fixed_places_within_the_budget(step: Path) -> None:
+def test_fixed_offsets_within_the_budget(step: Path) -> None:
     offsets = step.with_name("offsets.json")
     found = figures(step, "--budget", "0.5", "--kinds", "swap", "--link", "1e9", "--offsets", str(offsets))
     assert found["peak_bytes"] <= found["offsets_peak_bytes"] <= found["budget_bytes"]
@@ -93,7 +93,7 @@ def test_fixed_places_within_the_budget(step: Path) -> None:
         assert apart_in_time or low["offset"] + low["bytes"] <= high["offset"]
 
 
-def test_buffers_that_need_more_at_fixed_places_are_reported(step: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_buffers_that_need_more_at_fixed_offsets_are_reported(step: Path, capsys: pytest.CaptureFixture[str]) -> None:
     stats = step.with_name("stats.json")
     assert main([str(step), "--budget", "3000", "--kinds", "swap", "--stats", str(stats)]) == 0
     found = json.loads(stats.read_text())
@@ -124,7 +124,7 @@ def test_an_unknown_kind_of_tensor_is_refused(step: Path, capsys: pytest.Capture
 
 
 @pytest.mark.parametrize("option", ["--budget", "--budgets", "--link", "--th-tts", "--most"])
-def test_what_is_no_number_is_named(step: Path, option: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_without_a_number_are_reported(step: Path, option: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main([str(step), "--budget", "0.5", option, "half"])
     assert f"argument {option}: half: expected a number" in capsys.readouterr().err
@@ -167,9 +167,11 @@ def test_bad_usage(step: Path, options: list[str], capsys: pytest.CaptureFixture
 
 def test_large_graphs_use_all_kinds_that_help(tmp_path: Path) -> None:
     """
-    6,000 layers and their gradients; a tenth of the 6 MB stays. Nine tenths of the results leave and come back:
-    swapped as they are, 0.9 x 1000 bytes a layer at 0.6 bytes a ns are 1500 ns; compressed to half 750, less than the
-    1000 ns that a layer takes.
+    A large plan uses compression if swap alone is slower.
+
+    The graph has 6,000 layers and their gradients, the budget is a tenth of 6 MB: nine tenths of the results are
+    offloaded. Swapped without compression, 0.9 x 1000 bytes per layer at 0.6 bytes per ns take 1500 ns; compressed to
+    half 750 ns, less than the 1000 ns of a layer.
     """
     step = chain(tmp_path / "large.json", 6_000)
     slow = figures(step, "--budget", "0.1", "--link", "0.6e9", "--kinds", "swap", "--preset", "fast")

@@ -1,4 +1,4 @@
-"""Arrival, required and waiting times, on the figures of the source and on random graphs."""
+"""Tests of arrival, required and waiting times, on figures of spec 1, and against the definition on random graphs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from meshloom.analysis.offload.slack import UNKNOWN, slack_of
 def times(
     inputs: dict[int, list[int]], delay: int = 10
 ) -> tuple[dict[int, int], dict[int, int], dict[tuple[int, int], int]]:
-    """TAT and TRT by node, TTS by (node that the input comes from, node)."""
+    """TAT and TRT by node, TTS by edge (source, node)."""
     nodes = list(inputs)
     number = {node: index for index, node in enumerate(nodes)}
     sources = lists_of([[number[source] for source in inputs[node]] for node in nodes])
@@ -29,7 +29,7 @@ def chain(*nodes: int) -> dict[int, list[int]]:
     return {node: [nodes[index - 1]] if index else [] for index, node in enumerate(nodes)}
 
 
-def test_figure_3_late_uses_of_the_first_tensor_wait() -> None:
+def test_figure_3_the_first_tensor_waits_for_its_late_uses() -> None:
     inputs = chain(300, 302, 304, 306, 308, 310)
     inputs[308].append(300)
     inputs[310].append(300)
@@ -39,7 +39,7 @@ def test_figure_3_late_uses_of_the_first_tensor_wait() -> None:
     assert {edge: time for edge, time in waiting.items() if time} == {(300, 308): 30, (300, 310): 40}
 
 
-def test_figure_4_without_control_edges_the_restoration_runs_at_once_and_waits_instead() -> None:
+def test_figure_4_without_control_edges_restorations_run_at_once() -> None:
     inputs = chain(300, 302, 304, 306, 308, 310)
     inputs |= {301: [300], 312: [301], 311: [304], 322: [311]}
     inputs[308].append(312)
@@ -66,16 +66,16 @@ def test_figure_5_with_control_edges_the_restorations_run_late() -> None:
     assert waiting[401, 413] == arrival[414] - arrival[401] > 0, "meanwhile it is away"
 
 
-def test_times_are_those_of_the_definition_on_random_graphs() -> None:
+def test_times_equal_the_definition_on_random_graphs() -> None:
     for seed in range(50):
-        lots = random.Random(seed)
-        count = lots.randint(1, 40)
+        chance = random.Random(seed)
+        count = chance.randint(1, 40)
         names = list(range(count))
-        lots.shuffle(names)  # numbers say nothing about the order
+        chance.shuffle(names)  # the numbers of nodes are independent of their order
         inputs = [list[int]() for _ in range(count)]
         for index in range(count):
-            inputs[names[index]] = [names[k] for k in lots.sample(range(index), lots.randint(0, min(3, index)))]
-        delay = [lots.randint(0, 9) for _ in range(count)]
+            inputs[names[index]] = [names[k] for k in chance.sample(range(index), chance.randint(0, min(3, index)))]
+        delay = [chance.randint(0, 9) for _ in range(count)]
         slack = slack_of(np.array(delay, np.int64), lists_of(inputs))
         edge = 0
         for node in range(count):
@@ -97,8 +97,8 @@ def test_a_million_nodes_take_seconds() -> None:
     import time
 
     count = 1_000_000
-    lots = np.random.default_rng(0)
-    sources = np.stack([np.arange(-1, count - 1), lots.integers(-1, np.arange(count))], axis=1)
+    chance = np.random.default_rng(0)
+    sources = np.stack([np.arange(-1, count - 1), chance.integers(-1, np.arange(count))], axis=1)
     from meshloom.analysis.cost_graphs.graph import Lists
 
     began = time.process_time()

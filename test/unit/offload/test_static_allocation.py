@@ -1,4 +1,4 @@
-"""Offsets from the local search: buffers that are live at the same time do not overlap; never worse than stacking."""
+"""Tests of offsets from the local search: live buffers do not overlap, the peak is at most the sum of sizes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BUFFERS = st.lists(st.tuples(st.integers(1, 50), st.integers(0, 20), st.integers
 
 @settings(max_examples=40, deadline=None)
 @given(BUFFERS)
-def test_buffers_alive_together_do_not_overlap(buffers: list[tuple[int, int, int]]) -> None:
+def test_live_buffers_do_not_overlap(buffers: list[tuple[int, int, int]]) -> None:
     size, first, length = (np.array(column, np.int64) for column in zip(*buffers, strict=True))
     last = first + length
     found = compact_allocation(size, first, last, 0)
@@ -26,8 +26,8 @@ def test_buffers_alive_together_do_not_overlap(buffers: list[tuple[int, int, int
             assert found.offsets[low] + size[low] <= found.offsets[high]
 
 
-def test_the_bound_is_reached_where_that_is_possible() -> None:
-    """At time 2 buffers of 4, 4 and 3 are alive: 11 bytes are needed, and enough."""
+def test_the_bound_is_reached() -> None:
+    """The peak is 11 bytes, those of the buffers of 4, 4 and 3 bytes that are live at time 2."""
     size, first, last = (np.array(row, np.int64) for row in ([3, 4, 4, 3], [0, 0, 2, 2], [1, 2, 3, 4]))
     found = compact_allocation(size, first, last, 0)
     assert found.peak == found.lower_bound == 11

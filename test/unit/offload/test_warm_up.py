@@ -1,4 +1,4 @@
-"""Kernels are loaded before time is measured."""
+"""Tests of warming up: all kernels of the planner are compiled before time is measured."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ print(*[name for name, kernel in kernels.items() if not kernel.signatures])
 
 
 def test_warming_up_loads_every_kernel_of_the_planner() -> None:
-    # In another process: here, other tests may have loaded them.
+    # In another process, because other tests may have loaded kernels in this one.
     missing = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
     assert missing.stdout.split() == []
 
 
 def test_kernels_are_compiled_for_one_layout() -> None:
-    """Those of a problem with all of its gaps do for one with some: the arrays of both lie without strides."""
+    """All arrays of a problem are contiguous, so that kernels need not be compiled again for another layout."""
     problem = offload_problem(training_graph(0))
     assert problem.gaps
     names = ("duration", "allocated", "freed", "live", "working_set", "tensor", "size", "before", "after", "producer")

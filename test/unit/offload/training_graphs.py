@@ -1,4 +1,4 @@
-"""Small random graphs shaped like training steps: forward operations, then gradients that read early results."""
+"""Small random graphs of the shape of training steps: forward operations, then gradients that read their results."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from meshloom.analysis.cost_graphs.read import parse_cost_graph
 
 
 def training_graph(seed: int, most: int = 12) -> CostGraph:
-    """Up to `most` forward operations with skips, several results and views of no bytes; a backward one for each."""
-    lots = random.Random(seed)
+    """Up to `most` forward operations with skip connections and one or two results, some empty; and their gradients."""
+    chance = random.Random(seed)
     tensors: list[dict[str, Any]] = [{"id": 0, "kind": "input", "size": 64}]
     ops: list[dict[str, Any]] = []
 
     def result(kind: str) -> int:
-        tensors.append({"id": len(tensors), "kind": kind, "size": lots.choice([0, 1, 7, 64, 100, 256, 1000])})
+        tensors.append({"id": len(tensors), "kind": kind, "size": chance.choice([0, 1, 7, 64, 100, 256, 1000])})
         return len(tensors) - 1
 
     def op(ins: list[int], outs: list[int]) -> None:
-        duration = lots.choice([0, 1, 10, 50, 200])
-        one = {"id": len(ops), "name": f"op{len(ops)}", "unit": lots.choice(["MPU", "VPU"]), "dur_ns": duration}
+        duration = chance.choice([0, 1, 10, 50, 200])
+        one = {"id": len(ops), "name": f"op{len(ops)}", "unit": chance.choice(["MPU", "VPU"]), "dur_ns": duration}
         ops.append({**one, "ins": ins, "outs": outs})
 
     made, layers = [0], list[list[int]]()
-    for _ in range(lots.randint(1, most)):
-        ins = list(dict.fromkeys([made[-1], *lots.sample(made, lots.randint(0, min(2, len(made))))]))
-        outs = [result("act") for _ in range(lots.choice([1, 1, 1, 2]))]
+    for _ in range(chance.randint(1, most)):
+        ins = list(dict.fromkeys([made[-1], *chance.sample(made, chance.randint(0, min(2, len(made))))]))
+        outs = [result("act") for _ in range(chance.choice([1, 1, 1, 2]))]
         op(ins, outs)
         made += outs
         layers.append([*ins, *outs])
     gradient = made[-1]
     for layer in reversed(layers):
-        if lots.random() < 0.9:
+        if chance.random() < 0.9:
             out = result("grad")
-            op(list(dict.fromkeys([gradient, *lots.sample(layer, lots.randint(1, len(layer)))])), [out])
+            op(list(dict.fromkeys([gradient, *chance.sample(layer, chance.randint(1, len(layer)))])), [out])
             gradient = out
     return parse_cost_graph({"tensors": tensors, "ops": ops})
 

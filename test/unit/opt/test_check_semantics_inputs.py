@@ -1,4 +1,4 @@
-"""Inputs with which `--check-semantics` sees wrong rewrites that standard normal values do not show."""
+"""Tests of the inputs of `--check-semantics`: they find wrong rewrites that standard normal values do not."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from xdsl.passes import ModulePass
 
 
 class WrongPass(ModulePass):
-    """Stands for a rewrite that promises to keep all bits."""
+    """A placeholder for a rewrite that declares to keep all bits; the tests supply the module after it."""
 
     name = "wrong"
     semantic_effect: ClassVar[SemanticEffect] = EXACT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class LossyPass(WrongPass):
-    """The same, with a bound of one per cent."""
+    """The same, declared lossy with a bound of one per cent."""
 
     semantic_effect: ClassVar[SemanticEffect] = SemanticEffect("lossy", 0.01)
 
@@ -73,8 +73,8 @@ def test_wrong_rewrites_are_found(right: str, wrong: str) -> None:
         checker.visit(WrongPass(), module(wrong, "%y" if "%y" in wrong else "%x"))
 
 
-def test_a_lossy_pass_is_held_to_its_bound_on_standard_normal_numbers_alone() -> None:
-    """From 24 such numbers, a maximum with -30 cannot be told; one with 0 is far from what the bound allows."""
+def test_a_lossy_pass_is_checked_on_standard_normal_numbers_only() -> None:
+    """Dropping a maximum with -30 changes none of 24 such numbers; dropping one with 0 changes more than the bound."""
     for number, refused in (("-30.0", False), ("0.0", True)):
         checker = SemanticsChecker()
         checker.visit(None, module(maximum(number), "%y"))
@@ -86,18 +86,18 @@ def test_a_lossy_pass_is_held_to_its_bound_on_standard_normal_numbers_alone() ->
 
 
 def sets(seed: int) -> list[NDArray[Any]]:
-    """The values of %x in each set, for a module that names -37.5."""
+    """The values of %x in each set of inputs, for a module with the constant -37.5."""
     return [next(iter(one.values())) for one in input_sets(module(maximum("-37.5"), "%y"), seed, (0, 8))]
 
 
-def test_inputs_hold_the_numbers_of_the_module_and_zeros_of_both_signs() -> None:
+def test_inputs_contain_constants_of_the_module_and_zeros_of_both_signs() -> None:
     assert numbers_of(module(maximum("-37.5"), "%y")) == [-37.5]
     values = np.concatenate([sets(seed)[1] for seed in range(20)])
     assert (values == -37.5).any()
     assert set(np.signbit(values[values == 0]).tolist()) == {False, True}
 
 
-def test_signs_of_all_elements_at_once() -> None:
+def test_some_sets_have_one_sign_only() -> None:
     signs = [set(np.sign(one).tolist()) for one in sets(0)]
     assert {1.0} in signs
     assert {-1.0} in signs

@@ -1,4 +1,4 @@
-"""The driver's errors, its output files and its options."""
+"""Tests of `meshloom-opt`: errors, output files and options."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_bad_input_is_one_error_and_status_2(
     lines = capsys.readouterr().err.splitlines()
     assert message in lines[0]
     assert [" error: " in f" {line}" for line in lines] == [True] + [False] * (len(lines) - 1)
-    # Where the place is known: the line of the text, and a caret below.
+    # If the location is known, the line of the text and a caret follow.
     assert len(lines) in (1, 3)
     assert len(lines) == 1 or lines[2].strip() == "^"
 
@@ -65,7 +65,7 @@ def test_without_a_file_text_comes_from_standard_input(
     assert "func.func @main" in capsys.readouterr().out
 
 
-def test_strings_that_do_not_end_fail_fast(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unterminated_strings_fail_fast(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     start = time.perf_counter()
     assert run(tmp_path, '"test.op"() {a = "' + "a" * 5000 + "\n") == 2
     assert time.perf_counter() - start < 1.0
@@ -104,7 +104,7 @@ def test_exit_statuses(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_onnx_in_text_out_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Weights of any kind survive the way through a file: the text gives the values that the model gives."""
+    """An ONNX model and its textual IR, with weights stored as typed and as raw data, give the same values."""
     import numpy as np
     from onnx import TensorProto, helper, numpy_helper
 

@@ -1,4 +1,4 @@
-"""Failures of passes: one line that names the pass, and a reproducer."""
+"""Tests of failures of passes: one line with the name of the pass, and a reproducer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DATA = Path(__file__).resolve().parents[2] / "data"
 
 
 def replace_pass(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
-    """The pass changes the module and then raises."""
+    """Replace the pass by one that changes the module and then raises `error`."""
 
     def apply(self: DataflowFoldAffinePass, ctx: Context, op: ModuleOp) -> None:
         op.attributes["changed"] = op.get_attr_or_prop("sym_name") or next(iter(op.ops)).properties["sym_name"]
@@ -34,7 +34,7 @@ def replace_pass(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
 
 @pytest.fixture(autouse=True)
 def temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where reproducers go that have no place beside an output."""
+    """The folder of reproducers of runs without an output file."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -54,7 +54,7 @@ def reproducer_in(line: str) -> Path:
      MemoryError(), OSError(5, "no device")],
     ids=lambda error: type(error).__name__,
 )  # fmt: skip
-def test_whatever_a_pass_raises_names_the_pass_and_leaves_a_reproducer(
+def test_any_exception_of_a_pass_gives_its_name_and_a_reproducer(
     error: Exception, tmp_path: Path, temporary_folder: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
@@ -70,13 +70,13 @@ def test_whatever_a_pass_raises_names_the_pass_and_leaves_a_reproducer(
     file = reproducer_in(line)
     assert file.parent == temporary_folder
     text = file.read_text()
-    # The module before the pass: what canonicalize left (no %unused), not what the pass had begun.
+    # The module is that after canonicalize (without %unused) and before the failing pass (without its attribute).
     assert "%unused" not in text
     assert "changed" not in text
     assert 'pipeline: "builtin.module(dataflow-fold-affine,cse)"' in text
     assert re.search(r"^// meshloom \S+ \(xdsl \S+\), Python 3\.", text, re.MULTILINE)
 
-    # It fails in the same way, and does not once the pass is mended.
+    # It fails in the same way, and succeeds when the pass is restored.
     assert main([str(file), "--run-reproducer"]) == 1
     assert capsys.readouterr().err.startswith("error: pass 'dataflow-fold-affine' failed: ")
     monkeypatch.undo()
@@ -84,7 +84,7 @@ def test_whatever_a_pass_raises_names_the_pass_and_leaves_a_reproducer(
     assert "dataflow.relu" in capsys.readouterr().out
 
 
-def test_reproducers_lie_beside_the_output(
+def test_reproducers_are_written_to_the_folder_of_the_output(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "in.mlir").write_text(NETWORK)
@@ -118,10 +118,10 @@ def test_a_pass_that_leaves_an_invalid_module_leaves_a_reproducer(
     assert "func.return" in reproducer_in(line).read_text()
 
 
-def test_options_of_passes_survive_in_a_reproducer(
+def test_reproducers_keep_options_of_passes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Strings with spaces and quotation marks of their own are escaped."""
+    """Quotation marks within options are escaped in the reproducer."""
     (tmp_path / "in.mlir").write_text(NETWORK)
     replace_pass(monkeypatch, KeyError("x"))
     pipeline = 'dataflow-fold-affine,manycore-tile{chip="no such chip"}'
@@ -136,7 +136,7 @@ def test_options_of_passes_survive_in_a_reproducer(
 def test_refusals_name_the_pass_and_leave_nothing(
     tmp_path: Path, temporary_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The user can mend these by himself."""
+    """Errors that the user can correct have no reproducer."""
     (tmp_path / "in.mlir").write_text(NETWORK)
     assert main([str(tmp_path / "in.mlir"), "-p", "canonicalize,manycore-tile"]) == 2
     assert capsys.readouterr().err.startswith("error: pass 'manycore-tile': no chip is given")
@@ -152,7 +152,7 @@ def test_a_file_without_a_pipeline_is_no_reproducer(tmp_path: Path, capsys: pyte
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_operations_that_no_task_holds_are_refused_by_name(
+def test_operations_outside_of_tasks_are_refused_by_name(
     number: int, temporary_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     passes = "dataflow-to-manycore,manycore-tile{chip=tiny},manycore-to-memory"
@@ -217,7 +217,7 @@ def test_the_refusal_names_the_pass_that_is_missing(
     ],
     ids=["own-region", "other-region", "order-of-sparse", "no-property", "size", "dense"],
 )  # fmt: skip
-def test_text_that_passes_could_not_take_is_refused_when_read(
+def test_text_that_passes_cannot_process_is_refused_when_read(
     text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "in.mlir").write_text(text)

@@ -1,4 +1,4 @@
-"""`--check-semantics` finds the first pass that changes a result, and honours what passes declare."""
+"""Tests of `--check-semantics`: it reports the first pass whose change of results exceeds its declared effect."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ class SquareInstead(ModulePass):
 
 
 @dataclass(frozen=True)
-class SquareAndSaySo(SquareInstead):
-    """The same, declared to change what the program is."""
+class DeclaredSquareInstead(SquareInstead):
+    """The same, declared as interface-changing."""
 
     name = "square-and-say-so"
     semantic_effect: ClassVar[SemanticEffect] = INTERFACE_CHANGING
 
 
 class OptWithWrongPass(MeshloomOpt):
-    """meshloom-opt that knows the wrong passes as well."""
+    """meshloom-opt with the wrong passes registered."""
 
     def register_all_passes(self) -> None:
         super().register_all_passes()
         self.register_pass("square-instead", lambda: SquareInstead)
-        self.register_pass("square-and-say-so", lambda: SquareAndSaySo)
+        self.register_pass("square-and-say-so", lambda: DeclaredSquareInstead)
 
 
 def run(path: Path, passes: str) -> None:
@@ -65,7 +65,7 @@ def test_the_wrong_pass_is_named(tmp_path: Path) -> None:
     assert not (tmp_path / "a.out.mlir").exists()
 
 
-def test_right_passes_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_correct_passes_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(tmp_path / "a.mlir", "canonicalize,dataflow-to-manycore,cse")
     assert "canonicalize, dataflow-to-manycore, cse kept all results (seed 0)" in capsys.readouterr().err
     assert "manycore.task" in (tmp_path / "a.out.mlir").read_text()
@@ -76,7 +76,7 @@ def test_skipped_passes_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "cse kept all results (seed 0); skipped square-and-say-so (changes the interface)" in capsys.readouterr().err
 
 
-def test_difference_goes_by_the_nature() -> None:
+def test_the_allowed_difference_depends_on_the_semantic_effect() -> None:
     one, two = np.array([1.0, -8.0], "f4"), np.array([1.0, -8.001], "f4")
     assert difference(one, one, EXACT) is None
     assert "1 of 2 elements differ, first at [1]" in str(difference(one, two, EXACT))

@@ -1,4 +1,4 @@
-"""Values of `-t`: every error is one line with exit status 2, before any pass has run."""
+"""Tests of the values of `-t`: every error is one line with exit status 2, before any pass runs."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_bad_usage_of_the_tool_is_one_line(
 
 
 def test_interpreter_and_emulator_print_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """relu of -3, -2, -1, 0, whatever runs it."""
+    """Interpreter and emulator print the relu of -3, -2, -1, 0."""
     path = tmp_path / "net.mlir"
     path.write_text(MODULE)
     for target in ("interpret{inputs=iota}", "emulate{chip=tiny inputs=iota}"):

@@ -1,4 +1,4 @@
-"""Graphs for the tests: those of the specification's figures, and random ones; a slow and plain run of an order."""
+"""Graphs for the tests, from the specification's figures and random; a simple simulation of orders as an oracle."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FIGURE_3: dict[str, tuple[list[str], str]] = {
 
 
 def figure(operations: dict[str, tuple[list[str], str]]) -> CostGraph:
-    """Operations of 10 ns that each give one tensor of 1 byte, by name, predecessors and unit."""
+    """A graph of operations of 10 ns with one result of 1 byte each, given by name, predecessors and unit."""
     names = list(operations)
     ops = [
         {"id": i, "name": name, "unit": unit, "ins": [names.index(one) for one in before], "outs": [i], "dur_ns": 10}
@@ -30,7 +30,7 @@ def figure(operations: dict[str, tuple[list[str], str]]) -> CostGraph:
 
 
 def random_json(seed: int, count: int, units: int = 3, zeros: bool = True) -> dict[str, Any]:
-    """A random cost graph in the form of the files; some operations give nothing, some two values."""
+    """A random cost graph as JSON data; operations have no result, one or two."""
     rng = np.random.default_rng(seed)
     tensors: list[dict[str, Any]] = [
         {"id": 100 + i, "size": int(rng.integers(1, 9)), "kind": "weight"} for i in range(3)
@@ -67,9 +67,9 @@ def random_graph(seed: int, count: int, units: int = 3, zeros: bool = True) -> C
 
 def run_slowly(problem: OrderProblem, order: list[int]) -> list[int] | None:
     """
-    Starts of the operations by looking, event after event, at what can start; None if nothing can any more.
+    Start times of the operations, simulated event by event; None if the order is stuck.
 
-    Queues of the units are filled in `order`; with a limit on memory all starts are in `order`.
+    Each unit runs its operations in `order`; with a limit on memory, all operations start in `order`.
     """
     queues = {unit: [op for op in order if problem.unit[op] == unit] for unit in range(len(problem.unit_names))}
     makes = [sum(int(size) for size in problem.size[problem.producer == op]) for op in range(problem.ops)]
@@ -100,7 +100,7 @@ def run_slowly(problem: OrderProblem, order: list[int]) -> list[int] | None:
 
 
 def alive(problem: OrderProblem, start: dict[int, int], end: dict[int, int], now: int) -> int:
-    """Bytes of values made and not yet dead at `now`."""
+    """Bytes of the values that are live at `now`."""
     total = 0
     for value in range(len(problem.size)):
         if int(problem.producer[value]) not in start:

@@ -1,4 +1,4 @@
-"""Reading of cost graphs: accepted forms, and an error for each defect."""
+"""Tests of reading cost graphs: valid files, and an error for each defect."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_graph_is_read(tmp_path: Path) -> None:
     assert (graph.name, graph.ops, graph.tensors) == ("small", 2, 4)
     assert graph.unit_names == ("MPU", "VPU")
     assert graph.duration.tolist() == [5, 4]
-    assert graph.inputs[1].tolist() == [2]  # read twice, there once
+    assert graph.inputs[1].tolist() == [2]  # read twice, listed once
     assert graph.producer.tolist() == [-1, -1, 0, 1]
     assert graph.readers[2].tolist() == [1]
     assert graph.predecessors[1].tolist() == [0]
@@ -58,7 +58,7 @@ def test_weights_are_loaded() -> None:
     graph = with_weight_loads(parse_cost_graph(SMALL), 5e9)
     assert graph.op_names == ("load 8", "fc", "fc.dx")
     assert graph.unit_names[graph.unit[0]] == "DMA"
-    assert graph.duration[0] == 3  # 12 bytes at 5 bytes a ns are 2.4 ns, rounded up
+    assert graph.duration[0] == 3  # 12 bytes at 5 bytes per ns take 2.4 ns, rounded up
     assert graph.predecessors[1].tolist() == [0]
     assert graph.counted.tolist() == [False, True, True, True]
     assert len(set(graph.op_ids)) == 3
@@ -111,7 +111,7 @@ def changed(*path: str | int, to: object) -> dict[str, Any]:
         (changed("ops", to=SMALL["ops"][::-1]), r"op 1 \(fc.dx\) reads tensor 9 before op 0 \(fc\) computes it"),
     ],
 )
-def test_errors_name_the_place(data: object, message: str) -> None:
+def test_errors_state_the_location(data: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
         parse_cost_graph(data)
 
@@ -133,7 +133,7 @@ JUNK = st.recursive(
 
 
 @given(st.sampled_from([("ops",), ("tensors",), ("ops", 0), ("tensors", 1)]), st.data())
-def test_damage_ends_in_one_kind_of_error(path: tuple[str | int, ...], data: st.DataObject) -> None:
+def test_damaged_graphs_raise_input_errors_only(path: tuple[str | int, ...], data: st.DataObject) -> None:
     keys = {1: ["name", "ops", "tensors"], 2: ["id", "name", "unit", "ins", "outs", "dur_ns", "kind", "size", "shape"]}
     where = (*path, data.draw(st.sampled_from(keys[2]))) if len(path) == 2 else path
     junk = data.draw(JUNK)

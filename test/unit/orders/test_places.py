@@ -1,4 +1,4 @@
-"""Fixed offsets in memory for values of operations that run on units in parallel."""
+"""Tests of fixed offsets in memory for the values of operations that run on several units in parallel."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ GRAPHS = Path(__file__).parents[3] / "bench" / "data" / "graphs"
 
 
 @pytest.mark.parametrize("name", ["bert12", "densenet121", "lstm64", "resnet50", "unet", "vgg16"])
-def test_no_byte_is_lost_while_the_units_of_a_training_step_run_in_parallel(name: str) -> None:
+def test_offsets_of_training_steps_reach_the_peak_of_live_bytes(name: str) -> None:
     graph = read_cost_graph(GRAPHS / f"{name}.json")
     problem, timeline = problem_of(graph), plan_order(graph).timeline
     start, death = lifetimes(problem, timeline.start)
-    # In the open: from the start of the producer to the end of the last reader.
+    # Lifetimes by definition: from the start of the producer to the end of the last reader.
     values = np.flatnonzero(graph.counted).tolist()
     assert start.tolist() == [timeline.start[graph.producer[value]] for value in values]
     assert death.tolist() == [max(timeline.end[graph.readers[value]], default=NO_CAP) for value in values]
@@ -31,7 +31,7 @@ def test_no_byte_is_lost_while_the_units_of_a_training_step_run_in_parallel(name
     above = low[:, None] >= high
     np.fill_diagonal(together, False)
     assert not (together & ~above & ~above.T).any()
-    # Values take memory in steps of 256 bytes: most of it at the start of some operation.
+    # Sizes are rounded up to multiples of 256 bytes; memory is fullest at the start of some operation.
     padded = -(-problem.size // 256) * 256
     assert places.peak == (low + padded).max()
     assert places.peak == max(int(padded[(start <= moment) & (moment < end)].sum()) for moment in np.unique(start))

@@ -1,4 +1,4 @@
-"""`meshloom-plan --units`: figures, files, errors."""
+"""Tests of `meshloom-plan --units`: figures, files, errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def graph(tmp_path: Path) -> Path:
     return path
 
 
-def test_names_are_those_of_the_search() -> None:
+def test_names_equal_those_of_the_search() -> None:
     from meshloom.analysis.orders.plan import METHODS, PRESETS
 
     assert NAMES == METHODS

@@ -1,4 +1,7 @@
-"""Searches: fixtures of the specification, brute force on small graphs, and invariants of each method."""
+"""
+Tests of searches for orders: examples of the specification, exhaustive search on small graphs, and invariants of each
+method.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ GRAPHS = Path(__file__).resolve().parents[3] / "bench" / "data" / "graphs"
 
 
 def is_topological(problem: OrderProblem, order: NDArray[np.int64]) -> bool:
-    """Whether `order` names every operation once, each after its predecessors."""
+    """Whether `order` has every operation once, each after its predecessors."""
     if not np.array_equal(np.sort(order), np.arange(problem.ops)):
         return False
     position = np.empty(problem.ops, np.int64)
@@ -51,7 +54,7 @@ def test_figure_1_has_both_orders() -> None:
     assert is_topological(problem, second)
     orders = {tuple(order.tolist()) for order in topological_orders(problem)}
     assert {tuple(first.tolist()), tuple(second.tolist())} <= orders
-    assert len(orders) == 70  # two chains of four, merged in all ways: 8 over 4
+    assert len(orders) == 70  # all interleavings of two chains of four: 8 over 4
     assert not is_topological(problem, first[::-1])
 
 
@@ -70,7 +73,7 @@ def test_orders_are_all_permutations_that_respect_dependencies(seed: int) -> Non
 
 
 def brute_force(problem: OrderProblem) -> float:
-    """The best makespan by the slow run of every order."""
+    """The least makespan over all orders, by `run_slowly`."""
     best = inf
     for order in topological_orders(problem):
         start = run_slowly(problem, order.tolist())
@@ -93,7 +96,7 @@ def test_exhaustive_and_default_are_optimal_on_small_graphs(seed: int) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_gives_an_order_within_memory(method: Method) -> None:
-    """The order is topological, starts respect units and dependencies, memory is counted again by other means."""
+    """The order is topological; start times and bytes equal those of `run_slowly` and `alive`."""
     for seed in range(3):
         graph = random_graph(seed, 9 if method == "exhaustive" else 30, zeros=False)
         program_order = np.arange(graph.ops, dtype=np.int64)
@@ -116,7 +119,7 @@ def test_every_method_gives_an_order_within_memory(method: Method) -> None:
                 assert run.makespan <= makespan_of(problem, np.arange(graph.ops))
 
 
-def test_a_limit_that_nothing_fits_is_refused_with_one_that_does() -> None:
+def test_a_limit_without_an_order_is_refused_with_a_sufficient_one() -> None:
     graph = random_graph(3, 30)
     with pytest.raises(MeshloomError, match="the smallest limit for which one was found is") as error:
         plan_order(graph, cap=5)
@@ -126,8 +129,12 @@ def test_a_limit_that_nothing_fits_is_refused_with_one_that_does() -> None:
         plan_order(graph, cap=number - 1)
 
 
-def test_a_method_that_fails_says_what_helps() -> None:
-    """The program's order holds two large values at once; the default runs what frees memory first."""
+def test_a_method_that_finds_no_order_is_an_error() -> None:
+    """
+    The error of a method that finds no order within the limit states the method.
+
+    In the program's order two large values are live at once; the default method frees one before it computes the other.
+    """
     tensors = [{"id": i, "size": 100 if i < 2 else 1, "kind": "act"} for i in range(4)]
     reads = [[], [], [0], [1]]
     ops = [{"id": i, "unit": "A", "ins": ins, "outs": [i], "dur_ns": 1} for i, ins in enumerate(reads)]
@@ -153,7 +160,7 @@ def test_stops_at_the_first_good_order() -> None:
 
 @pytest.mark.parametrize("name", ["resnet50", "lstm64", "vgg16"])
 def test_real_graphs(name: str) -> None:
-    """With loads of weights and a limit on memory: close to what a constraint solver proves or finds in a minute."""
+    """With loads of weights, at three limits on memory, makespans are within 1% of the recorded ratios to the bound."""
     ours = {"resnet50": 1.0532, "lstm64": 1.0231, "vgg16": 1.0001}
     graph = with_weight_loads(forward_graph(read_cost_graph(GRAPHS / f"{name}.json")), 100e9)
     peak = plan_order(graph, "program").timeline.peak
@@ -164,7 +171,7 @@ def test_real_graphs(name: str) -> None:
 
 
 def test_segments_need_no_barrier() -> None:
-    """ResNet-50 forward narrows again and again; loads of weights do not hide that."""
+    """ResNet-50 has more than 30 segments, also with loads of weights; linking them costs no more than barriers do."""
     graph = with_weight_loads(forward_graph(read_cost_graph(GRAPHS / "resnet50.json")), 100e9)
     parts = segments_of(graph)
     assert len(parts) > 30

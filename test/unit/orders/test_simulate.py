@@ -1,4 +1,4 @@
-"""The compiled run of an order against a slow one in plain Python; bounds; memory."""
+"""Property tests of the simulation of an order, against a simple one in Python; bounds; memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .graphs import alive, random_graph, run_slowly
 
 @settings(deadline=None, max_examples=150)
 @given(st.integers(0, 10**6), st.integers(1, 25))
-def test_equals_the_slow_run(seed: int, count: int) -> None:
+def test_start_times_equal_those_of_the_simple_simulation(seed: int, count: int) -> None:
     graph = random_graph(seed, count)
     problem = problem_of(graph)
     order = np.empty(count, np.int64)
@@ -35,7 +35,7 @@ def test_equals_the_slow_run(seed: int, count: int) -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(st.integers(0, 10**6), st.integers(1, 20))
-def test_peak_is_the_most_that_is_alive(seed: int, count: int) -> None:
+def test_peak_is_the_largest_sum_of_live_bytes(seed: int, count: int) -> None:
     problem = problem_of(random_graph(seed, count, zeros=False))
     order = np.empty(count, np.int64)
     random_order(problem.arrays, seed, order)
@@ -59,8 +59,8 @@ def test_no_order_is_below_the_bounds(seed: int) -> None:
     assert problem.bound <= unit_bound(problem) <= min(makespans)
 
 
-def test_arithmetic_in_the_open() -> None:
-    """a (MPU, 4 ns) feeds b (VPU, 3 ns) and c (MPU, 5 ns); d (VPU, 2 ns) reads both: 4 + 5 + 2 = 11 ns."""
+def test_four_operations_on_two_units() -> None:
+    """b (VPU, 3 ns) and c (MPU, 5 ns) read a (MPU, 4 ns); d (VPU, 2 ns) reads both: they take 4 + 5 + 2 = 11 ns."""
     sizes = [10, 20, 30, 40]
     units, reads, times = ["MPU", "VPU", "MPU", "VPU"], [[], [0], [0], [1, 2]], [4, 3, 5, 2]
     graph = parse_cost_graph(
@@ -73,8 +73,8 @@ def test_arithmetic_in_the_open() -> None:
     assert run is not None
     assert run.start.tolist() == [0, 4, 4, 9]
     assert run.makespan == 11
-    assert run.peak == 20 + 30 + 40  # a died when c was complete, before d began
-    # With 10 + 20 + 30 - 1 bytes c would have to wait for a's death, which it causes itself.
+    assert run.peak == 20 + 30 + 40  # a is freed at the end of c, before d starts
+    # With 10 + 20 + 30 - 1 bytes, c waits until a is freed, which is at the end of c itself.
     assert simulate(problem_of(graph, 59), np.arange(4)) is None
     assert problem_of(graph).critical_path == 11
     assert problem_of(graph).unit_loads.tolist() == [9, 5]

@@ -1,4 +1,4 @@
-"""Orders of tasks by segments between key nodes: borders, search within segments, and linking."""
+"""Tests of orders of tasks by segments between key nodes: borders, search within segments, and linking."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ def task(name: str, body: str, reads: str) -> str:
 
 def diamonds() -> str:
     """
-    Spec 3, figure 4: key nodes 0, 3 and 6; between 0 and 3 the chain 1a, 1b beside 2, between 3 and 6 4 beside 5a, 5b.
+    Figure 4 of spec 3 as tasks.
+
+    The key nodes are 0, 3 and 6. The chain 1a, 1b is parallel to 2, between 0 and 3; the chain 5a, 5b is parallel to 4,
+    between 3 and 6.
     """
     tanh, product = "tanh %p : (tensor<64x64xf32>)", "matmul %p, %p : (tensor<64x64xf32>, tensor<64x64xf32>)"
     add = "add %p, %q : (tensor<64x64xf32>, tensor<64x64xf32>)"
@@ -62,14 +65,14 @@ def parse(body: str) -> ModuleOp:
 
 
 def test_segments_of_the_two_diamonds() -> None:
-    """Box 1 of figure 4 spans two adjacent key nodes, the following one what comes after up to the next."""
+    """As in figure 4, the first segment includes both of its key nodes, the second one only the key node at its end."""
     module = parse(diamonds() + "func.return %t6 : tensor<64x64xf32>\n")
     parts = task_segments(find_main(module).body.block)
     assert [part.tolist() for part in parts] == [[0, 1, 2, 3, 4], [5, 6, 7, 8]]
 
 
 def random_profiles(seed: int, count: int) -> UnitProfiles:
-    """Tasks of random profiles; every fifth reads all since the fifth before it, the others some of these."""
+    """Tasks of random profiles; every fifth is a key node: it reads all tasks since the last one, the others some."""
     random = np.random.default_rng(seed)
     before: list[list[int]] = [[]]
     for number in range(1, count):
@@ -93,21 +96,21 @@ def orders(before: list[list[int]]) -> Iterator[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_few_orders_are_all_tried(seed: int) -> None:
-    """Against all permutations of the tasks of a segment."""
+def test_small_segments_are_searched_exhaustively(seed: int) -> None:
+    """The search of a small segment finds the least cost over all topological orders, or none if they are too many."""
     cost = ProfileCost(random_profiles(seed, 6))
     before = [cost.profiles.predecessors.row(number) for number in range(6)]
     least = min(cost.cost(np.array(order)) for order in orders(before))
     found = all_if_few(cost, Effort(2_000_000))
     assert found is not None
     assert found.cost == least
-    many = sum(1 for _ in orders(before)) > 1  # than one, which is what may be tried
+    many = sum(1 for _ in orders(before)) > 1  # than one, the limit of the effort
     assert (all_if_few(cost, Effort(1)) is None) == many
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_each_segment_is_the_best_of_its_own(seed: int) -> None:
-    """Against all permutations of each; the cost is that of the linked order as a whole, without a barrier."""
+def test_each_segment_is_ordered_optimally(seed: int) -> None:
+    """Each segment has its least cost over all topological orders; the total is that of the linked order."""
     cost = ProfileCost(random_profiles(seed, 16))
     parts = [np.arange(0, 6), np.arange(6, 11), np.arange(11, 16)]
     found = in_segments(parts, cost, Effort(20_000_000))
@@ -123,7 +126,7 @@ def test_each_segment_is_the_best_of_its_own(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_annealing_goes_on_across_borders(seed: int) -> None:
+def test_annealing_continues_across_segments(seed: int) -> None:
     cost, effort = ProfileCost(random_profiles(seed, 16)), Effort(2_000_000)
     parts = [np.arange(0, 6), np.arange(6, 11), np.arange(11, 16)]
     linked, found = in_segments(parts, cost, effort), segments_first(parts, cost, effort)
@@ -135,20 +138,20 @@ def test_annealing_goes_on_across_borders(seed: int) -> None:
     assert found.cost <= 1.05 * whole.cost
 
 
-def test_a_part_of_pieces_says_what_they_said() -> None:
-    """Tasks 1 and 3 of four in a chain, 3 reading 1 and 2: alone, 3 waits for 1 only."""
+def test_part_of_profiles_keeps_its_dependences() -> None:
+    """A part of profiles keeps the dependences within it: of tasks 1 and 3, 3 reads 1 and 2, and waits for 1 only."""
     profiles = random_profiles(0, 4)
     whole = UnitProfiles(
         profiles.names, profiles.unit_names, np.zeros((4, 2), np.int64), np.array([[1, 0], [10, 0], [100, 0], [0, 7]]),
         np.zeros(4, np.int64), np.full(4, 2), lists_of([[], [0], [1], [1, 2]]), profiles.held, 1000, 1.0,
     )  # fmt: skip
     part = ProfileCost(whole).part(np.array([1, 3]))
-    # 10 on X, 2 cycles until it starts, 7 on Y.
+    # 10 cycles on X, 2 of latency, 7 on Y.
     assert part.cost(np.array([0, 1])) == 10 + 2 + 7
 
 
 def test_the_pass_orders_the_tasks_of_subgraphs() -> None:
-    """In the program's order t1b keeps the vector unit waiting; t2 may come before."""
+    """The pass moves t2 before t1b, for which the vector unit waits in the program's order."""
     inner = diamonds().replace("%x", "%y").replace("\n", "\n  ")
     module = parse(
         "%s = manycore.subgraph @s(%y = %x : tensor<64x64xf32>) -> tensor<64x64xf32> {\n"

@@ -1,4 +1,4 @@
-"""Pieces of tasks: arithmetic in the open; tasks in another order; the pass by streams."""
+"""Tests of orders of tasks by unit profiles: costs computed by hand, reordering of tasks, and the pass."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from xdsl.parser import Parser
 
 
 def profiles(held: int = 0, room: int = 100) -> UnitProfiles:
-    """a works 10 cycles on X, then 4 on Y; b reads it; c is alone: 3 on Y, then 6 on X, its constants take 20."""
+    """a takes 10 cycles on X, then 4 on Y; b reads a; c is independent: 3 on Y, then 6 on X; its constants take 20."""
     return UnitProfiles(
         ("a", "b", "c"),
         ("X", "Y"),
@@ -34,23 +34,23 @@ def profiles(held: int = 0, room: int = 100) -> UnitProfiles:
     )
 
 
-def test_pieces_pile_up() -> None:
+def test_cost_of_three_tasks() -> None:
     cost = ProfileCost(profiles())
-    # a to 14; b from 16 to 21; c: Y is free at 21, X as well, so it takes until 21 + 9. Its constants came ahead.
+    # a ends at 14; b runs from 16 to 21; c: Y and X are free at 21, so it ends at 21 + 9. Its constants are prefetched.
     assert cost.cost(np.array([0, 1, 2])) == 30
-    # c first: complete at 9, but for its constants: 20. a: X is free at 9, done at 23; b from 25 to 30.
+    # c first: its units end at 9, its constants at 20. a: X is free at 9, it ends at 23; b runs from 25 to 30.
     assert cost.cost(np.array([2, 0, 1])) == 30
-    # a to 14, Y busy from 10; c: Y from 14 to 17, X from 17 to 23; b: Y is free at 17, a was complete at 14: 17 to 22.
+    # a ends at 14, on Y from 10; c: on Y from 14 to 17, on X from 17 to 23; b: Y is free at 17, so it ends at 22.
     assert cost.cost(np.array([0, 2, 1])) == 23
     assert cost.bound == 20
 
 
-def test_what_has_to_leave_the_cores_costs() -> None:
-    """a and c hold 60 bytes each beside each other: 20 over the room, 3 cycles a byte."""
+def test_spilled_bytes_cost_cycles() -> None:
+    """a and c hold 60 bytes each at the same time: the 20 bytes above the limit cost 3 cycles per byte for spilling."""
     free, tight = ProfileCost(profiles(60, 200)), ProfileCost(profiles(60))
     order = np.array([0, 2, 1])
     assert tight.cost(order) == free.cost(order) + 20 * 3
-    order = np.array([0, 1, 2])  # b is a's last reader: a is gone when c comes
+    order = np.array([0, 1, 2])  # b is the last reader of a: a is freed before c
     assert tight.cost(order) == free.cost(order)
 
 
@@ -93,7 +93,7 @@ def names(module: ModuleOp) -> list[str]:
     return [task.sym_name.data for task in tasks_of(find_main(module).body.block)]
 
 
-def test_tasks_take_what_they_need_along(module: ModuleOp) -> None:
+def test_reordering_moves_the_views_that_a_task_reads(module: ModuleOp) -> None:
     block = find_main(module).body.block
     assert task_predecessors(block) == [[], [], [0]]  # c reads a through the reshape
     reorder_tasks(block, [0, 2, 1])
@@ -114,14 +114,14 @@ def test_wrong_orders_are_refused(module: ModuleOp, order: list[int], message: s
 
 
 @pytest.mark.parametrize("model", ["estimate", "stream"])
-def test_the_pass_keeps_what_tasks_read(module: ModuleOp, model: str) -> None:
+def test_the_pass_keeps_the_bodies_of_tasks(module: ModuleOp, model: str) -> None:
     before = {task.sym_name.data: str(task.body) for task in tasks_of(find_main(module).body.block)}
     ManycoreSchedulePass(chip="tiny", model="stream" if model == "stream" else "estimate").apply(Context(), module)
     module.verify()
     assert {task.sym_name.data: str(task.body) for task in tasks_of(find_main(module).body.block)} == before
 
 
-def test_streams_confirm_the_order(module: ModuleOp) -> None:
+def test_the_order_by_streams_takes_no_more_emulated_cycles(module: ModuleOp) -> None:
     from meshloom.chips import load_chip
     from meshloom.lowering.driver.order_costs import emulated_cycles, measured_profiles
 
@@ -155,7 +155,7 @@ def test_both_halves_of_a_split_task_count_as_one() -> None:
     DataflowToManycorePass().apply(Context(), module)
     tasks = names(module)
     sources = compile_module(module.clone(), chip).executable.source_names
-    assert len(sources) == len(tasks) + 1  # the convolution adds up parts
+    assert len(sources) == len(tasks) + 1  # the convolution is split, and a second task adds the parts
     cut = measured_profiles(module, chip)
     assert list(cut.names) == tasks
     used = cut.busy[:, [cut.unit_names.index("MPU"), cut.unit_names.index("VPU")]] > 0

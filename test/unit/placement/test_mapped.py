@@ -1,4 +1,7 @@
-"""Tiles placed for few bytes x hops: assignments against all permutations, stacks and costs against plain counts."""
+"""
+Tests of the placement of tiles for few bytes x hops: assignments against all permutations, stacks and costs against
+recounts.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ def test_an_assignment_costs_no_more_than_any_other(seed: int) -> None:
 
 
 def rows_of(entries: list[list[tuple[int, list[int]]]]) -> Rows:
-    """By task, (bytes, vertices) of each entry."""
+    """The entries of each task, given as (bytes, vertices)."""
     flat = [entry for task in entries for entry in task]
     return Rows(
         np.cumsum([0, *map(len, entries)]).astype(np.int64),
@@ -44,14 +47,14 @@ def rows_of(entries: list[list[tuple[int, list[int]]]]) -> Rows:
 
 
 def chain(order: NDArray[np.int64]) -> TileGraph:
-    """Two tasks of 16 tiles: tile t of the second is sent 100 bytes by tile `order[t]` of the first."""
+    """Two tasks of 16 tiles: tile `order[t]` of the first sends 100 bytes to tile t of the second."""
     sent = [[], [(100, [int(order[tile]), 16 + tile]) for tile in range(16)]]
     none = rows_of([[], []])
     return TileGraph(np.array([0, 16, 32], np.int64), rows_of(sent), none, none, ())
 
 
 def hop_bytes(stacks: Stacks, cores: NDArray[np.int32]) -> int:
-    """Bytes x hops, edge by edge."""
+    """Sum over edges of bytes times hops."""
     total = 0
     for source, target, nbytes in zip(stacks.source, stacks.target, stacks.nbytes, strict=True):
         a, b = int(cores[source]), int(cores[target])
@@ -71,7 +74,7 @@ def test_a_shuffled_chain_is_read_in_place(method: str, seed: int) -> None:
 
 
 def random_graph(seed: int) -> tuple[TileGraph, NDArray[np.int32]]:
-    """Five tasks of up to 16 tiles on some cores, the third of which reads the second in place."""
+    """Five tasks of up to 16 tiles on random cores, the third of which reads the second in place."""
     generator = np.random.default_rng(seed)
     sizes: list[int] = generator.integers(2, 17, 5).tolist()
     sizes[2] = sizes[1]
@@ -91,7 +94,7 @@ def random_graph(seed: int) -> tuple[TileGraph, NDArray[np.int32]]:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_stacks_hold_what_is_read_in_place_and_all_bytes_between_cores(seed: int) -> None:
+def test_stacks_merge_tiles_read_in_place_and_count_all_bytes_between_cores(seed: int) -> None:
     graph, planned = random_graph(seed)
     stacks = stacks_of(graph, planned)
     second, third = (slice(graph.first[task], graph.first[task + 1]) for task in (1, 2))
@@ -124,7 +127,7 @@ def test_matching_saves_and_keeps_the_cores_of_each_task(seed: int) -> None:
 
 
 @pytest.mark.parametrize(("seed", "heat"), [(seed, heat) for seed in range(4) for heat in (0.0, 0.5)])
-def test_exchanges_are_those_of_trying_each_pair_in_turn(seed: int, heat: float) -> None:
+def test_exchanges_equal_those_of_a_sequential_search(seed: int, heat: float) -> None:
     graph, cores = random_graph(seed)
     estimator, tasks = Estimator.of(graph, load_chip("edge")), np.arange(5)
     generator = np.random.default_rng(seed)
@@ -136,17 +139,17 @@ def test_exchanges_are_those_of_trying_each_pair_in_turn(seed: int, heat: float)
     start = estimator.cycles(tasks, placed)
     first = np.cumsum([0, *map(len, groups)])
     found = estimator.exchange(tasks, placed, first, np.concatenate(groups), pairs, start, heat, draws)
-    expected, least, looked_at = cores.copy(), start, 0
+    expected, least, drawn = cores.copy(), start, 0
     for a, b in pairs.tolist():
         tried = expected.copy()
         tried[groups[a]], tried[groups[b]] = expected[groups[b][0]], expected[groups[a][0]]
         cycles = estimator.cycles(tasks, tried)
         better = cycles < least - 1e-9
         if not better and heat:
-            better = draws[looked_at] < np.exp((least - cycles) / (heat * least))
-            looked_at += 1
+            better = draws[drawn] < np.exp((least - cycles) / (heat * least))
+            drawn += 1
         if better:
             expected, least = tried, cycles
     assert (placed == expected).all()
     assert found[0] == pytest.approx(least)
-    assert found[1:] == ((expected != cores).any() or least != start, looked_at)
+    assert found[1:] == ((expected != cores).any() or least != start, drawn)

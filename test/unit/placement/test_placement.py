@@ -1,4 +1,4 @@
-"""Placement of tiles: estimates compared with a recount in plain Python, and invariants of methods."""
+"""Tests of the placement of tiles: estimates against a recount in Python, and invariants of the methods."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ EDGE = load_chip("edge")
 
 
 def module(n: int = 256) -> ModuleOp:
-    """Two products with a transposition between them, which sends every tile's parts to many others."""
+    """Two matrix products with a transposition in between, in which every tile is sent to many others."""
     context = Context()
     for dialect in (Builtin, Func, Dataflow, Manycore, Memory):
         context.load_dialect(dialect)
@@ -65,8 +65,8 @@ def network() -> tuple[FuncOp, NetworkPlan]:
 FUNCTION, NETWORK = network()
 
 
-def way(chip: Chip, start: int, end: int) -> list[tuple[int, int]]:
-    """Links from router to router, along the row first."""
+def route(chip: Chip, start: int, end: int) -> list[tuple[int, int]]:
+    """The links of a route, along the row first."""
     routers = [start]
     while routers[-1] != end:
         at = routers[-1]
@@ -78,7 +78,7 @@ def way(chip: Chip, start: int, end: int) -> list[tuple[int, int]]:
 
 
 def gather_cycles(graph: TileGraph, task: int, core_of: list[int], chip: Chip) -> float:
-    """Cycles of what the task is sent by other cores, counted message by message."""
+    """Cycles of the transfers from other cores to the task, counted message by message."""
     links: Counter[tuple[int, int]] = Counter()
     received, sent = Counter[int](), Counter[int]()
     arrivals, departures = Counter[int](), Counter[int]()
@@ -88,12 +88,12 @@ def gather_cycles(graph: TileGraph, task: int, core_of: list[int], chip: Chip) -
         vertices: list[int] = rows.vertices[rows.start[entry] : rows.start[entry + 1]].tolist()
         home, nbytes = core_of[vertices[0]], int(rows.nbytes[entry])
         away = [core_of[reader] for reader in vertices[1:] if core_of[reader] != home]
-        for link in {link for core in away for link in way(chip, home, core)}:
+        for link in {link for core in away for link in route(chip, home, core)}:
             links[link] += nbytes
         for core in away:
             received[core] += nbytes
             arrivals[core] += 1
-            farthest = max(farthest, len(way(chip, home, core)))
+            farthest = max(farthest, len(route(chip, home, core)))
         if away:
             sent[home] += nbytes
             departures[home] += 1
@@ -105,7 +105,7 @@ def gather_cycles(graph: TileGraph, task: int, core_of: list[int], chip: Chip) -
 
 
 def alone_cycles(graph: TileGraph, task: int, core_of: list[int], chip: Chip) -> float:
-    """Cycles of what single cores load and store, where no core loads for others."""
+    """Cycles of the loads and stores of single cores, if no core loads for others."""
     links: Counter[tuple[int, int]] = Counter()
     ports: Counter[int] = Counter()
     rows = graph.alone
@@ -113,7 +113,7 @@ def alone_cycles(graph: TileGraph, task: int, core_of: list[int], chip: Chip) ->
         core, nbytes = core_of[rows.vertices[rows.start[entry]]], int(rows.nbytes[entry])
         port = port_of_core(chip, core)
         ports[port] += nbytes
-        for link in way(chip, port_rows(chip)[port] * chip.cols, core):
+        for link in route(chip, port_rows(chip)[port] * chip.cols, core):
             links[link] += nbytes
     busiest = max(max([0, *links.values()]) / chip.link_bytes_per_cycle, max([0, *ports.values()]) / port_rate(chip))
     return busiest + SPREAD * sum(links.values()) / (4 * chip.cores * chip.link_bytes_per_cycle)
@@ -135,11 +135,11 @@ def test_estimates_equal_a_recount(seed: int) -> None:
     assert counted
 
 
-def test_parts_are_the_bytes_that_readers_do_not_hold() -> None:
+def test_entries_cover_the_whole_slices_of_readers() -> None:
     graph = tile_graph(NETWORK)
     cores = cores_of(NETWORK).tolist()
     for task, plan in enumerate(NETWORK.plans):
-        # Every reader is given all of its slice, by others or by itself.
+        # Every reader receives its whole slice, from other cores or from itself.
         needed = sum(
             piece.bounds.volume * read.item_bytes
             for read in plan.reads
@@ -166,7 +166,7 @@ def test_tiles_of_a_task_are_on_different_usable_cores(method: str, objective: P
 
 
 @pytest.mark.parametrize("method", ["default", "relaxed", "anneal"])
-def test_searches_are_never_estimated_worse_than_where_they_begin(method: str) -> None:
+def test_searches_are_never_estimated_worse_than_their_start(method: str) -> None:
     graph, everything = tile_graph(NETWORK), np.arange(len(NETWORK.tasks))
     estimator = Estimator.of(graph, EDGE)
     scattered = np.random.default_rng(3).permutation(EDGE.cores)[cores_of(NETWORK)].astype(np.int32)
@@ -174,7 +174,7 @@ def test_searches_are_never_estimated_worse_than_where_they_begin(method: str) -
     assert estimator.cycles(everything, placed) <= estimator.cycles(everything, scattered)
 
 
-def test_what_is_read_in_place_stays_in_place() -> None:
+def test_values_read_in_place_stay_in_place() -> None:
     function, planned = network()
     placed = place_function(function, EDGE, planned, "relaxed")
     for before, after in zip(planned.plans, placed.plans, strict=True):
@@ -185,7 +185,7 @@ def test_what_is_read_in_place_stays_in_place() -> None:
 @pytest.mark.parametrize(
     ("chip", "n"), [("edge", 256), ("edge", 96), ("tiny", 64), pytest.param("grid", 192, marks=pytest.mark.slow)]
 )
-def test_code_is_the_quickest_of_all_that_is_tried(chip: str, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_is_the_fastest_of_all_variants(chip: str, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     target, tried = load_chip(chip), list[EncodedSubgraph]()
 
     def encode(piece: LaidOutSubgraph, chip: Chip) -> EncodedSubgraph:
@@ -199,7 +199,7 @@ def test_code_is_the_quickest_of_all_that_is_tried(chip: str, n: int, monkeypatc
     assert found.cycles == (min(cycles) if len(tried) > 1 else None)
 
 
-def test_tasks_say_the_plan_that_is_compiled() -> None:
+def test_tilings_in_the_ir_are_those_of_the_compiled_plan() -> None:
     for methods in (("row-major", "relaxed"), ("relaxed", "row-major"), ("random", "row-major")):
         found = plan_subgraph(module(96), EDGE, replace(EFFORTS["default"], placements=methods, prune_ratio=2.0)).placed
         for info, task in zip(found.plan.tasks, found.plan.plans, strict=True):

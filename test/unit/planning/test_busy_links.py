@@ -1,4 +1,4 @@
-"""Tilings of networks with busy links: weights for all cores do not saturate the links."""
+"""Tests of tilings of networks with busy links: grids that send less are chosen if the links limit the network."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EDGE = load_chip("edge")
 
 
 def convolutions(channels: Sequence[int], height: int, width: int) -> FuncOp:
-    """Convolutions of 1x1 in turn, with so many channels before, between and after them."""
+    """A chain of 1x1 convolutions; `channels` are those of the input and of each result."""
     images = [f"tensor<1x{count}x{height}x{width}xf32>" for count in channels]
     lines = [f"func.func @main(%v0: {images[0]}) -> {images[-1]} {{"]
     for layer, (before, after) in enumerate(pairwise(channels)):
@@ -47,16 +47,16 @@ def convolutions(channels: Sequence[int], height: int, width: int) -> FuncOp:
 
 
 def estimated(network: NetworkPlan) -> int:
-    """Cycles of all tasks in turn."""
+    """The sum of the estimated cycles of all tasks."""
     works = TaskWorks(network)
     return sum(estimated_times(network, lay_out_sram(network, EDGE, works), EDGE, works))
 
 
 NARROW = (192, 96, 96, 192)
-"""The second of these convolutions takes 376 cycles of links if cut 4 x 4, 188 if cut by channels alone."""
+"""The second of these convolutions uses links for 376 cycles if cut 4 x 4, for 188 if cut by channels only."""
 
 
-def test_grids_that_send_less_are_taken_where_links_are_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_grids_that_send_less_are_chosen_if_links_are_busy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(busy_links, "BUSY_SHARE", -1.0)
     monkeypatch.setattr(busy_links, "ACCEPT_RATIO", 0.99)
     function, place = convolutions(NARROW, 4, 4), column_major(EDGE)
@@ -67,14 +67,14 @@ def test_grids_that_send_less_are_taken_where_links_are_busy(monkeypatch: pytest
     assert sum(plan.work.network for plan in found.plans) < sum(plan.work.network for plan in alone.plans)
 
 
-def test_where_units_take_longer_than_links_nothing_is_planned_again() -> None:
+def test_plans_are_kept_if_units_take_longer_than_links() -> None:
     function, place = convolutions(NARROW, 4, 4), column_major(EDGE)
     alone = plan_network(function, EDGE, place)
     assert with_busy_links(alone, function, EDGE, place) is alone
 
 
 def test_a_plan_without_a_clearly_lower_estimate_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its estimate is 6% lower: less than those of grids may err by."""
+    """The plan is not taken if its estimate is 6% lower, which is less than the accepted error of estimates."""
     monkeypatch.setattr(busy_links, "BUSY_SHARE", -1.0)
     function, place = convolutions(NARROW, 4, 4), column_major(EDGE)
     alone = plan_network(function, EDGE, place)

@@ -1,4 +1,4 @@
-"""Estimates of tasks: overlap and waits, computed by hand."""
+"""Tests of estimates of tasks: overlap and waits, against numbers computed by hand."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from xdsl.utils.test_value import create_ssa_value
 
 TINY = load_chip("tiny")
 BARE = replace(TINY, dram_latency=0, hop_cycles=0)
-"""A chip whose DRAM answers at once."""
+"""A chip without latency of DRAM and hops."""
 NO_SPANS = np.empty((0, 3))
 NOTHING = TaskWork(StepWork("MPU", 0, 0, 0), 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
 class Clocks:
-    """Tasks one after another on the units, network and DRAM of a chip, their first constants in the cores at 0."""
+    """Clocks of the units, network and DRAM of a chip, for tasks that run one after the other."""
 
     def __init__(self, chip: Chip) -> None:
         self.clock, self.rates = np.zeros(CLOCKS), clock_rates(chip, HANDSHAKE, HANDSHAKE, MESSAGE)
@@ -52,7 +52,7 @@ def alone_on(chip: Chip, task: TaskWork) -> float:
 
 
 def test_steps_and_the_vector_unit_overlap() -> None:
-    """40 cycles of the vector unit after each of four steps of 100 hide behind the next step, but for the last."""
+    """40 cycles of the vector unit after each of four steps of 100 overlap with the next step, except for the last."""
     task = NOTHING._replace(step=StepWork("MPU", 100, 40, 0), steps=4, outputs=4)
     assert alone_on(BARE, task) == 4 * 100 + 40
 
@@ -65,40 +65,44 @@ def test_a_reduction_in_steps_ends_once() -> None:
 
 
 @pytest.mark.parametrize(("later", "cycles"), [(60, 60 + 4 * 100), (150, 60 + 3 * 150 + 100)])
-def test_loads_of_the_next_step_hide_behind_this_one(later: float, cycles: float) -> None:
-    """The longer of both takes its time in each step: computing, or DRAM."""
+def test_loads_of_the_next_step_overlap_with_this_one(later: float, cycles: float) -> None:
+    """Each step takes the longer of the two times: that of computing, or that of DRAM."""
     task = NOTHING._replace(step=StepWork("MPU", 100, 0, 0), steps=4, outputs=4, values=60, later=later)
     assert alone_on(BARE, task) == pytest.approx(cycles)
 
 
 def test_a_part_waits_for_the_buffer_of_the_part_two_before() -> None:
-    """The first of four parts, computed in 10 cycles, leaves its buffer at 15 and arrives 200 later; then the third."""
+    """
+    The third of four parts starts when the first one has left its buffer.
+
+    The first part is computed in 10 cycles and stored in 5; its last bytes arrive in DRAM 200 cycles later.
+    """
     task = NOTHING._replace(step=StepWork("MPU", 10, 0, 0), steps=4, outputs=4, stored=5)
     third = 10 + 5 + 200
     assert alone_on(replace(BARE, dram_latency=200), task) == third + 2 * 10 + 5
 
 
 @pytest.mark.parametrize(("loads", "arrives"), [(0, 150), (120, 170), (1000, 200)])
-def test_stores_share_ports_with_loads_under_way(loads: float, arrives: float) -> None:
-    """50 cycles of a store from cycle 100 on: after the loads asked for, but no later than at half the rate."""
+def test_stores_share_ports_with_earlier_loads(loads: float, arrives: float) -> None:
+    """A store of 50 cycles that starts at cycle 100 waits for earlier loads, but takes at least half of the rate."""
     clocks = Clocks(BARE)
     clocks.clock[-1] = loads  # of DRAM
     assert clocks.run(NOTHING._replace(step=StepWork("MPU", 100, 0, 0), stored=50), 0) == arrives
 
 
-def test_exchanges_wait_for_what_they_send() -> None:
+def test_exchanges_wait_for_the_values_that_they_send() -> None:
     task = NOTHING._replace(step=StepWork("MPU", 100, 0, 0), gather=50)
     assert Clocks(BARE).run(task, 1000) == 1000 + HANDSHAKE + MESSAGE + 50 + HANDSHAKE + 100
 
 
-def test_tasks_that_do_not_need_each_other_share_units_and_dram() -> None:
+def test_independent_tasks_share_units_and_dram() -> None:
     clocks = Clocks(BARE)
     first = clocks.run(NOTHING._replace(step=StepWork("MPU", 100, 0, 0), values=80), 0)
     second = clocks.run(NOTHING._replace(step=StepWork("MPU", 100, 0, 0), values=80), 0)
     assert (first, second) == (80 + 100, 80 + 100 + 100)
 
 
-def test_many_steps_go_on_as_the_first_ones() -> None:
+def test_many_steps_continue_as_the_first_ones() -> None:
     def cycles(steps: int) -> float:
         task = NOTHING._replace(step=StepWork("MPU", 100, 30, 0), steps=steps, outputs=steps, values=10, later=120)
         return alone_on(BARE, task)
@@ -108,7 +112,11 @@ def test_many_steps_go_on_as_the_first_ones() -> None:
 
 @pytest.mark.parametrize(("frames", "high", "wide", "times"), [(4, 24, 12, 4), (6, 4, 3, 3)])
 def test_a_walk_over_more_than_five_dimensions_becomes_a_loop(frames: int, high: int, wide: int, times: int) -> None:
-    """Frames, rows, columns, channels, and a kernel's rows and columns are six: a product for each frame, or column."""
+    """
+    A convolution over six dimensions costs a product for each frame or column.
+
+    The dimensions are frames, rows, columns, channels, and the rows and columns of a kernel.
+    """
     chip = load_chip("edge")
 
     def cycles(frames: int, size: int) -> int:
@@ -124,8 +132,8 @@ def test_a_walk_over_more_than_five_dimensions_becomes_a_loop(frames: int, high:
     assert cycles(frames, 1) == product(frames * high * wide, 3)
 
 
-def test_forms_take_integers_and_arrays() -> None:
-    """One weight-stationary array of 8 x 8: 2 x 3 blocks of weights, each 8 cycles to load and 20 + 8 + 6 to pass."""
+def test_formulas_accept_integers_and_arrays() -> None:
+    """One weight-stationary array of 8 x 8: 2 x 3 blocks of weights, each 8 cycles to load, 20 + 8 + 6 to compute."""
     assert matmul_cycles(TINY, 1, 1, 20, 16, 24) == 6 * (8 + 20 + 14) - 1
     many = matmul_cycles(TINY, 1, np.array([1, 2]), np.array([20, 1]), np.array([16, 8]), np.array([24, 8]))
     assert many.tolist() == [6 * 42 - 1, 2 * 23 - 1]
@@ -133,8 +141,8 @@ def test_forms_take_integers_and_arrays() -> None:
     assert vector_cycles(TINY, 1, 8, 1, 1000) == STARTUP + 32
 
 
-def test_passing_on_does_not_hold_up_the_next_load() -> None:
-    """Cores that load are ahead: 90 cycles of DRAM, then 20 of the network and its latency, beside steps of 100."""
+def test_forwarding_does_not_delay_the_next_load() -> None:
+    """Loading cores run ahead: 90 cycles of DRAM, then 20 of the network and its latency, overlap with steps of 100."""
     steps = 10
     task = NOTHING._replace(
         step=StepWork("MPU", 100, 0, 0), steps=steps, outputs=steps, values=90, later=90, passed_values=20
@@ -144,14 +152,14 @@ def test_passing_on_does_not_hold_up_the_next_load() -> None:
 
 
 def test_short_runs_cost_whole_bursts() -> None:
-    """Bursts of 32 bytes: columns of 4 of 64 numbers cost twice their bytes, whole rows what they are."""
+    """With bursts of 32 bytes, reading 4 of 64 columns costs twice the bytes read, reading whole rows no more."""
     assert burst_bytes((128, 64), (128, 4), 4, TINY) == 128 * 32
     assert burst_bytes((128, 64), (16, 64), 4, TINY) == 16 * 64 * 4
     assert burst_bytes((8, 5, 3), (2, 4, 3), 4, TINY) == 2 * 64
 
 
-def test_tasks_that_run_alone_do_not_know_of_each_other() -> None:
-    """Each ends as on clocks of its own, with its own links."""
+def test_run_alone_estimates_each_task_separately() -> None:
+    """Each task ends as on separate clocks and links."""
     first = NOTHING._replace(step=StepWork("MPU", 100, 40, 0), steps=4, outputs=4)
     second = first._replace(gather=500.0, arriving=30.0, values=40.0, later=20.0, crossing=((0.25, 1.0), (0.5, 0.2)))
     third = second._replace(stored=70.0, crossing=((1.0, 0.3),))
@@ -161,10 +169,13 @@ def test_tasks_that_run_alone_do_not_know_of_each_other() -> None:
     assert run_alone([], TINY) == []
 
 
-def test_where_links_are_busy_a_task_costs_at_least_the_time_of_its_messages() -> None:
+def test_with_busy_links_a_task_costs_at_least_the_time_of_its_messages() -> None:
     """
-    Constants that every core receives are there before the task begins, but fill the links for 900 cycles: beside 0.7
-    of the 100 in which it computes, these are hidden behind other tasks, or what each of many such tasks takes.
+    With busy links, the cost of a task includes the whole time of its messages.
+
+    Constants that every core receives arrive before the task starts, but occupy the links for 900 cycles. The default
+    price assumes that these overlap with other tasks and adds 0.7 of the 100 cycles of computing; the price for busy
+    links is the 900 cycles plus the same share.
     """
     computing = NOTHING._replace(step=StepWork("MPU", 100, 0, 0))
     passing = computing._replace(passed_constants=900.0)

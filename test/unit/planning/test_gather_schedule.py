@@ -1,4 +1,4 @@
-"""The order of transfers of a gathered value: every step has its operands, and no part is sent twice."""
+"""Tests of the order of transfers of a gathered value: every step has its operands, and no part is sent twice."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def conv_task() -> TaskInfo:
 
 
 def box_of(boxes: BoxArrays, core: int) -> list[Box]:
-    """That of a core, if it has one."""
+    """The boxes of a core."""
     rows = np.flatnonzero(boxes.cores == core)
     return [Box(tuple(boxes.low[row].tolist()), tuple((boxes.high - boxes.low)[row].tolist())) for row in rows]
 
 
 @pytest.mark.parametrize("steps", [(1, 1, 1, 1, 4, 1, 1), (1, 1, 1, 1, 20, 1, 1), (1, 2, 2, 1, 5, 3, 1)])
-def test_every_step_finds_what_it_reads(steps: tuple[int, ...]) -> None:
+def test_every_step_has_its_operands(steps: tuple[int, ...]) -> None:
     info = conv_task()
     held = {core: Box((0, 10 * core, 0, 0), (1, 10, 8, 8)) for core in range(4)}
     tiling = Tiling((1, 1, 2, 2, 1, 1, 1), (0, 1, 2, 3), steps, tuple(range(7)))
@@ -62,8 +62,13 @@ def test_every_step_finds_what_it_reads(steps: tuple[int, ...]) -> None:
         assert (meeting.holders == meeting.readers).all()
 
 
-def test_what_several_cores_need_alike_travels_once() -> None:
-    """Rows and columns are both cut in two, so that cores need halves of the value; against the boxes, one by one."""
+def test_parts_with_several_readers_are_sent_once() -> None:
+    """
+    A box that several cores read in the same place is sent once, as one multicast.
+
+    Rows and columns are both cut in two, so that cores read parts of the value that overlap; the oracle intersects the
+    boxes one by one.
+    """
     info = conv_task()
     held = {core: Box((0, 10 * core, 0, 0), (1, 10, 8, 8)) for core in range(4)}
     tiling = Tiling((1, 1, 2, 2, 1, 1, 1), (0, 1, 2, 3), (1, 1, 1, 1, 1, 1, 1), tuple(range(7)))

@@ -1,4 +1,4 @@
-"""Detection of tiles of a result whose bytes are interleaved."""
+"""Tests of the detection of results whose parts are interleaved in memory."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ TINY = load_chip("tiny")
 @pytest.mark.parametrize(
     ("steps", "rest", "stays", "interleave"),
     [
-        ((1, 2, 1, 1, 1, 1, 1), True, True, False),  # channel after channel: one part follows the other
-        ((1, 1, 2, 1, 1, 1, 1), True, True, True),  # half of the rows of each of 32 channels
-        ((1, 32, 2, 1, 1, 1, 1), True, True, False),  # half of the rows of one channel at a time
-        ((1, 1, 2, 1, 1, 1, 1), True, False, False),  # parts go to DRAM from buffers of their own
-        ((1, 1, 2, 1, 1, 1, 1), False, True, False),  # no vector unit would go on with a part
-        ((1, 1, 1, 1, 4, 1, 1), True, True, False),  # one part, summed up in steps
+        ((1, 2, 1, 1, 1, 1, 1), True, True, False),  # by channels: one part follows the other
+        ((1, 1, 2, 1, 1, 1, 1), True, True, True),  # by rows: a part is half of the rows of each of 32 channels
+        ((1, 32, 2, 1, 1, 1, 1), True, True, False),  # by channels and rows: a part is half of the rows of one channel
+        ((1, 1, 2, 1, 1, 1, 1), True, False, False),  # parts are stored to DRAM from separate buffers
+        ((1, 1, 2, 1, 1, 1, 1), False, True, False),  # no operation of the vector unit follows
+        ((1, 1, 1, 1, 4, 1, 1), True, True, False),  # one part, a sum over steps
     ],
 )
 def test_parts(steps: tuple[int, ...], rest: bool, stays: bool, interleave: bool) -> None:
-    """A convolution of 32 channels at 8 x 8 positions on four cores, with or without another operation after it."""
+    """Parts of a convolution of 32 channels at 8 x 8 positions, with or without an exponential after it."""
     block = Block(arg_types=[tensor(f32, (1, 32, 10, 10)), tensor(f32, (32, 32, 3, 3))])
     conv = ConvOp(*block.args)
     block.add_ops([conv, ExpOp(conv.results[0])] if rest else [conv])

@@ -1,4 +1,4 @@
-"""Weights with several readers stay resident in SRAM: bytes loaded from DRAM, and correct results."""
+"""Tests of weights with several readers, which stay resident in SRAM: bytes loaded from DRAM, and results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TINY = load_chip("tiny")
 
 
 def chain(widths: list[int], times: int) -> tuple[ModelProto, list[np.ndarray]]:
-    """x = relu(x W0) W1 ... with square weights, all of them `times` times over; and the weights."""
+    """Layers x = relu(x W) with square weights, repeated `times` times with the same weights; and the weights."""
     generator = np.random.default_rng(0)
     size = widths[0]
     weights = [(generator.standard_normal((size, size)) / np.sqrt(size)).astype(np.float32) for _ in widths]
@@ -44,7 +44,7 @@ def chain(widths: list[int], times: int) -> tuple[ModelProto, list[np.ndarray]]:
 
 
 def run(size: int, layers: int, times: int, chip: str = "tiny") -> int:
-    """Bytes read from DRAM, after a check of the results against float64."""
+    """Bytes read from DRAM in a run, whose results are checked against float64."""
     model, weights = chain([size] * layers, times)
     x = np.random.default_rng(1).standard_normal((1, size)).astype(np.float32)
     expected = x.astype(np.float64)
@@ -58,7 +58,7 @@ def run(size: int, layers: int, times: int, chip: str = "tiny") -> int:
 
 
 def planned(size: int, layers: int, times: int, chip: Chip = TINY) -> NetworkPlan:
-    """The plan of the tasks of such a network."""
+    """The plan of the tasks of the network of `chain`."""
     function = find_main(import_onnx(chain([size] * layers, times)[0]))
     lower_block(function.body.block)
     return plan_network(function, chip, column_major(chip))
@@ -72,20 +72,20 @@ def test_weights_that_fit_are_read_from_dram_once(layers: int, times: int) -> No
 
 
 def test_weights_that_do_not_fit_are_read_every_time() -> None:
-    """Two matrices of 256 x 256 take 512 KB; the four cores of `tiny` have 256 KB together."""
+    """Two matrices of 256 x 256 take 512 KB, but the four cores of `tiny` have 256 KB together."""
     weights = 2 * 256 * 256 * 4
     read = run(256, 2, 3)
     assert read >= 2 * weights
 
 
-def test_what_fits_beside_others_is_kept_and_the_rest_is_not() -> None:
-    """Of two matrices of 128 KB each, one fits into 0.7 of the 256 KB of the cores."""
+def test_weights_that_fit_are_resident_and_the_rest_is_not() -> None:
+    """Of two matrices of 128 KB each, one is resident, as it fits into 0.7 of the 256 KB of the cores."""
     network = planned(180, 2, 3)
     assert set(network.kept) == {(0, 1), (2, 1), (4, 1)}
     assert [plan.sizes[1].found for plan in network.plans] == [False, False, True, False, True, False]
 
 
-def test_only_the_first_task_loads_and_all_are_tiled_alike() -> None:
+def test_only_the_first_task_loads_and_all_have_the_same_tiling() -> None:
     network = planned(96, 2, 4)
     assert len(network.tasks) == 8
     (weights,) = network.plans[0].kept_reads()
@@ -99,8 +99,8 @@ def test_only_the_first_task_loads_and_all_are_tiled_alike() -> None:
     assert network.kept_until == {(0, weights): 6, (1, weights): 7}
 
 
-def test_tasks_share_what_is_large_and_read_by_equal_tasks() -> None:
-    """Weights of 32 x 32 have 4096 bytes, those of 31 x 31 fewer."""
+def test_equal_tasks_share_large_weights() -> None:
+    """Weights of 32 x 32, which have 4096 bytes, are shared; those of 31 x 31, which have fewer, are not."""
     for size, expected in ((32, 1), (31, 0)):
         function = find_main(import_onnx(chain([size], 3)[0]))
         lower_block(function.body.block)

@@ -1,4 +1,4 @@
-"""Grids of tasks in loops: independent chains may have separate cores."""
+"""Tests of grids of tasks in loops: independent chains may have separate cores."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HEAD = """
 
 
 def grids_of(body: str) -> tuple[dict[str, int], list[LoopGrids]]:
-    """The numbers of the tasks of a function with these operations after `HEAD`, and what is tried for them."""
+    """The numbers of the tasks of a function with the operations `body` after `HEAD`, and the grids tried for them."""
     context = Context()
     for dialect in (Builtin, Func, Dataflow):
         context.load_dialect(dialect)
@@ -53,27 +53,27 @@ LOOP = """
 """
 
 
-def test_chains_are_tried_on_cores_of_their_own() -> None:
+def test_chains_are_tried_on_separate_cores() -> None:
     names, found = grids_of(LOOP.format(steps=STEP.format(n="u", h="h", x="x") + STEP.format(n="v", h="k", x="y")))
     apart = [one for one in found if one.cores]
-    # 16 cores are 8 for each of two chains at most.
+    # Each of two chains has at most 8 of the 16 cores.
     assert max(len(one.tilings[names["cast"]].cores) for one in apart) == 8
     for one in apart:
         first, second = one.cores[names["um"]], one.cores[names["vm"]]
         assert not set(first) & set(second)
-        # What starts a chain, and what it scans, is computed where the chain is.
+        # The initial value of a chain and the values that it scans are computed on the cores of the chain.
         assert one.tilings[names["cast"]].cores == first
         assert one.tilings[names["cast.1"]].cores == second
         assert one.cores[names["p"]] == first
         assert one.cores[names["q"]] == second
 
 
-def test_steps_that_need_each_other_are_one_chain() -> None:
+def test_dependent_steps_are_one_chain() -> None:
     crossed = STEP.format(n="u", h="h", x="x") + STEP.format(n="v", h="k", x="u")
     assert not any(one.cores for one in grids_of(LOOP.format(steps=crossed))[1])
 
 
-def test_what_two_chains_scan_belongs_to_neither() -> None:
+def test_values_scanned_by_two_chains_belong_to_neither() -> None:
     same = LOOP.replace("%q axis", "%p axis")
     names, found = grids_of(same.format(steps=STEP.format(n="u", h="h", x="x") + STEP.format(n="v", h="k", x="y")))
     apart = [one for one in found if one.cores]

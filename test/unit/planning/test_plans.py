@@ -1,4 +1,4 @@
-"""Grouping and planning: expectations counted by hand, from shapes and the numbers of the chip `tiny`."""
+"""Tests of grouping and planning, against numbers computed by hand from shapes and the parameters of chip `tiny`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ EDGE = load_chip("edge")
 
 
 def main_of(arguments: str, results: str, body: str) -> FuncOp:
-    """`@main` with this body."""
+    """The function `@main` with the given body."""
     context = Context()
     for dialect in (Builtin, Func, Dataflow, Manycore, Memory):
         context.load_dialect(dialect)
@@ -78,7 +78,7 @@ def test_elementwise_operations_join_their_root() -> None:
 
 
 def test_a_group_has_one_result() -> None:
-    # %d is returned, too: the group must end there.
+    # %d is returned as well: the group ends there.
     body = f"""{MATMUL}
     %e = dataflow.exp %d : (tensor<8x4xf32>) -> tensor<8x4xf32>
     func.return %d, %e : tensor<8x4xf32>, tensor<8x4xf32>"""
@@ -100,7 +100,7 @@ def one_task() -> TaskInfo:
 
 
 def test_reads_from_dram_are_grouped_by_slice() -> None:
-    # Cut in 2 x 2: the two tiles of a row of the grid read the same rows of x.
+    # In a grid of 2 x 2, the two tiles of a row read the same rows of x.
     info = one_task()
     tiles = Tiles.of(Tiling((2, 2, 1), (0, 1, 2, 3), (1, 1, 1), (0, 1, 2)), info.sizes)
     x, w = (plan_read(info, TINY, tiles, read, None, False) for read in info.reads)
@@ -109,7 +109,7 @@ def test_reads_from_dram_are_grouped_by_slice() -> None:
     assert x.whole[2].box == Box((4, 0), (4, 16))
 
 
-def test_reads_of_spread_values() -> None:
+def test_reads_of_distributed_values() -> None:
     info = one_task()
     tiles = Tiles.of(Tiling((2, 1, 1), (0, 1), (1, 1, 1), (0, 1, 2)), info.sizes)
     rows = Distribution({0: Box((0, 0), (4, 16)), 1: Box((4, 0), (4, 16))}, 256)
@@ -117,12 +117,12 @@ def test_reads_of_spread_values() -> None:
     assert direct.kind is ReadKind.DIRECT
     columns = Distribution({0: Box((0, 0), (8, 8)), 1: Box((0, 8), (8, 8))}, 256)
     gather = plan_read(info, TINY, tiles, info.reads[0], columns, False)
-    # Each core needs 4 rows of 16 floats and holds half of them: 4 * 8 * 4 bytes come over a link of 8 bytes a cycle.
+    # Each core reads 4 rows of 16 floats and holds half of them: it receives 4 * 8 * 4 bytes.
     assert (gather.kind, gather.gathered) == (ReadKind.GATHER, 4 * 16 * 4)
     assert gather.exchange_cycles == pytest.approx(4 * 8 * 4 / TINY.link_bytes_per_cycle)
 
 
-def test_rows_picked_by_data_are_read_by_the_instruction() -> None:
+def test_gathered_rows_are_read_by_the_instruction() -> None:
     body = """%g = dataflow.gather %x, %i axis 0 : (tensor<8x16xf32>, tensor<3xi64>) -> tensor<3x16xf32>
     func.return %g : tensor<3x16xf32>"""
     info = tasks_of(main_of("%x: tensor<8x16xf32>, %i: tensor<3xi64>", "tensor<3x16xf32>", body))[0]
@@ -132,7 +132,7 @@ def test_rows_picked_by_data_are_read_by_the_instruction() -> None:
 
 
 def test_versions_count_new_contents_of_a_buffer() -> None:
-    # x depends on M and K. Steps (M, N, K) = (2, 4, 1): looped M outside N, its slice changes twice; inside, 8 times.
+    # x depends on M and K. With steps (M, N, K) = (2, 4, 1), its slice changes twice if M is outside N, else 8 times.
     info = one_task()
     read = info.reads[0]
     outside = Tiling((1, 1, 1), (0,), (2, 4, 1), (0, 1, 2))
@@ -140,7 +140,7 @@ def test_versions_count_new_contents_of_a_buffer() -> None:
     assert (version_count(info, outside, read), version_count(info, inside, read)) == (2, 8)
 
 
-def test_grids_cut_no_reduced_dimension() -> None:
+def test_grids_do_not_cut_reduced_dimensions() -> None:
     grids = list(grid_candidates(one_task(), TINY))
     assert (2, 2, 1) in grids
     assert (4, 1, 1) in grids
@@ -150,7 +150,7 @@ def test_grids_cut_no_reduced_dimension() -> None:
 def test_placements() -> None:
     info = one_task()
     assert row_major(TINY)(info, (3, 1, 1)) == (0, 1, 2)
-    # Down the columns of the 2 x 2 mesh: cores 0 and 2 are the first column.
+    # The first column of the 2 x 2 mesh has the cores 0 and 2.
     assert column_major(TINY)(info, (3, 1, 1)) == (0, 2, 1)
     assert column_major(replace(TINY, unusable_cores=(2,)))(info, (3, 1, 1)) == (0, 1, 3)
 
@@ -161,18 +161,18 @@ func.return %s : tensor<{m}x1xf32>"""
 
 
 def chain(m: int) -> FuncOp:
-    """A matrix product whose rows are then summed up."""
+    """A matrix product and the sums of its rows."""
     return main_of(f"%x: tensor<{m}x64xf32>, %w: tensor<64x64xf32>", f"tensor<{m}x1xf32>", CHAIN.format(m=m))
 
 
-def test_what_is_read_next_stays_in_the_cores() -> None:
+def test_values_read_next_stay_in_the_cores() -> None:
     # 64 x 64 floats are 16 KiB, 4 KiB on each of four cores.
     network = planned(chain(64))
     assert [plan.resident for plan in network.plans] == [True, False]
 
 
-def test_what_does_not_fit_goes_through_dram_in_steps() -> None:
-    # 4096 x 64 floats are 1 MiB, 256 KiB on each of four cores, which have 64 KiB: to DRAM, in at least five steps.
+def test_values_that_do_not_fit_are_stored_to_dram_in_steps() -> None:
+    # 4096 x 64 floats are 1 MiB: 256 KiB for each of four cores, which have 64 KiB. At least five steps are needed.
     network = planned(chain(4096))
     assert [plan.resident for plan in network.plans] == [False, False]
     first = network.plans[0]
@@ -180,9 +180,9 @@ def test_what_does_not_fit_goes_through_dram_in_steps() -> None:
     assert all(plan.working_bytes <= TINY.sram_bytes for plan in network.plans)
 
 
-def test_loads_overlap_with_work_where_steps_cut_them() -> None:
-    # 588 KiB of image take as long as the convolution. Steps over output channels, which load nothing more, would be
-    # shorter than none, but wait for all of the image.
+def test_loads_overlap_with_computation_if_steps_divide_them() -> None:
+    # Loading the image of 588 KiB takes as long as the convolution. Steps over output channels need no further loads,
+    # but the first of them waits for the whole image.
     image, weights, bias = "tensor<1x3x224x224xf32>", "tensor<64x3x3x3xf32>", "tensor<1x64x1x1xf32>"
     result = "tensor<1x64x111x111xf32>"
     last = "tensor<8x64x1x1xf32>", "tensor<1x8x111x111xf32>"
@@ -199,7 +199,7 @@ def test_loads_overlap_with_work_where_steps_cut_them() -> None:
 
 
 def test_a_core_too_small_for_the_smallest_tile() -> None:
-    # One element of each operand and of the result, in buffers of 64 bytes.
+    # The smallest tile has one element of each operand and of the result, in buffers of 64 bytes.
     message = r"task 'd' does not fit: its smallest tile needs 192 bytes of SRAM on core 0 \(64 of them for 'x'\)"
     with pytest.raises(MeshloomError, match=message):
         planned(chain(64), replace(TINY, sram_bytes=128))
@@ -221,8 +221,8 @@ def test_plans_read_back_from_the_ir_are_the_plans_written_there() -> None:
             assert [read.kind for read in one.reads] == [read.kind for read in other.reads]
 
 
-def test_hundreds_of_values_that_do_not_fit_go_to_dram_in_few_rounds() -> None:
-    """400 values of 1 KiB on each core, all read at the end: 64 KiB hold less than a sixth of them."""
+def test_hundreds_of_values_are_spilled_to_dram_in_few_rounds() -> None:
+    """Of 400 values of 1 KiB on each core, all read at the end, 64 KiB of SRAM hold less than a sixth."""
     count, value = 400, "tensor<32x32xf32>"
     lines = [f"%e{n} = dataflow.exp %x : ({value}) -> {value}" for n in range(count)]
     lines += [f"%m{n} = dataflow.matmul %e{n}, %x : ({value}, {value}) -> {value}" for n in range(count)]
@@ -246,7 +246,7 @@ def test_hundreds_of_values_that_do_not_fit_go_to_dram_in_few_rounds() -> None:
             return super().plan(info, sources, available, how, make)
 
     plan = plan_network(function, TINY, column_major(TINY), Counted())
-    # Twice a task and round, and less than two rounds after the first for one value at once, for two, for four ...
+    # Each round asks twice per task; rounds spill 1, 2, 4 ... values at once, in less than two rounds for each number.
     assert asked < 2 * len(plan.tasks) * (1 + 2 * len(plan.tasks).bit_length())
     assert plan.resident, "what fits stays"
     for number in range(len(plan.tasks)):

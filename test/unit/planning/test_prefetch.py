@@ -1,4 +1,4 @@
-"""Prefetch: the start of loads of constants, from the times at which DRAM is idle."""
+"""Tests of prefetch: the tasks at which loads of constants start, and a search that moves them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TINY = load_chip("tiny")
 
 
 def layers(*widths: int) -> NetworkPlan:
-    """Matrix products one after the other on 8 rows, planned; each has its own weights."""
+    """The plan of a chain of matrix products on 8 rows, each with separate weights."""
     lines: list[str] = []
     for number, (k, n) in enumerate(pairwise(widths)):
         weight, result = f"tensor<{k}x{n}xf32>", f"tensor<8x{n}xf32>"
@@ -43,8 +43,8 @@ def layers(*widths: int) -> NetworkPlan:
     return plan_network(function, TINY, column_major(TINY))
 
 
-def test_a_large_layer_moves_the_loads_of_those_before_it_forward() -> None:
-    """16 x 128 weights take 1,024 cycles to load, longer than the small layers before them compute together."""
+def test_a_large_layer_moves_earlier_loads_forward() -> None:
+    """Loading 16 x 128 weights takes 1,024 cycles, longer than all the small layers before them compute."""
     small = prefetch_starts(layers(16, 16, 16, 16, 16, 16).plans, TINY)
     large = prefetch_starts(layers(16, 16, 16, 16, 16, 128).plans, TINY)
     assert small == {1: 0, 2: 1, 3: 2, 4: 3}
@@ -58,7 +58,7 @@ def test_loads_keep_the_order_of_tasks_and_stay_near() -> None:
     assert all(task - PREFETCH_POLICIES[0].max_distance <= start < task for task, start in ahead.items())
 
 
-def test_loads_are_moved_where_the_estimate_is_less() -> None:
+def test_loads_are_moved_if_that_lowers_the_estimate() -> None:
     network = layers(128, 128, 8, 8, 8, 128, 128, 8)
     works = TaskWorks(network)
 
@@ -66,19 +66,19 @@ def test_loads_are_moved_where_the_estimate_is_less() -> None:
         code = Code(ahead, (), {})
         return sum(network_estimate(code, TINY, works.beside(code)))
 
-    # Each layer's weights only when the layer before begins: too late for the large ones.
+    # The weights of a layer are loaded from the start of the layer before it: too late for large ones.
     late = {task: task - 1 for task in range(1, 7)}
     for ahead in (late, {}, prefetch_starts(network.plans, TINY)):
         moved = shift_prefetch(network, Code(ahead, (), {}), TINY, works)
         assert estimate(moved) <= estimate(ahead)
         assert all(task - network.policy.max_distance <= start < task for task, start in moved.items())
-        # A task that loads for itself goes on to do so.
+        # A task without prefetch stays without.
         assert set(moved) <= set(ahead)
     assert estimate(shift_prefetch(network, Code(late, (), {}), TINY, works)) < estimate(late)
 
 
-def test_moves_are_those_of_a_search_one_estimate_at_a_time() -> None:
-    """The same search with `network_estimate` for each trial."""
+def test_moves_equal_those_of_a_search_with_full_estimates() -> None:
+    """The moves equal those of the same search with `network_estimate` for each trial."""
     network = layers(128, 128, 8, 64, 8, 128, 128, 8, 16)
     works = TaskWorks(network)
 

@@ -1,4 +1,4 @@
-"""Choice of the cheapest variant."""
+"""Tests of the choice of the cheapest variant."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_one_variant_is_not_timed() -> None:
     assert not search.is_timed
 
 
-def test_what_is_estimated_much_worse_than_another_is_not_made() -> None:
+def test_variants_above_the_prune_ratio_are_not_compiled() -> None:
     search = Search[int](lambda one: one, "emulated", prune_ratio=1.5)
     search.try_variant("first", lambda: 100, estimate=100)
     search.try_variant("hopeless", lambda: pytest.fail("made"), estimate=151)
@@ -42,7 +42,7 @@ def test_what_is_estimated_much_worse_than_another_is_not_made() -> None:
     assert search.best() == 90
 
 
-def test_a_variant_that_has_to_be_better_by_some_share() -> None:
+def test_a_variant_with_a_share_is_accepted_below_it() -> None:
     search = Search[int](lambda one: one, "emulated", prune_ratio=2.0)
     search.try_variant("first", lambda: 100, estimate=100)
     search.try_variant("a little better", lambda: 95, estimate=100, share=0.9)
@@ -51,7 +51,7 @@ def test_a_variant_that_has_to_be_better_by_some_share() -> None:
     assert search.best() == 89
 
 
-def test_failures_count_where_nothing_can_be_made() -> None:
+def test_the_first_failure_is_raised_if_all_variants_fail() -> None:
     def fail(text: str) -> int:
         raise MeshloomError(text)
 

@@ -1,4 +1,4 @@
-"""Bounds of slices against the positions that they take, listed one by one."""
+"""Property test of the bounds of slices, against the enumerated positions that they contain."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ extents = st.tuples(
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(extents, extents), max_size=4))
-def test_bounds_enclose_what_is_taken(rows: list[tuple[tuple[int, ...], ...]]) -> None:
+def test_bounds_enclose_all_positions(rows: list[tuple[tuple[int, ...], ...]]) -> None:
     low, high, padded, largest = slice_bounds(np.array(rows, np.int64).reshape(len(rows), 2, 5))
     volumes: list[int] = []
     for core, row in enumerate(rows):

@@ -1,4 +1,4 @@
-"""Cached plans by SRAM budget: a reused plan equals a newly computed one."""
+"""Tests of plans cached by SRAM budget: a reused plan equals a newly computed one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def matmul_task() -> TaskInfo:
     return TaskInfo.of(task)
 
 
-def test_a_plan_is_taken_again_just_where_it_would_be_found_again() -> None:
+def test_a_reused_plan_equals_a_new_one_for_every_budget() -> None:
     info = matmul_task()
     sources = [Source(None, False), Source(None, True)]
 
@@ -46,7 +46,7 @@ def test_a_plan_is_taken_again_just_where_it_would_be_found_again() -> None:
     rooms = range(TINY.sram_bytes, 0, -512)
     tilings: set[object] = set()
     for available in rooms:
-        # A task of its own knows nothing of what was planned before.
+        # A new task object has no cached plans.
         found, anew = kept.get("matmul", available, counted), plan(SramBudget(available), matmul_task())
         if isinstance(anew, TaskPlan):
             assert isinstance(found, TaskPlan)
@@ -58,26 +58,26 @@ def test_a_plan_is_taken_again_just_where_it_would_be_found_again() -> None:
     assert len(tilings) <= len(made) < len(rooms)
 
 
-def test_rooms_between_what_fits_and_what_does_not_answer_alike() -> None:
+def test_budgets_between_fitting_and_failing_sizes_give_the_same_answers() -> None:
     budget = SramBudget(100)
     assert budget.fits(60)
     assert not budget.fits(120)
     assert [budget.same_answers(nbytes) for nbytes in (59, 60, 119, 120)] == [False, True, True, False]
 
 
-def test_a_part_of_a_search_asks_for_sizes_of_the_whole() -> None:
+def test_a_nested_search_limits_the_budgets_of_the_whole() -> None:
     def halves(budget: SramBudget) -> int:
         return 2 if budget.fits(50) and not budget.fits(70) else 1
 
     kept = BudgetMemo[int]()
-    for _ in range(2):  # the second time it is looked up
+    for _ in range(2):  # the second result is from the cache
         whole = SramBudget(60)
         assert kept.within("halves", whole, halves) == 2
         assert [whole.same_answers(nbytes) for nbytes in (49, 50, 69, 70)] == [False, True, True, False]
 
 
 @pytest.mark.parametrize("available", [TINY.sram_bytes, TINY.sram_bytes // 4])
-def test_no_grid_is_left_out_that_would_have_been_best(available: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bound_on_prices_drops_no_best_grid(available: int, monkeypatch: pytest.MonkeyPatch) -> None:
     sources = [Source(None, False), Source(None, True)]
 
     def plans() -> list[TaskPlan] | Shortage:

@@ -1,4 +1,4 @@
-"""Tiling beam search: a value that the next task reads in place needs no exchange."""
+"""Tests of the tiling beam search: it prefers tilings whose result the next task reads in place."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TINY, EDGE = load_chip("tiny"), load_chip("edge")
 
 
 def main_of(body: str, result: str) -> FuncOp:
-    """`@main` of %x: 64 x 64 and %w: 64 x 64, as tasks."""
+    """The function `@main` of %x and %w, both 64 x 64, as tasks."""
     context = Context()
     for dialect in (Builtin, Func, Dataflow):
         context.load_dialect(dialect)
@@ -50,7 +50,7 @@ def sums(dim: int) -> FuncOp:
 
 
 def layers() -> FuncOp:
-    """Products, their largest elements along rows and columns in turn, and these subtracted."""
+    """Layers of a matrix product, from which the maxima of its rows or columns, in turn, are subtracted."""
     square, lines = "tensor<64x64xf32>", list[str]()
     for layer in range(4):
         one, value = "tensor<1x64xf32>" if layer % 2 else "tensor<64x1xf32>", f"%v{layer}" if layer else "%x"
@@ -64,19 +64,23 @@ def layers() -> FuncOp:
 
 
 def planned(function: FuncOp, chip: Chip) -> NetworkPlan:
-    """Task by task."""
+    """The plan made task by task."""
     return plan_network(function, chip, column_major(chip))
 
 
 def estimated(network: NetworkPlan, chip: Chip) -> int:
-    """Cycles of all tasks in turn."""
+    """The sum of the estimated cycles of all tasks."""
     works = TaskWorks(network)
     return sum(estimated_times(network, lay_out_sram(network, chip, works), chip, works))
 
 
 @pytest.mark.parametrize("dim", [0, 1])
-def test_what_is_summed_next_is_left_in_one_core(dim: int) -> None:
-    """Exponentials take as long however they are cut over 2 x 2 cores; cut across the sums, none has to move."""
+def test_values_that_are_summed_next_stay_in_one_core(dim: int) -> None:
+    """
+    The exponentials are cut so that each sum reads values of its own core only.
+
+    All grids of 2 x 2 cores take the same time for exponentials; one that does not divide the sums needs no exchange.
+    """
     network = tiling_beam_search(planned(sums(dim), TINY), TINY, column_major(TINY))
     assert [read.kind for read in network.plans[1].reads] == [ReadKind.DIRECT]
 
@@ -97,7 +101,7 @@ def test_plans_read_back_from_the_ir_are_the_plans_written_there() -> None:
     assert [(one.tiling, one.resident, one.sizes) for one in read.plans] == [
         (one.tiling, one.resident, one.sizes) for one in ahead.plans
     ]
-    assert tiling_beam_search(read, EDGE, column_major(EDGE)) is read  # as tiled by hand
+    assert tiling_beam_search(read, EDGE, column_major(EDGE)) is read  # tilings that the IR specifies are kept
 
 
 def test_tilings_of_a_task_differ_in_their_grids_the_best_first() -> None:

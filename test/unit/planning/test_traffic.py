@@ -1,4 +1,4 @@
-"""Link traffic of an exchange, counted by hand on the 2 x 2 mesh of `tiny`."""
+"""Tests of the link traffic of an exchange, against numbers computed by hand and against simulated routes."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ def traffic_of(held: dict[int, Box], needed: dict[int, Box], item_bytes: int, ch
     return exchange_traffic(BoxArrays.of(held), BoxArrays.of(needed), item_bytes, chip)
 
 
-def test_nothing_moves_where_everyone_holds_what_it_needs() -> None:
+def test_no_traffic_if_every_core_holds_its_operands() -> None:
     assert traffic_of(rows(8, 4), rows(8, 4), 4, TINY) == Traffic(0, 0, 0, 0)
 
 
-def test_everyone_needs_everything() -> None:
-    # Each core multicasts its 2 elements of 4 bytes to three others: along its row, then along both columns. A link to
-    # the north or south carries what both cores of the row that it comes from have sent.
+def test_all_cores_read_all_elements() -> None:
+    # Each core multicasts its 2 elements of 4 bytes to the three others: along its row, then along both columns. A link
+    # to the north or south carries the messages of both cores of the row at its start.
     traffic = traffic_of(rows(8, 4), {core: Box((0,), (8,)) for core in range(4)}, 4, TINY)
     assert (traffic.sent, traffic.received, traffic.messages) == (8, 24, 1)
     assert traffic.crossing == 2 * 8
 
 
 def test_a_halo_comes_from_the_neighbours() -> None:
-    # Core 1 holds 2..4 and needs 1..5: one element from core 0 (west of it) and one from core 2 (by way of core 3).
+    # Core 1 holds 2..4 and reads 1..5: one element from core 0 (west of it) and one from core 2 (through core 3).
     traffic = traffic_of(rows(8, 4), {1: Box((1,), (4,))}, 4, TINY)
     assert (traffic.sent, traffic.received, traffic.messages, traffic.crossing) == (4, 8, 1, 4)
 
@@ -42,8 +42,12 @@ EDGE = load_chip("edge")
 
 
 @given(st.lists(st.tuples(st.integers(1, 16), st.integers(1, 16)), min_size=1, max_size=16))
-def test_the_busiest_link_is_that_of_the_routes_drawn(needs: list[tuple[int, int]]) -> None:
-    """Core `i` holds element i and reads a range: every element travels a tree of links, drawn here step by step."""
+def test_the_busiest_link_equals_that_of_simulated_routes(needs: list[tuple[int, int]]) -> None:
+    """
+    The traffic of the busiest link equals that of multicast trees built link by link.
+
+    Core i holds element i and reads a range of elements.
+    """
     needed = {core: Box((min(ends) - 1,), (abs(ends[0] - ends[1]) + 1,)) for core, ends in enumerate(needs)}
     carried: dict[tuple[int, int], int] = {}
     for holder in range(16):
@@ -86,7 +90,7 @@ def test_overlaps_cover_every_needed_position_once(size: int, holders: int, read
         (7, Box((1, 1), (2, 2)), 4, True),
     ],
 )
-def test_what_a_core_lacks(core: int, needed: Box, missing: int, absent: bool) -> None:
-    """Core 1 holds rows and columns 1 to 3, core 2 others."""
+def test_elements_that_a_core_lacks(core: int, needed: Box, missing: int, absent: bool) -> None:
+    """Core 1 holds rows and columns 1 to 3, core 2 others; the most elements that a core lacks are counted."""
     held = BoxArrays.of({1: Box((1, 1), (3, 3)), 2: Box((4, 4), (3, 3))})
     assert most_missing(held, BoxArrays.of({core: needed, 2: Box((4, 4), (1, 1))})) == (missing, absent)

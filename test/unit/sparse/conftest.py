@@ -1,4 +1,4 @@
-"""A network with weights that are encoded and weights that stay dense."""
+"""A fixture: a network with weights that are encoded and weights that stay dense."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHAPES = {"w": (16, 8, 3, 3), "d": (16, 1, 3, 3), "v": (16, 512), "s": (512, 96)
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    """A convolution, a depthwise one and two products, the last of them with one weight in ten that is not zero."""
+    """A convolution, a depthwise one and two matrix products; weights of the last product have the density 0.1."""
     generator = np.random.default_rng(0)
     values = {name: generator.standard_normal(shape).astype(np.float32) for name, shape in SHAPES.items()}
     values["s"] *= generator.random(SHAPES["s"]) < 0.1

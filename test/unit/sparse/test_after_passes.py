@@ -1,4 +1,4 @@
-"""`--sparse` after passes that make tasks or subgraphs: weights are encoded before these, as one does by hand."""
+"""Tests of `--sparse` with passes that make tasks or subgraphs: weights are encoded before these passes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ import meshloom
 FOLLOW = (
     "canonicalize,dataflow-fold-affine,dataflow-block-outputs,dataflow-merge-constants,sparse-pack,sparse-to-dataflow"
 )
-"""What follows `sparse-encode-if-faster` in the compiler's own list."""
+"""The passes after `sparse-encode-if-faster` in the compiler's list."""
 SUBGRAPHS = "manycore-outline-subgraphs{rule=fewest-bytes parts=2}"
 WHOLE = "manycore-outline-to-fit{chip=tiny}"
 PASSES = {
@@ -37,11 +37,11 @@ PASSES = {
     "instructions": ("", f"{WHOLE},manycore-autotune,manycore-to-memory,memory-to-coreasm"),
     "all in one": ("dataflow-fold-affine,", "meshloom{chip=tiny}"),
 }
-"""Passes on operators, and those that make tasks or subgraphs of them."""
+"""Pairs of passes on operators, and passes that make tasks or subgraphs of them."""
 
 ROWS, W, V = 8, (256, 96), (96, 128)
 DENSE = (W[0] * W[1] + V[0] * V[1]) * 4
-"""Bytes of its weights, without encoding."""
+"""Bytes of the network's weights, without encoding."""
 
 OWN = """
 from xdsl.context import Context
@@ -64,7 +64,7 @@ ENCODED = "any(one.name == 'sparse.panel_matmul' for one in op.walk())"
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with `net.onnx`: y = relu(x w - 8) v; one in ten weights of w, and few neurons, are not zero."""
+    """A folder with `net.onnx`: y = relu(x w - 8) v; the density of w is 0.1, few activations are nonzero."""
     generator = np.random.default_rng(0)
     w, v = (generator.standard_normal(shape).astype(np.float32) for shape in (W, V))
     w *= generator.random(W) < 0.1
@@ -87,13 +87,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def compiled(output: str, passes: str, *options: str) -> bytes:
-    """The executable's bytes."""
+    """The bytes of the executable."""
     assert main(["net.onnx", "--chip", "tiny", "-p", passes, *options, "-q", "-o", output]) == 0
     return Path(output).read_bytes()
 
 
-def by_hand(before: str, after: str, options: str = "") -> bytes:
-    return compiled("by_hand.mlx", f"{before}sparse-encode-if-faster{{chip=tiny{options}}},{FOLLOW},{after}")
+def with_explicit_pass(before: str, after: str, options: str = "") -> bytes:
+    return compiled("with_explicit_pass.mlx", f"{before}sparse-encode-if-faster{{chip=tiny{options}}},{FOLLOW},{after}")
 
 
 def loaded(file: str) -> CompiledNetwork:
@@ -112,11 +112,11 @@ def check_outputs(network: CompiledNetwork) -> None:
 @pytest.mark.parametrize(
     "how", [pytest.param(how, marks=pytest.mark.slow) if how in ("a rule", "all in one") else how for how in PASSES]
 )
-def test_the_same_bytes_as_by_hand(how: str) -> None:
+def test_the_same_bytes_as_with_the_explicit_pass(how: str) -> None:
     before, after = PASSES[how]
-    assert compiled("net.mlx", before + after, "--sparse") == by_hand(before, after)
+    assert compiled("net.mlx", before + after, "--sparse") == with_explicit_pass(before, after)
     network = loaded("net.mlx")
-    # Nine in ten of the weights w are zero: most of their bytes are gone.
+    # The density of w is 0.1: most of its bytes are not stored.
     assert network.executable.weight_bytes + network.executable.host_weight_bytes < DENSE / 2
     check_outputs(network)
 
@@ -125,12 +125,12 @@ def test_the_same_bytes_as_by_hand(how: str) -> None:
 def test_the_same_bytes_with_calibration(how: str) -> None:
     before, after = PASSES[how]
     found = compiled("net.mlx", before + after, "--sparse", "--calibrate", "random")
-    assert found == by_hand(before, after, " calibrate=random")
+    assert found == with_explicit_pass(before, after, " calibrate=random")
     assert found != compiled("weights.mlx", before + after, "--sparse"), "activations decide nothing"
     check_outputs(loaded("net.mlx"))
 
 
-def test_the_other_options_hold_for_the_decision_and_for_what_follows() -> None:
+def test_other_options_apply_to_the_encoding_and_to_later_passes() -> None:
     options = "--effort", "fast"
     found = compiled("net.mlx", "canonicalize,dataflow-to-manycore", "--sparse", *options)
     passes = f"canonicalize,sparse-encode-if-faster{{chip=tiny effort=fast}},{FOLLOW},dataflow-to-manycore"
@@ -153,7 +153,7 @@ def test_python_gives_the_same_bytes() -> None:
     assert Path("objects.mlx").read_bytes() == expected
 
 
-def test_python_calibrates_and_goes_down_to_instructions() -> None:
+def test_python_calibrates_and_compiles_to_instructions() -> None:
     x = np.random.default_rng(3).standard_normal((ROWS, W[0])).astype(np.float32)
     np.save("x.npy", x)
     passes = "".join(PASSES["instructions"])
@@ -189,12 +189,12 @@ def test_the_printed_list_gives_the_same_bytes(how: str, capsys: pytest.CaptureF
     assert Path("again.mlx").read_bytes() == expected
 
 
-def test_passes_on_operators_stand_before_all_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_passes_on_operators_precede_the_encoding(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["net.onnx", "--chip", "tiny", "-p", "cse", "--sparse", "--print-pipeline"]) == 0
     assert capsys.readouterr().out.startswith("cse,sparse-encode-if-faster")
 
 
-def test_what_is_said_and_reported(capsys: pytest.CaptureFixture[str]) -> None:
+def test_output_report_and_log(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--chip", "tiny", "--sparse", "-p", SUBGRAPHS, "-o", "net.mlx", "--report", "net.html", "--log", "log"]
     assert main(["net.onnx", *options, "--print-ir-after-all", "levels"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -205,38 +205,38 @@ def test_what_is_said_and_reported(capsys: pytest.CaptureFixture[str]) -> None:
     stages = [path.stem.partition("-")[2] for path in sorted(Path("levels").glob("*.mlir"))]
     first = ["import", "sparse-encode-if-faster", "dataflow-block-outputs", "sparse-pack", "manycore-outline-subgraphs"]
     assert stages[:5] == first
-    # The level that a pass left goes on to the same bytes.
+    # Compilation continues from the printed level, with the same bytes as result.
     assert main(["levels/04-manycore-outline-subgraphs.mlir", "-q", "-o", "again.mlx"]) == 0
     assert Path("again.mlx").read_bytes() == Path("net.mlx").read_bytes()
 
 
-def test_instructions_say_which_weights_stay_dense(capsys: pytest.CaptureFixture[str]) -> None:
+def test_weights_that_stay_dense_are_printed_at_the_level_of_instructions(capsys: pytest.CaptureFixture[str]) -> None:
     passes = "".join(PASSES["instructions"])
     assert main(["net.onnx", "--chip", "tiny", "--sparse", "-p", passes, "-o", "net.mlx"]) == 0
     assert "weights that stay dense:\n  none of them is zero: v" in capsys.readouterr().out
 
 
-def test_a_network_that_is_not_faster_goes_on_dense(
+def test_a_network_that_is_not_faster_stays_dense(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(compile_sparse, "ACCEPT_RATIO", 1e-9)
     assert main(["net.onnx", "--chip", "tiny", "--sparse", "-p", SUBGRAPHS, "-o", "net.mlx"]) == 0
     assert "the network is not faster" in capsys.readouterr().out
     found = Path("net.mlx").read_bytes()
-    assert found == by_hand("", SUBGRAPHS)
+    assert found == with_explicit_pass("", SUBGRAPHS)
     assert found == compiled(
         "dense.mlx",
         f"{FOLLOW.replace('-outputs', '-outputs{chip=tiny}').replace('-pack', '-pack{chip=tiny}')},{SUBGRAPHS}",
     )
 
 
-def test_a_pass_of_ones_own_that_makes_subgraphs() -> None:
+def test_a_plugin_pass_that_makes_subgraphs() -> None:
     Path("own.py").write_text(OWN.format("pass"))
     expected = compiled("net.mlx", SUBGRAPHS, "--sparse")
     assert compiled("own.mlx", "own", "--sparse", "--load-pass-plugin", "own.py") == expected
 
 
-def test_what_does_not_fit_with_dense_weights_is_tried_with_encoded_ones() -> None:
+def test_a_network_too_large_with_dense_weights_is_tried_with_encoded_ones() -> None:
     refusal = f"if not {ENCODED}: raise ResourceError('too large', 'DRAM', 2, 1)"
     Path("own.py").write_text(OWN.format(refusal))
     expected = compiled("net.mlx", SUBGRAPHS, "--sparse")
@@ -244,7 +244,7 @@ def test_what_does_not_fit_with_dense_weights_is_tried_with_encoded_ones() -> No
     assert main(["net.onnx", "--chip", "tiny", "-q", "-o", "no.mlx", "-p", "own", "--load-pass-plugin", "own.py"]) == 1
 
 
-def test_a_reproducer_holds_the_encoded_network(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_reproducer_has_the_encoded_network(capsys: pytest.CaptureFixture[str]) -> None:
     Path("own.py").write_text(OWN.format(f"if {ENCODED}: raise KeyError('encoded')"))
     plugin = "--load-pass-plugin", "own.py"
     assert main(["net.onnx", "--chip", "tiny", "--sparse", "-q", "-o", "net.mlx", "-p", "own,cse", *plugin]) == 1
@@ -257,7 +257,7 @@ def test_a_reproducer_holds_the_encoded_network(capsys: pytest.CaptureFixture[st
     assert not Path("net.mlx").exists()
 
 
-def test_a_reproducer_before_the_encoding_names_its_passes(
+def test_a_reproducer_before_the_encoding_has_its_passes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fails(*arguments: object) -> None:
@@ -299,7 +299,7 @@ def test_a_module_of_tasks_or_subgraphs_is_refused(operation: str, capsys: pytes
     assert not Path("net.mlx").exists()
 
 
-def test_subgraphs_that_passes_take_away_first(capsys: pytest.CaptureFixture[str]) -> None:
+def test_subgraphs_that_passes_inline_first(capsys: pytest.CaptureFixture[str]) -> None:
     assert opt.main(["net.onnx", "-p", SUBGRAPHS, "-o", "low.mlir"]) == 0
     passes = f"manycore-inline-subgraphs,{SUBGRAPHS}"
     assert main(["low.mlir", "--chip", "tiny", "--sparse", "-q", "-p", passes, "-o", "net.mlx"]) == 0

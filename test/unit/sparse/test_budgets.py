@@ -1,4 +1,4 @@
-"""`--sparse` with a budget of device memory: only compiled variants that keep the budget are candidates."""
+"""Tests of `--sparse` with a budget: only compiled variants that keep the budget are candidates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ import meshloom
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    """A product with one weight in ten."""
+    """A matrix product with weights of density 0.1."""
     generator = np.random.default_rng(0)
     weights = generator.standard_normal((512, 128)) * (generator.random((512, 128)) < 0.1)
     graph = helper.make_graph(
@@ -40,8 +40,12 @@ def model(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("needed", [(14592, 14600, 28864), (28864, 14592, 14600), (28864, 28865, 14592)])
-def test_a_refusal_names_what_is_enough_for_one_network(model: Path, needed: tuple[int, ...]) -> None:
-    """Two encoded networks and the dense one, each with a need of its own. Others keep no budget, and drop out."""
+def test_a_refusal_states_a_budget_sufficient_for_one_variant(model: Path, needed: tuple[int, ...]) -> None:
+    """
+    The bytes in the error are sufficient for one variant, and one byte less is not.
+
+    The variants are two encoded networks and the dense one, which need different budgets.
+    """
     module, chip = read_module(model, {}), load_chip("tiny")
 
     def compile_with(budget: int) -> int:
@@ -63,7 +67,7 @@ def test_a_refusal_names_what_is_enough_for_one_network(model: Path, needed: tup
 
 
 def test_a_recommended_budget_is_accepted(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In whole launches (of any size), so that nothing is split and the dense network needs most."""
+    """With launches of any size, nothing is split, and the dense network needs the largest budget."""
     options = [str(model), "--chip", "tiny", "--sparse", "-q", "-o", str(model.with_suffix(".mlx"))]
     options += ["--launch-bytes", "1000000", "--save", "recompute"]
     budget, tries = 1000, 0
@@ -77,7 +81,7 @@ def test_a_recommended_budget_is_accepted(model: Path, capsys: pytest.CaptureFix
 
 @pytest.fixture
 def short_model(tmp_path: Path) -> Path:
-    """A product that needs much less with its weights encoded: a share of that is too little for the dense weights."""
+    """A product that needs much less memory with encoded weights: a share of it is too little for the dense weights."""
     generator = np.random.default_rng(0)
     weights = generator.standard_normal((100, 64)) * (generator.random((100, 64)) < 0.1)
     graph = helper.make_graph(
@@ -99,7 +103,7 @@ def short_model(tmp_path: Path) -> Path:
 def test_a_budget_recommended_for_a_share_is_accepted(
     short_model: Path, share: str, sparse: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Encoded and dense networks need other amounts, of which a share is another number of bytes for each."""
+    """A share is a different number of bytes for encoded and dense networks, as they need different amounts."""
     options = [str(short_model), "--chip", "tiny", *sparse, "-q", "-o", str(short_model.with_suffix(".mlx"))]
     options += ["--launch-bytes", "20000", "--budget"]
     if main([*options, share]) == 0:
@@ -110,10 +114,10 @@ def test_a_budget_recommended_for_a_share_is_accepted(
     assert [main([*options, str(budget)]) for budget in (enough, enough + 1, 2 * enough)] == [0, 0, 0]
 
 
-def test_an_encoded_network_is_taken_that_keeps_the_budget_where_the_dense_one_does_not(
+def test_an_encoded_network_is_taken_if_only_it_keeps_the_budget(
     model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In whole launches: the dense weights alone have 262,144 bytes."""
+    """With launches of any size, nothing is split; the dense weights alone have 262,144 bytes."""
     program = model.with_suffix(".mlx")
     options = ["--chip", "tiny", "-o", str(program), "--budget", "40000", "--launch-bytes", "1000000"]
     assert main([str(model), *options]) == 2
@@ -126,8 +130,8 @@ def test_an_encoded_network_is_taken_that_keeps_the_budget_where_the_dense_one_d
     assert compare("y", found, Oracle(model).run({"x": x})["y"]).equal
 
 
-def test_dense_weights_are_taken_where_encoded_ones_keep_no_budget(model: Path) -> None:
-    """As where a share of what encoded weights need is too little for them. Why is said."""
+def test_dense_weights_are_taken_if_only_they_keep_the_budget(model: Path) -> None:
+    """The dense network is taken if only it keeps the budget, as with a share, and the reason is stated."""
     needed = iter((2000, 2000, 100))
 
     def compile(one: ModuleOp) -> int:
@@ -142,8 +146,8 @@ def test_dense_weights_are_taken_where_encoded_ones_keep_no_budget(model: Path) 
     assert "all stays dense: with weights or activations encoded, a budget of 1000 bytes of DRAM is too small" in text
 
 
-def test_what_is_noted_of_networks_that_are_not_taken_is_not_shown(model: Path) -> None:
-    """The second of three variants takes the fewest cycles."""
+def test_warnings_about_rejected_variants_are_not_shown(model: Path) -> None:
+    """Only warnings about the fastest variant, the second of three, are shown."""
     cycles = iter((300, 100, 200))
 
     def compile(one: ModuleOp) -> int:

@@ -1,5 +1,5 @@
 """
-The claims of spec 5 that concern data, one test each, as programs that the interpreter runs.
+Tests of the claims of spec 5 that concern data, one for each, as programs that the interpreter runs.
 
 Claims 1 to 4, 12 and 13 are about the device: its units, caches, bypass and modules.
 """
@@ -17,7 +17,7 @@ from meshloom.tools.opt import MeshloomOpt
 from xdsl.dialects.builtin import i8
 from xdsl.parser import Parser
 
-# 1 0 0 1 1 and 1 0 1 0 1 of the spec, with values.
+# The connections 1 0 0 1 1 and 1 0 1 0 1 of the spec, with values.
 NEURONS = np.array([[5, 0, 0, 6, 7]], np.float32)
 WEIGHTS = np.array([[2, 0, 3, 0, 4]], np.float32)
 BOTH = [[True, False, False, False, True]]
@@ -58,7 +58,7 @@ def combined(first: str, second: str, result: str) -> Array:
     return run(body, f"%c : {bits[2]}", x=NEURONS, w=WEIGHTS)[0]
 
 
-def test_claims_5_and_18_both_inputs_are_processed_by_the_combination() -> None:
+def test_claims_5_and_18_both_inputs_are_compacted_by_the_combination() -> None:
     kind, bits = f"tensor<1x5xf32, {DIRECT}>", f"tensor<1x5xi1, {DIRECT}>"
     body = encode("x", DIRECT, "a") + encode("w", DIRECT, "b")
     body += f"""
@@ -97,8 +97,8 @@ def test_claims_10_and_20_mixed_by_stride_fibers(first: str, second: str) -> Non
     assert combined(first, second, STRIDE).tolist() == BOTH
 
 
-def test_claims_11_and_16_groups_with_too_many_small_values_go() -> None:
-    # Groups of 2 and 3 neurons; of the second, two are at most 6.
+def test_claims_11_and_16_groups_with_too_many_small_values_are_pruned() -> None:
+    # Groups of 2 and 3 neurons; two of the second group are at most 6.
     prune = "%p = sparse.prune_groups %x groups 2 threshold 6.0 limit {} : tensor<1x5xf32>"
     assert run(prune.format(1), "%p : tensor<1x5xf32>", x=NEURONS)[0].tolist() == [[0, 0, 0, 0, 0]]
     assert run(prune.format(2), "%p : tensor<1x5xf32>", x=NEURONS)[0].tolist() == NEURONS.tolist()
@@ -122,7 +122,7 @@ def test_claims_18_and_21_connection_data_comes_with_the_input() -> None:
 
 @pytest.mark.parametrize(("order", "fibers"), [("output", [1, 0, 0, 1, 1, 2]), ("input", [1, 1, 0, 1, 0, 2])])
 def test_claims_6_and_22_orders_of_a_direct_index(order: str, fibers: list[int]) -> None:
-    # Two output neurons of three inputs: a fiber for each output over its inputs, or for each input over the outputs.
+    # Two output neurons with three inputs: a fiber for each output over its inputs, or for each input over its outputs.
     weights = np.array([[1, 0, 0], [1, 1, 2]], np.int8)
     index = IndexAttr(Kind.DIRECT, order=Order(order))
     encoded = encode_array(weights, tensor(i8, (2, 3)), index)

@@ -1,4 +1,4 @@
-"""Sparse programs through the whole chain: values against the interpreter, on chips with little memory."""
+"""Tests of compiled sparse programs, against the interpreter, on chips with little memory."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ELEMENTS: list[Attribute] = [f32, f16, bf16, i8]
 
 
 def module_of(build: Callable[[Builder, SSAValue], SSAValue], x: tuple[int, ...], element: Attribute) -> ModuleOp:
-    """@main of one argument."""
+    """A module with a function @main of one argument, whose body `build` makes."""
     function = FuncOp("main", FunctionType.from_lists([tensor(element, x)], []))
     builder = Builder(InsertPoint.at_end(function.body.block))
     (argument,) = function.body.block.args
@@ -62,7 +62,11 @@ def weights_of(
     axis: int,
     fading: bool = False,
 ) -> SSAValue:
-    """Encoded random weights, some of whose output neurons have none at all; `fading`: from many to few of them."""
+    """
+    Encoded random weights; about a tenth of the output neurons has none.
+
+    `fading`: the density falls from 1 for the first output neuron to 0 for the last.
+    """
     density = generator.choice([0.02, 0.1, 0.4, 1.0])
     mask = generator.random(shape) < density
     mask &= (generator.random(shape[axis]) < 0.9).reshape([-1 if dim == axis else 1 for dim in range(len(shape))])
@@ -78,13 +82,13 @@ def weights_of(
 
 
 def small_chip(generator: np.random.Generator) -> Chip:
-    """A chip whose cores hold little, so that tasks take many steps."""
+    """A chip whose cores have little SRAM, so that tasks take many steps."""
     name = str(generator.choice(["tiny", "edge"]))
     return replace(load_chip(name), sram_bytes=int(generator.choice([12, 24, 64]) << 10))
 
 
 def check(module: ModuleOp, chip: Chip, packed: int = 1) -> None:
-    """The compiled program gives what the interpreter gives; integers to the last bit."""
+    """Compare the results of the compiled program with those of the interpreter; integers must be equal."""
     inputs = make_inputs(module, 3)
     expected = run_main(module, inputs)
     panels = module.clone()
@@ -119,7 +123,7 @@ def test_products(seed: int) -> None:
     def build(builder: Builder, argument: SSAValue) -> SSAValue:
         shape, axis = ((outputs, inputs), 0) if flags[1] else ((inputs, outputs), 1)
         weights = weights_of(builder, generator, shape, element, axis)
-        # Of the dense operation only attributes and types count.
+        # Only attributes and types of the dense operation are used.
         dense = dataflow.MatmulOp(
             argument, weights, transpose_a=bool(flags[0]), transpose_b=bool(flags[1]),
             result_element=f32 if element in (f16, bf16) and generator.random() < 0.5 else None,
@@ -156,7 +160,7 @@ def test_convolutions(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_convolutions_in_groups(seed: int) -> None:
-    """A panel lies in one group; a tile in one, or over whole ones."""
+    """Results are right for panels within one group, and for tiles within one group or of several whole ones."""
     generator = np.random.default_rng(seed + 200)
     element = ELEMENTS[seed % len(ELEMENTS)]
     groups, channels = int(generator.integers(2, 5)), int(generator.integers(2, 9))
@@ -174,7 +178,7 @@ def test_convolutions_in_groups(seed: int) -> None:
 
 @pytest.mark.parametrize("fading", [False, True])
 def test_tiles_of_panels_in_groups(fading: bool) -> None:
-    """Every tile gives what the whole gives there, also one that cuts groups, with panels of one size or several."""
+    """Every tile equals its part of the whole result, also one that cuts groups, with panels of one size or several."""
     generator = np.random.default_rng(5)
 
     def build(builder: Builder, argument: SSAValue) -> SSAValue:
@@ -221,8 +225,8 @@ def test_tiles_of_panels_in_groups(fading: bool) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_panels_of_their_own_size(seed: int) -> None:
-    """Output neurons from full to empty, also where a core works on several panels, part by part, or shares them."""
+def test_panels_of_different_sizes(seed: int) -> None:
+    """Results are right for panels of different sizes, also if a core computes several panels or parts of panels."""
     generator = np.random.default_rng(seed + 300)
     element = ELEMENTS[seed % len(ELEMENTS)]
     rows, inputs = 1 if element == i8 else 30, int(generator.integers(100, 400))
@@ -251,7 +255,7 @@ def test_panels_of_their_own_size(seed: int) -> None:
 
 
 def fading_product(seed: int, rows: int) -> ModuleOp:
-    """Rows of 512 times weights of 256 output neurons, from full to empty."""
+    """A product of rows of 512 with weights of 256 output neurons, whose density falls from 1 to 0."""
     generator = np.random.default_rng(seed)
 
     def build(builder: Builder, argument: SSAValue) -> SSAValue:
@@ -264,8 +268,8 @@ def fading_product(seed: int, rows: int) -> ModuleOp:
     return module_of(build, (rows, 512), f32)
 
 
-def test_only_the_own_bytes_of_panels_are_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As much less is read from DRAM as the panels leave of their room; each is loaded once."""
+def test_padding_of_panels_is_not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Panels of different sizes save the padding to the largest size: so many bytes fewer are read from DRAM."""
     module, chip = fading_product(7, 1), load_chip("edge")
     packed = module.clone()
     pack_module(packed, chip)
@@ -281,13 +285,17 @@ def test_only_the_own_bytes_of_panels_are_loaded(monkeypatch: pytest.MonkeyPatch
     room = panels.nbytes * math.prod(panels.counts)
     left = room - sum(panels.sizes) * panels.counts[1]
     assert left > 0.3 * room
-    # Whole bursts are read.
+    # DRAM is read in whole bursts.
     assert read[1] - read[0] == pytest.approx(left, abs=64 * math.prod(panels.counts))
 
 
 @pytest.mark.parametrize("rows", [1, 8])
 def test_cycles_are_declared_panel_by_panel(rows: int) -> None:
-    """One panel loads several times as often as another: the cycles of each core are known, not the mean only."""
+    """
+    Declared cycles equal the counted ones for each core, not only in the mean.
+
+    Some panels load weights several times as often as others.
+    """
     module, chip = fading_product(8, rows), load_chip("edge")
     executable = compile_module(module, chip).executable
     run = run_functional(executable, make_inputs(module, 0))
@@ -298,8 +306,8 @@ def test_cycles_are_declared_panel_by_panel(rows: int) -> None:
     assert declared.cycles == pytest.approx(counted.cycles, rel=0.01)
 
 
-def test_rooms_of_what_follows_panels() -> None:
-    """A bias has room for the panels of any tile, whichever tile is asked about: the last one may be cut off."""
+def test_largest_slices_of_operands_after_panels() -> None:
+    """The largest slice of a bias has the width of whole panels, also if it is asked for the last, incomplete panel."""
     generator = np.random.default_rng(6)
 
     def build(builder: Builder, argument: SSAValue) -> SSAValue:
@@ -317,13 +325,13 @@ def test_rooms_of_what_follows_panels() -> None:
     assert isinstance(info.root, PanelOp)
     panels, width = info.root.panels.counts[0], info.root.panels.width
     assert panels * width > 250
-    # The last two panels: the one that is cut off is among them.
+    # The last two panels, of which the last is incomplete.
     tile = Box((0, panels - 2, 0), (3, 2, 1))
     assert info.largest_slice(1, 1, tile) == (2 * width,)
     assert info.largest_result(tile) == 3 * 2 * width
 
 
-def test_zeros_of_neurons_are_skipped() -> None:
+def test_zeros_of_activations_are_skipped() -> None:
     generator = np.random.default_rng(1)
     weights = (generator.standard_normal((288, 64)) * (generator.random((288, 64)) < 0.1)).astype(np.float32)
 
@@ -347,11 +355,11 @@ def test_zeros_of_neurons_are_skipped() -> None:
         expected = (np.maximum(x, 0) if cut else x).astype(np.float64) @ weights
         np.testing.assert_allclose(run.outputs["result0"], expected, rtol=0, atol=1e-5 * np.abs(expected).max())
     assert pairs[0] == 64 * np.count_nonzero(weights)
-    # The product of both densities, counted exactly.
+    # Pairs of a positive activation and a nonzero weight.
     assert pairs[1] == int(((x > 0).astype(np.int64) @ (weights != 0).astype(np.int64)).sum())
 
 
-def test_what_no_unit_takes_encoded_becomes_dense() -> None:
+def test_operations_without_an_encoded_instruction_become_dense() -> None:
     generator = np.random.default_rng(0)
 
     def build(builder: Builder, argument: SSAValue) -> SSAValue:

@@ -1,4 +1,4 @@
-"""Claims 6 to 10, 17 to 22: connection data is derived or given, combined in all ways, and both inputs compacted."""
+"""Tests of claims 6 to 10 and 17 to 22 of spec 5: connection data, derived or given, its combination, compaction."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_example_of_the_claims() -> None:
 
 @settings(deadline=None)
 @given(pairs=st.lists(st.tuples(st.booleans(), st.booleans()), max_size=60))
-def test_all_ways_give_the_same(pairs: list[tuple[bool, bool]]) -> None:
+def test_all_combinations_of_formats_are_equal(pairs: list[tuple[bool, bool]]) -> None:
     first, second = np.array(pairs, np.uint8).reshape(-1, 2).T
     both = np.array([a and b for a, b in pairs], np.uint8)
     assert combine_direct(first, second).tolist() == both.tolist()
@@ -52,7 +52,7 @@ def test_all_ways_give_the_same(pairs: list[tuple[bool, bool]]) -> None:
     assert combine_mixed_strides(direct_to_strides(second), first).tolist() == strides.tolist()
 
 
-def test_strings_that_do_not_fit() -> None:
+def test_fibers_of_different_lengths_are_errors() -> None:
     with pytest.raises(InputError, match=r"direct indices of 5 and 4 bits"):
         combine_direct(FIRST, SECOND[:4])
     with pytest.raises(InputError, match=r"expected ascending positions below 5"):
@@ -67,7 +67,7 @@ def test_strings_that_do_not_fit() -> None:
 
 
 def test_connection_data_of_both_orders_and_thresholds() -> None:
-    # Claim 22: 1 where |x| > threshold, which differs for neurons and weights.
+    # Claim 22: 1 where |x| > threshold; the thresholds of neurons and weights differ.
     weights = np.array([[0.1, 0.9, -0.9], [-0.5, 0.5, 0.0]], np.float32)
     by_output = encode(weights, DIRECT, Fibers((2, 3)), threshold=0.5)
     by_input = encode(weights, DIRECT, Fibers((2, 3), Order.INPUT), threshold=0.5)
@@ -91,7 +91,7 @@ def test_whole_tensors_combine_and_compact(
     generator = np.random.default_rng(seed)
     a, b = (generator.integers(1, 9, (rows, length)) * (generator.random((rows, length)) < 0.3) for _ in range(2))
     first, second = encode(a, formats[0]), encode(b, formats[1])
-    # Fillers connect nothing, whole groups connect all of theirs.
+    # Fillers are no connections; a stored group connects all of its elements.
     for tensor, encoded, format in ((a, first, formats[0]), (b, second, formats[1])):
         grouped = np.repeat(
             np.pad(tensor != 0, ((0, 0), (0, -length % format.group))).reshape(rows, -1, format.group).any(2),
@@ -110,7 +110,7 @@ def test_whole_tensors_combine_and_compact(
 
 
 def test_one_sided_use_and_given_connection_data() -> None:
-    # Claims 17 and 21: the connection data of one input, derived or given, selects from the other.
+    # Claims 17 and 21: the connection data of one input, derived or given, selects elements of the other.
     neurons = np.array([[5, 0, 7, 8]], np.float32)
     weights = np.array([[0, 2, 3, 0]], np.float32)
     kept = compact(neurons, connections(encode(weights, stride(2))))
@@ -121,7 +121,9 @@ def test_one_sided_use_and_given_connection_data() -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(length=st.integers(1, 50), seed=st.integers(0, 1 << 32), formats=st.tuples(*[st.sampled_from(FORMATS)] * 2))
-def test_sparse_dot_is_the_dense_one_bit_by_bit(length: int, seed: int, formats: tuple[Format, Format]) -> None:
+def test_sparse_dot_product_equals_the_dense_one_bit_by_bit(
+    length: int, seed: int, formats: tuple[Format, Format]
+) -> None:
     generator = np.random.default_rng(seed)
     x, w = (
         (generator.standard_normal((1, length)) * (generator.random((1, length)) < 0.4)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Executables with damaged encoded weights: an error with the position, or the product that the index describes."""
+"""Tests of executables with damaged encoded weights: an error with the location, or the product with these weights."""
 
 from __future__ import annotations
 
@@ -38,8 +38,10 @@ FORMATS = [Format(Kind.DIRECT), Format(Kind.DIRECT, group=4), Format(Kind.STRIDE
 @cache
 def compiled(format: Format, fading: bool = False) -> tuple[Executable, Panels, NDArray[np.uint8], int]:
     """
-    A product with encoded int8 weights in several panels and parts, its panels, and where these lie in it; `fading`:
-    from many weights of an output neuron to few, so that panels have bytes of their own.
+    A product with encoded int8 weights in several panels and parts.
+
+    `fading`: the density falls from one output neuron to the next, so that panels have different sizes. Returns the
+    executable, its panels, their bytes, and the offset of these in the weights.
     """
     generator = np.random.default_rng(0)
     density = np.linspace(0.6, 0.05, OUTPUTS)[:, None] if fading else 0.3
@@ -87,7 +89,11 @@ def run(executable: Executable, x: NDArray[np.int8]) -> NDArray[np.int32]:
 def test_a_damaged_index_never_gives_another_result(
     format: Format, fading: bool, seed: int, length: int, how: str
 ) -> None:
-    """Counts, headers, strides and bits of any panel, in files whose checksum fits."""
+    """
+    A damaged index, in a file with a valid checksum, is an error, or gives the product with the weights it describes.
+
+    Counts, headers, strides and bits of random panels are changed; the oracle is `unpack_panels`.
+    """
     executable, panels, data, begin = compiled(format, fading)
     generator = np.random.default_rng(seed)
     damaged = data.copy()
@@ -119,7 +125,7 @@ def test_a_damaged_index_never_gives_another_result(
 @given(st.integers(0, 1 << 30))
 @settings(max_examples=30, deadline=None)
 def test_a_damaged_file_is_refused(seed: int) -> None:
-    """A changed bit of the weights, or a file that is cut off among them."""
+    """A file with a changed bit in the weights, or truncated within them, is refused."""
     executable, _, data, begin = compiled(FORMATS[0])
     written = to_bytes(executable)
     first = written.find(bytes(executable.weights)) + begin

@@ -1,4 +1,4 @@
-"""Messages of `meshloom-compile --sparse` about weights that stay dense."""
+"""Tests of the messages of `meshloom-compile --sparse` about weights that stay dense."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from meshloom.tools.read_module import read_module
 from onnx import TensorProto, helper, numpy_helper
 
 
-def test_each_dense_tensor_has_its_reason(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_reason_is_stated_for_each_dense_tensor(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(model), "--chip", "edge", "--sparse", "-o", str(model.with_suffix(".mlx"))]) == 0
     lines = capsys.readouterr().out.splitlines()
-    told = lines[lines.index("weights that stay dense:") + 1 :]
-    assert "  none of them is zero: w (16x8x3x3)" in told
-    assert "  vector units compute depthwise convolutions, and skip nothing: constant of b (16x1x3x3)" in told
+    printed = lines[lines.index("weights that stay dense:") + 1 :]
+    assert "  none of them is zero: w (16x8x3x3)" in printed
+    assert "  vector units compute depthwise convolutions, and skip nothing: constant of b (16x1x3x3)" in printed
     assert any(
-        line.startswith("  the best encoding (direct) takes ") and line.endswith(": v (16x512)") for line in told
+        line.startswith("  the best encoding (direct) takes ") and line.endswith(": v (16x512)") for line in printed
     )
-    assert not any("s (512x96)" in line for line in told)
+    assert not any("s (512x96)" in line for line in printed)
     assert not any("not faster" in line for line in lines)
 
 
-def test_the_network_is_called_not_faster_only_where_that_was_measured(model: Path) -> None:
+def test_a_network_measured_as_not_faster_is_reported(model: Path) -> None:
     module = read_module(model, {})
     chip = load_chip("edge")
     cycles = iter([1000, 999, 998])
@@ -53,7 +53,7 @@ def ones(tmp_path: Path) -> Path:
     return path
 
 
-def test_nothing_is_timed_where_nothing_has_zeros(ones: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_timed_if_no_weight_is_zero(ones: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def never(one: object) -> int:
         raise AssertionError("timed")
 
@@ -65,7 +65,7 @@ def test_nothing_is_timed_where_nothing_has_zeros(ones: Path, capsys: pytest.Cap
     assert "faster" not in out
 
 
-def test_quiet_says_nothing(ones: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Not even of weights that stay dense."""
+def test_quiet_prints_nothing(ones: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With `-q`, weights that stay dense are not printed either."""
     assert main([str(ones), "--chip", "edge", "--sparse", "-q", "-o", str(ones.with_suffix(".mlx"))]) == 0
     assert capsys.readouterr().out == ""

@@ -1,4 +1,4 @@
-"""Encodings: exact round trips, sizes counted by hand, damaged streams."""
+"""Tests of encodings: exact round trips, sizes computed by hand, damaged streams."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_round_trips_are_exact_and_sizes_as_counted(case: tuple[NDArray[Any], Fi
 
 
 def codes(values: list[int], format: Format) -> tuple[list[int], list[int]]:
-    """The codes (one byte each, from streams of at most eight) and the values of one fiber."""
+    """The codes and the values of one fiber."""
     encoded = encode(np.array([values], np.int8), format)
     bits = np.unpackbits(encoded.index, bitorder="little")
     kind = format.definition
@@ -64,35 +64,35 @@ def codes(values: list[int], format: Format) -> tuple[list[int], list[int]]:
 
 
 def test_stride_counts_the_first_distance_from_position_0() -> None:
-    # 1 0 0 1 1 is 0 3 1, and 1 0 1 0 1 is 0 2 2 (spec 5).
+    # The strides of 1 0 0 1 1 are 0 3 1, those of 1 0 1 0 1 are 0 2 2 (spec 5).
     assert codes([5, 0, 0, 6, 7], stride(2)) == ([0, 3, 1], [5, 6, 7])
     assert codes([5, 0, 6, 0, 7], stride(2)) == ([0, 2, 2], [5, 6, 7])
     assert codes([0, 0, 9], stride(2)) == ([2], [9])
 
 
-def test_gaps_that_do_not_fit_are_bridged_by_fillers() -> None:
-    # 2 bits: distances to 3. From position 0 to 3 fits, to 4 is a filler at 3 and then 1; 7 apart is 3, 3, 1.
+def test_gaps_that_exceed_a_code_have_fillers() -> None:
+    # 2 bits hold distances up to 3: 3 needs no filler, 4 is a filler at 3 and then 1, 7 is 3, 3, 1.
     assert codes([0, 0, 0, 9], stride(2)) == ([3], [9])
     assert codes([0, 0, 0, 0, 9], stride(2)) == ([3, 1], [0, 9])
     assert codes([8, 0, 0, 0, 0, 0, 0, 9], stride(2)) == ([0, 3, 3, 1], [8, 0, 0, 9])
-    # Six apart needs one filler only: 3, 3.
+    # A distance of six needs only one filler: 3, 3.
     assert codes([8, 0, 0, 0, 0, 0, 9], stride(2)) == ([0, 3, 3], [8, 0, 9])
-    # Runs of zeros to 3: seven zeros are 3 zeros and a stored one, then 3 zeros.
+    # Runs of at most 3 zeros: seven zeros are 3 zeros, a stored zero, and 3 zeros.
     assert codes([0] * 7 + [9], run_length(2)) == ([3, 3], [0, 9])
     assert codes([1, 0, 0, 0, 9], run_length(2)) == ([0, 3], [1, 9])
 
 
-def test_bytes_by_hand() -> None:
+def test_sizes_in_bytes() -> None:
     matrix = np.zeros((2, 16), np.int8)
     matrix[0, [1, 2, 15]] = 7
     matrix[1, 4] = 7
-    # 32 bits of index, 4 values.
+    # The index has 32 bits, and 4 values are stored.
     assert encode(matrix, DIRECT).nbytes == 4 + 4
-    # Row 0: 1, 1, then 13 apart: with distances to 7 a filler. Row 1: 4. Counts: 2 x 5 bits; codes: 5 x 3 bits.
+    # Row 0: strides 1, 1 and 13, which exceeds 7 and needs a filler. Row 1: 4. Counts: 2 x 5 bits; codes: 5 x 3 bits.
     assert encode(matrix, stride(3)).nbytes == 2 + 2 + 5
-    # Pointers of 4 bytes a row, 4 positions of a byte, 4 values.
+    # A pointer of 4 bytes per row, 4 positions of one byte, 4 values.
     assert encode(matrix, csr(8)).nbytes == 8 + 4 + 4
-    # Groups of 4: of row 0 the first and last, of row 1 the second: 8 bits, 12 values.
+    # Groups of 4: the first and last of row 0 and the second of row 1 are stored: 8 bits, 12 values.
     assert encode(matrix, Format(Kind.DIRECT, group=4)).nbytes == 1 + 12
 
 
@@ -115,7 +115,7 @@ def test_damaged_streams_are_errors() -> None:
     tensor[0, [0, 5, 11]] = 1
     tensor[1, 3] = 1
     strided = encode(tensor, stride(4))
-    # Header: two counts of 4 bits (3 and 1); codes 0, 5, 6, 3.
+    # The header has two counts of 4 bits (3 and 1); the codes are 0, 5, 6, 3.
     assert strided.index.tolist() == [0x13, 0x50, 0x36]
     assert "3 entries, the index has 4" in damaged(strided, values=strided.values[:3])
     assert "at position 14: expected ascending positions below 12" in damaged(

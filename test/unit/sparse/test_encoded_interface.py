@@ -1,4 +1,4 @@
-"""Encoded inputs and outputs of executables, from the command line and from Python, and what is refused."""
+"""Tests of encoded inputs and outputs of executables, from the command line and from Python, and of their errors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def network() -> CompiledNetwork:
 
 
 def test_connection_data_as_an_input() -> None:
-    """Claims 18 and 21: neurons with connection data that comes with them."""
+    """An input is compacted by connection data that is another input (claims 18 and 21)."""
     text = (DATA / "encoded_argument.mlir").read_text()
     compiled = meshloom.compile(module_of_text(text), chip="edge", effort="fast")
     x, c = numbers((4, 64)), np.random.default_rng(1).random((4, 64)) < 0.3
@@ -45,7 +45,7 @@ def test_connection_data_as_an_input() -> None:
 
 
 def test_thresholded_neurons_and_weights() -> None:
-    """Group pruning, then both sides encoded while the network runs; numpy multiplies what is kept."""
+    """Group pruning, and a product of operands encoded at run time with thresholds, equal NumPy's product."""
     text = (DATA / "thresholded_neurons.mlir").read_text()
     compiled = meshloom.compile(module_of_text(text), chip="edge", effort="fast")
     x, w = numbers((4, 64)), numbers((16, 64), 1)
@@ -55,24 +55,24 @@ def test_thresholded_neurons_and_weights() -> None:
     right = np.where(np.abs(w) > np.float32(0.7), w, 0).astype(np.float64)
     found = compiled.run({"x": x, "w": w}, check=True)
     np.testing.assert_allclose(found.outputs["y"], left @ right.T, rtol=1e-5, atol=1e-5)
-    # Pairs are those in which both are there, and those with fillers of the strides.
+    # Pairs of stored elements include those with fillers of strides.
     least = int(((left != 0).astype(int) @ (right != 0).T.astype(int)).sum())
     assert least <= found.stats["sparse"]["pairs"] < least + (left != 0).sum()
     assert found.stats["sparse"]["skipped"] == 4 * 64 * 16 - found.stats["sparse"]["pairs"]
 
 
-def test_what_comes_out_encoded_goes_in_again(network: CompiledNetwork) -> None:
+def test_an_encoded_output_is_a_valid_input(network: CompiledNetwork) -> None:
     x = numbers((3, 7))
     once = network.run({"x": x}, check=True)
     assert np.array_equal(once.outputs["y"], np.maximum(x, 0))
     again = network.run({"x": once.encoded["y"]})
     assert np.array_equal(again.outputs["y"], once.outputs["y"])
-    # A count of 3 bits for each of 3 fibers, then distances of 2 bits.
+    # The index has a count of 3 bits for each of 3 fibers, then strides of 2 bits.
     assert len(once.encoded["y"].index) == 2 + -(-2 * len(once.encoded["y"].values) // 8)
 
 
 def test_files(network: CompiledNetwork, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Dense `.npy`, or `.npz` with index and values; outputs are written as both."""
+    """Inputs are read from dense `.npy` or from `.npz` with index and values; outputs are written as both."""
     exe, x = tmp_path / "net.mlx", numbers((3, 7))
     network.save(exe)
     np.save(tmp_path / "x.npy", x)
@@ -108,7 +108,7 @@ def test_files(network: CompiledNetwork, tmp_path: Path, capsys: pytest.CaptureF
         (np.zeros((3, 7), np.int32), "input 'x' has type int32, expected f32"),
     ],
 )
-def test_unfit_arrays(network: CompiledNetwork, value: NDArray[Any], message: str) -> None:
+def test_arrays_of_wrong_shape_or_type(network: CompiledNetwork, value: NDArray[Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         network.run({"x": value})
 
@@ -134,7 +134,7 @@ def test_damaged_notes(network: CompiledNetwork, tmp_path: Path) -> None:
 
 
 def test_two_chips() -> None:
-    """The stage that takes an encoded input, and the one that gives an encoded output, say so."""
+    """Inputs and outputs are encoded on several chips, too."""
     compiled = meshloom.compile(module_of_text(BOTH_WAYS), chip="tiny", effort="fast", chips=2)
     x = numbers((3, 7))
     found = compiled.run({"x": x}, check=True)
@@ -149,7 +149,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("message", REFUSED)
-def test_thresholds_that_no_instruction_holds(message: str) -> None:
+def test_thresholds_that_instructions_cannot_represent(message: str) -> None:
     given, kept, threshold = REFUSED[message]
     encoded = f"tensor<{kept}, #sparse.index<direct, threshold = {threshold}>>"
     text = f"""

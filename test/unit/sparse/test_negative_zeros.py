@@ -1,4 +1,4 @@
-"""Weights of -0, which result from multiplication by a mask: they are not stored, and no result changes."""
+"""Tests of weights of -0, which result from multiplication by a mask: they are not stored, and no number changes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EDGE = load_chip("edge")
 
 
 def masked(inputs: int, outputs: int, density: float = 0.1) -> NDArray[np.float64]:
-    """Weights times a mask: about half of the zeros are -0."""
+    """Weights multiplied by a mask; about half of the zeros are -0."""
     generator = np.random.default_rng(7)
     weights = generator.standard_normal((inputs, outputs)) * (generator.random((inputs, outputs)) < density)
     assert 0.3 < np.signbit(weights[weights == 0]).mean() < 0.7
@@ -41,7 +41,7 @@ def masked(inputs: int, outputs: int, density: float = 0.1) -> NDArray[np.float6
 
 
 def product(weights: NDArray[np.float64], element: Attribute = f32, rows: int = 3) -> ModuleOp:
-    """A matrix product with these weights."""
+    """A matrix product with the given weights."""
     function = FuncOp("main", FunctionType.from_lists([tensor(element, (rows, len(weights)))], []))
     builder = Builder(InsertPoint.at_end(function.body.block))
     w = builder.insert(source_of(rounded(weights, element), element, "w")).results[0]
@@ -80,7 +80,7 @@ def test_negative_zeros_change_no_number() -> None:
 
 
 def test_only_the_sign_of_a_zero_result_may_change() -> None:
-    """One input and one weight of -0: their product is -0, and +0 where the weight is not stored."""
+    """The product of an input and a weight of -0 is -0 if computed, and +0 if the weight is not stored."""
     weights = np.full((1, 16), -0.0)
     weights[0, 0] = 2.0
     module = product(weights, rows=1)
@@ -94,7 +94,7 @@ def test_only_the_sign_of_a_zero_result_may_change() -> None:
     assert found.reshape(-1).tolist() == [6.0] + [0.0] * 15
 
 
-def test_negative_zeros_are_cut_along_inputs_as_positive_ones() -> None:
+def test_split_along_inputs_treats_negative_zeros_as_positive_ones() -> None:
     inputs, outputs = 960, 96
     generator = np.random.default_rng(0)
     panel, lane = np.divmod(np.arange(outputs), 32)

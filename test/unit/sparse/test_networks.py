@@ -1,4 +1,4 @@
-"""Pruned networks, dense and encoded: results, sizes, cycles, and estimated compared with counted cycles."""
+"""Tests of pruned networks, dense and encoded: results, sizes, and declared cycles against counted ones."""
 
 from __future__ import annotations
 
@@ -64,7 +64,11 @@ def test_a_real_network(name: str) -> None:
     ],
 )
 def test_the_fastest_network_is_taken(cycles: list[int], objective: Objective, taken: bool) -> None:
-    """Few loads of weights, then few cycles of each layer, then all dense: as long as is said here."""
+    """
+    The fastest of three variants is taken, within the accept ratio.
+
+    The variants, with `cycles`, are: few loads of weights, few cycles of each layer, dense.
+    """
     module = read_module(RNET, SHAPES)
     DataflowPrunePass(density=0.1, method="balanced", smallest=1000).apply(Context(), module)
     compiled: list[ModuleOp] = []
@@ -90,8 +94,12 @@ def test_the_fastest_network_is_taken(cycles: list[int], objective: Objective, t
         ([7000, 7100, 7000, 7000, 7500, 6990], False, False),
     ],
 )
-def test_channels_stay_only_where_that_is_faster(cycles: list[int], taken: bool, removed: bool) -> None:
-    """Two encoded networks without channels that are zero, two with all of them; and dense without and with them."""
+def test_zero_channels_are_kept_only_if_that_is_faster(cycles: list[int], taken: bool, removed: bool) -> None:
+    """
+    Zero channels are kept only if the network is faster with them.
+
+    The variants, with `cycles`, are: two encoded networks without zero channels, two with them; dense without and with.
+    """
     module = read_module(RNET, SHAPES)
     DataflowPrunePass(density=0.1).apply(Context(), module)
     compiled: list[ModuleOp] = []
@@ -115,7 +123,7 @@ def test_balanced_lanes_keep_results() -> None:
     before = run_main(module, inputs)
     moved = balance_lanes(module, load_chip("tiny"))
     module.verify()
-    # The channels of the inner layers move; those of the results must not.
+    # Channels of the inner layers are permuted; those of the results must not be.
     assert len(moved) >= 2
     assert all(one.before < one.after <= 1 for one in moved)
     for name, value in run_main(module, inputs).items():
@@ -148,13 +156,13 @@ def test_pruned_model_on_the_command_line(tmp_path: Path, capsys: pytest.Capture
     assert compile_main([pruned, "--chip", "edge", "--sparse", "-o", program]) == 0
     assert run_main_tool([program, "--random", "0", "--validate", "--check", pruned]) == 0
     assert "OK: all outputs equal ONNX Runtime's" in capsys.readouterr().out
-    # The comparison is strict: the network as it was gives other results.
+    # The check can fail: the results differ from those of the network before pruning.
     assert run_main_tool([program, "--random", "0", "--check", model]) == 1
     assert sparsity_main([model, "-o", pruned]) == 2
     assert "give an .onnx model and --prune DENSITY" in capsys.readouterr().err
 
 
-def test_pruning_looks_into_graphs_of_nodes(tmp_path: Path) -> None:
+def test_pruning_includes_weights_used_in_subgraphs_of_nodes(tmp_path: Path) -> None:
     weights = numpy_helper.from_array(np.arange(1, 17, dtype=np.float32).reshape(4, 4), "w")
     value = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4])
     inner = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "inner", [], [value])
@@ -171,7 +179,7 @@ def test_pruning_looks_into_graphs_of_nodes(tmp_path: Path) -> None:
     assert numpy_helper.to_array(kept).reshape(-1).tolist() == [0.0] * 12 + [13.0, 14.0, 15.0, 16.0]
 
 
-def test_balanced_pruning_keeps_as_many_weights_of_each_output_neuron(tmp_path: Path) -> None:
+def test_balanced_pruning_keeps_equally_many_weights_of_each_output_neuron(tmp_path: Path) -> None:
     generator = np.random.default_rng(0)
     shapes = {
         "conv": (8, 3, 2, 2), "spread": (4, 5, 3, 3), "gemm": (6, 10), "turned": (10, 6), "left": (7, 12),
@@ -187,7 +195,7 @@ def test_balanced_pruning_keeps_as_many_weights_of_each_output_neuron(tmp_path: 
     ]
     values = {name: generator.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
     for value in values.values():
-        value.reshape(-1)[: value.size // 2] *= 10  # so that plain magnitude would take all from the first half
+        value.reshape(-1)[: value.size // 2] *= 10  # so that pruning by magnitude alone would keep the first half only
     weights = [numpy_helper.from_array(value, name) for name, value in values.items()]
     result = helper.make_tensor_value_info("1", TensorProto.FLOAT, None)
     graph = helper.make_graph(nodes, "net", [], [result], weights)
@@ -197,7 +205,7 @@ def test_balanced_pruning_keeps_as_many_weights_of_each_output_neuron(tmp_path: 
     pruned = {tensor.name: numpy_helper.to_array(tensor) for tensor in written}
     kept = {name: value != 0 for name, value in pruned.items()}
     assert kept["conv"].sum(axis=(1, 2, 3)).tolist() == [6] * 8
-    # Two groups: output neuron (g, o) has the inputs 2g and 2g + 1.
+    # Output neuron o of group g has the inputs 2g and 2g + 1.
     assert kept["spread"].reshape(2, 2, 5, 9).sum(axis=(1, 3)).tolist() == [[9] * 5] * 2
     assert kept["gemm"].sum(axis=0).tolist() == [3] * 10
     assert kept["turned"].sum(axis=1).tolist() == [3] * 10

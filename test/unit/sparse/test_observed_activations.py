@@ -1,4 +1,4 @@
-"""Activations with many zeros: calibrated, declared in the IR, skipped by matrix units at run time."""
+"""Tests of activations with many zeros: they are measured, declared in the IR, and skipped by matrix units."""
 
 from __future__ import annotations
 
@@ -42,62 +42,73 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint
 
 
-def seen(counts: NDArray[np.bool_], stored: NDArray[np.bool_], lanes: int = 1, depth: int = 2) -> ObservedActivations:
-    """Neurons [inputs, lines, places] on a unit with so many lanes, which hold so many weights each."""
+def observed(
+    counts: NDArray[np.bool_], stored: NDArray[np.bool_], lanes: int = 1, depth: int = 2
+) -> ObservedActivations:
+    """Activations [inputs, lines, positions] on a unit with `lanes` lanes of `depth` weights each."""
     return ObservedActivations(
         counts, stored, replace(load_chip("edge"), mpu_cols=lanes, mpu_rows=depth, map_lanes="own")
     )
 
 
-def test_shares_of_neighbouring_rows() -> None:
+def test_shares_of_adjacent_rows() -> None:
     counts = np.array([[1, 0, 0, 0], [1, 1, 1, 1], [0, 0, 0, 0], [0, 1, 0, 1]], np.bool_)[:, None]  # one line
-    nonzero = seen(counts, np.ones((1, 3, 4), np.bool_)).on_dense_weights()
+    nonzero = observed(counts, np.ones((1, 3, 4), np.bool_)).on_dense_weights()
     assert nonzero.density == round(7 / 16, 3)
     assert [nonzero.of_lane(rows).met for rows in (1, 2, 4)] == [round(7 / 16, 3), round(5 / 8, 3), 0.75]
-    # Rows meet 2, 2, 1 and 2 of 4 inputs; both pairs of them, 2 and 3.
+    # The rows have 2, 2, 1 and 2 nonzero inputs of 4; their two pairs 2 and 3.
     assert nonzero.of_lane(1).spread == round(float(np.std([2, 2, 1, 2])) / 4, 3)
     assert nonzero.of_lane(2).spread == 0.125
-    # Of two loads for 4 weights, rows need one each, the pairs 1 and 2.
+    # Of the two loads for 4 weights, each row needs one, the pairs need 1 and 2.
     assert [nonzero.of_lane(rows).loads for rows in (1, 2, 4)] == [0.5, 0.75, 1]
     assert nonzero.of_lane(3).met == pytest.approx(0.625 + (np.log2(3) - 1) * 0.125)
-    # Beyond what was seen, rows are taken as independent.
+    # For more rows than were measured, rows are assumed to be independent.
     assert nonzero.of_lane(8).met == pytest.approx(1 - 0.25**2)
     assert Nonzero(0.3).of_lane(5).met == pytest.approx(1 - 0.7**5)
     assert not Nonzero().has_zeros
 
 
 def test_shapes_of_tiles() -> None:
-    """Four lines of four places, of which each line sees one of four inputs: tiles along lines meet less."""
+    """
+    The share of inputs that a tile needs depends on its shape.
+
+    In each of four lines of four positions, another of four inputs is nonzero: tiles along a line need fewer inputs.
+    """
     counts = np.repeat(np.eye(4, dtype=np.bool_)[:, :, None], 4, axis=2)
-    nonzero = seen(counts, np.ones((1, 1, 4), np.bool_)).on_dense_weights()
+    nonzero = observed(counts, np.ones((1, 1, 4), np.bool_)).on_dense_weights()
     assert [nonzero.of_lane(4, lines).met for lines in (1, 2, 4)] == [0.25, 0.5, 1]
     assert nonzero.of_lane(4) == nonzero.of_lane(4, 2)
-    # Interpolated by logarithms, in both directions.
+    # Shares are interpolated logarithmically in both directions.
     assert nonzero.of_lane(6, 3).met == pytest.approx(0.5 + np.log2(1.5) * 0.5)
 
 
-def test_what_stored_weights_meet() -> None:
-    """Two neurons side by side: one has its three weights where nothing is, the other its two where all is."""
-    counts = np.array([[0, 0], [0, 0], [0, 0], [1, 1], [1, 0]], np.bool_)[:, None]  # [inputs, 1 line, places]
+def test_shares_of_stored_weights() -> None:
+    """
+    Shares count only inputs with stored weights.
+
+    Of two output neurons, one has three weights for zero activations, the other two weights for nonzero ones.
+    """
+    counts = np.array([[0, 0], [0, 0], [0, 0], [1, 1], [1, 0]], np.bool_)[:, None]  # axes: inputs, 1 line, positions
     stored = np.array([[[1, 1, 1, 0, 0], [0, 0, 0, 1, 1]]], np.bool_)
-    nonzero = seen(counts, stored, lanes=2, depth=1).in_panels(2, 5)
+    nonzero = observed(counts, stored, lanes=2, depth=1).in_panels(2, 5)
     assert nonzero.density == (2 + 1) / 2 / 5
-    # In lanes side by side, the second takes longest: 2 and 1 of the 3 weights that the fullest has, 2 in both rows.
+    # With a lane for each, the second one takes longest: it needs 2 and 1 of 3 weights, the most of a lane; 2 for both
+    # rows.
     assert nonzero.of_lane(1)[2:] == (0.5, 0.5, round(0.5 / 3, 3), 0.5)
     assert nonzero.of_lane(2)[2:] == (0.5, round(2 / 3, 3), 0, round(2 / 3, 3))
-    # In panels of their own: what both lanes meet, of the 5 weights that they store.
-    alone = seen(counts, stored, lanes=2, depth=1).in_panels(1, 5)
+    # In separate panels, the share is of the 5 weights that both store.
+    alone = observed(counts, stored, lanes=2, depth=1).in_panels(1, 5)
     assert alone.of_lane(1).met == (2 + 1) / 2 / 5
-    # On the same lane one after the other, the same; in parts of 4 and 1 inputs, too.
+    # The share is the same on one lane, and in parts of 4 and 1 inputs.
     for width, depth in ((2, 5), (1, 4)):
-        assert seen(counts, stored, depth=1).in_panels(width, depth).of_lane(1).met == alone.of_lane(1).met
+        assert observed(counts, stored, depth=1).in_panels(width, depth).of_lane(1).met == alone.of_lane(1).met
 
 
 def test_fillers_count() -> None:
-    """Strides of 2 bits reach 3 inputs: a filler at input 3 bridges the gap from 0 to 4."""
+    """Fillers count as stored weights: strides of 2 bits need one at input 3 for the gap from 0 to 4."""
     counts = np.array([0, 0, 0, 1, 0], np.bool_)[:, None, None]
     stored = np.array([[[1, 0, 0, 0, 1]]], np.bool_)
-    neurons = seen(counts, stored)
+    neurons = observed(counts, stored)
     assert neurons.in_panels(1, 5).density == 0
     assert neurons.as_stored(Panels(stride(2), 1, 1, 5, 5)).density == round(1 / 3, 3)
     assert neurons.as_stored(Panels(DIRECT, 1, 1, 5, 5)).density == 0
@@ -105,9 +116,11 @@ def test_fillers_count() -> None:
 
 @settings(deadline=None, max_examples=50)
 @given(st.integers(1, 9), st.integers(1, 12), st.integers(1, 12), st.floats(0, 1), st.integers(0, 99))
-def test_more_rows_meet_more(inputs: int, lines: int, places: int, density: float, seed: int) -> None:
+def test_the_share_grows_with_the_number_of_rows(
+    inputs: int, lines: int, places: int, density: float, seed: int
+) -> None:
     counts = np.random.default_rng(seed).random((inputs, lines, places)) < density
-    nonzero = seen(counts, np.ones((1, 1, inputs), np.bool_)).on_dense_weights()
+    nonzero = observed(counts, np.ones((1, 1, inputs), np.bool_)).on_dense_weights()
     assert nonzero.density == pytest.approx(float(counts.mean()), abs=6e-4)
     assert Nonzero.from_numbers(nonzero.numbers) == nonzero
     for at in range(1, lines + 1):
@@ -117,8 +130,8 @@ def test_more_rows_meet_more(inputs: int, lines: int, places: int, density: floa
 
 @settings(deadline=None, max_examples=30)
 @given(st.sampled_from(MAP_CACHES), st.sampled_from(MAP_LANES), st.integers(1, 3), st.integers(0, 999))
-def test_expected_cycles_are_those_of_the_machine(caches: str, lanes: str, columns: int, seed: int) -> None:
-    """Tiles of all sizes that were measured, in panels of several widths and two parts: the mean over all products."""
+def test_expected_cycles_equal_the_emulated_ones(caches: str, lanes: str, columns: int, seed: int) -> None:
+    """The estimate equals the mean cycles of all products, for all measured sizes of tiles and several panel widths."""
     generator = np.random.default_rng(seed)
     chip = replace(load_chip("edge"), mpu_cols=4, mpu_rows=8, map_caches=caches, map_lanes=lanes)
     inputs, outputs, lines, places, width, depth = 40, 24, 4, 8, 4 * columns, 20
@@ -150,8 +163,10 @@ def test_expected_cycles_are_those_of_the_machine(caches: str, lanes: str, colum
 @pytest.mark.parametrize("seed", range(3))
 def test_some_products_wait_for_the_mapping_unit(seed: int) -> None:
     """
-    Rows with a single neuron that is not zero: a tile of 32 takes a load or two, which take 6 and 12 cycles and more.
-    The mapping unit looks at its neurons in 16: only some products take longer than that, and the mean does not say so.
+    The estimate is right if only some products take longer than the mapping unit.
+
+    Each row has a single nonzero neuron. A tile of 32 rows takes one or two loads, of 6 and 12 cycles and more, while
+    the mapping unit takes a fixed number of cycles: the mean of the loads alone is too small.
     """
     generator = np.random.default_rng(seed)
     rows, inputs, width, tiles = 32, 64, 8, 32
@@ -176,7 +191,7 @@ def test_some_products_wait_for_the_mapping_unit(seed: int) -> None:
 
 
 def module_of(x: tuple[int, ...], layers: list[dict[str, object]], weights: list[NDArray[np.float32]]) -> ModuleOp:
-    """@main: convolutions, each followed by a ReLU."""
+    """A module with a function @main of convolutions, each followed by a ReLU."""
     function = FuncOp("main", FunctionType.from_lists([tensor(f32, x)], []))
     builder = Builder(InsertPoint.at_end(function.body.block))
     value: SSAValue = function.body.block.args[0]
@@ -190,8 +205,8 @@ def module_of(x: tuple[int, ...], layers: list[dict[str, object]], weights: list
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_what_convolutions_see(seed: int) -> None:
-    """The pairs that a convolution of ones counts among what is not zero, over all pairs."""
+def test_densities_of_convolution_inputs(seed: int) -> None:
+    """The measured density equals that by a convolution of ones over the nonzero elements."""
     generator = np.random.default_rng(seed)
     strides, dilations, low, high = ([int(n) for n in generator.integers(at, 3, 2)] for at in (1, 1, 0, 0))
     options: dict[str, object] = {"strides": strides, "dilations": dilations, "pad_low": low, "pad_high": high}
@@ -211,13 +226,13 @@ def test_what_convolutions_see(seed: int) -> None:
 
 
 def opcodes(executable: Executable) -> set[str]:
-    """Mnemonics of the cores' programs."""
+    """The mnemonics in the cores' programs."""
     return {MNEMONICS[int(op)] for program in executable.programs for op in np.unique(program.words["op"])}
 
 
 @pytest.mark.parametrize("density", [0.1, pytest.param(1.0, marks=pytest.mark.slow)])
-def test_zeros_of_activations_are_left_out(density: float) -> None:
-    """Whatever the weights: as dense ones by `matmul.z`, as encoded ones by `matmul.zw`."""
+def test_zeros_of_activations_are_skipped(density: float) -> None:
+    """Zeros of activations are skipped with dense weights (`matmul.z`) and with encoded ones (`matmul.zw`)."""
     generator = np.random.default_rng(2)
     chip = load_chip("edge")
     shapes = [(64, 8, 3, 3), (64, 64, 3, 3)]
@@ -233,7 +248,7 @@ def test_zeros_of_activations_are_left_out(density: float) -> None:
     plans = encode_weights(both, chip, inputs)
     assert [plan.encode_neurons for plan in plans] == [False, True]
     executables = [dense, *(compile_module(one, chip).executable for one in (weights_only, both))]
-    # Cores that need each other's activations send them without zeros.
+    # Cores send activations to each other without zeros.
     assert "put.z" in opcodes(executables[2])
     assert opcodes(executables[2]) & {"matmul.z", "matmul.zw"} == {"matmul.z" if density == 1 else "matmul.zw"}
     cycles: list[int] = []
@@ -242,14 +257,14 @@ def test_zeros_of_activations_are_left_out(density: float) -> None:
         cycles.append(run_timing(executable, mapped=run.mapped).cycles)
         np.testing.assert_allclose(run.outputs["result0"], expected, rtol=0, atol=1e-5 * float(expected.max()))
     assert cycles[2] < 0.95 * cycles[0]
-    # Without measurements, zeros of a ReLU are left out with encoded weights alone.
+    # Without measurements, zeros of a ReLU are skipped with encoded weights only.
     assert cycles[2] <= cycles[1]
-    # Right for any input: none of this one's activations are where the measured ones were.
+    # Results are right for inputs other than the measured ones.
     other = {"arg0": np.ones((1, 8, 44, 44), np.float32)}
     (wanted,) = run_main(module, other).values()
     run = run_functional(executables[2], other, check=True)
     np.testing.assert_allclose(run.outputs["result0"], wanted, rtol=0, atol=1e-5 * float(wanted.max()))
-    # With the inputs that it was made for, the compiler knew what each layer takes.
+    # For the measured inputs, declared cycles are close to the counted ones.
     layers = sparse_cycles(executables[2], run_functional(executables[2], inputs).mapped)
     assert layers
     assert all(abs(declared / counted - 1) < 0.05 for declared, counted in layers.values())
@@ -257,7 +272,7 @@ def test_zeros_of_activations_are_left_out(density: float) -> None:
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    """A small network of convolutions and ReLUs."""
+    """A small ONNX network of convolutions and ReLUs."""
     generator = np.random.default_rng(0)
     shapes = {"a": (32, 3, 3, 3), "b": (64, 32, 3, 3), "c": (10, 64, 3, 3)}
     initializers = [

@@ -1,4 +1,4 @@
-"""Costs of panels of several widths: full loads of joined lanes, and ports of DRAM."""
+"""Tests of costs of panels of several widths: full loads of joined lanes, and ports of DRAM."""
 
 from __future__ import annotations
 
@@ -16,30 +16,31 @@ from meshloom.formats.sparse.fibers import Fibers
 from meshloom.formats.sparse.index_formats import DIRECT
 from meshloom.formats.sparse.panels import Panels
 
-JOINED = load_chip("edge")  # 32 x 32 places
-OWN = replace(JOINED, map_lanes="own")
+JOINED = load_chip("edge")  # a unit of 32 x 32 weights
+SEPARATE = replace(JOINED, map_lanes="own")
 LAYER = Layer(rows=1, inputs=128, outputs=512, item_bytes=4, objective="loads")
 
 
 def test_panels_fill_joined_lanes() -> None:
     """
-    512 output neurons of 13 weights each, 6656: of 1024 places, 7 loads. 74 neurons a panel fill 962 of them once.
+    Joined lanes take fewer loads than separate ones, in panels whose width fills a load.
 
-    Lanes of their own hold 2 neurons (26 of 32 places) at a time: 8 loads at least. Memory is no limit.
+    512 output neurons of 13 weights each have 6656 weights, which are 7 loads of 1024; a panel of 74 neurons fills one
+    load with 962. A separate lane holds 2 neurons (26 of 32 weights) at a time: at least 8 loads. Memory is no limit.
     """
     weights = np.zeros((512, 128), np.float32)
     for neuron, own in enumerate(weights):
         own[(neuron + 7 * np.arange(13)) % 128] = 1
     _, choice = all_choices(weights, Fibers(weights.shape), (DIRECT,))
     assert 74 in panel_widths(JOINED, LAYER, choice)
-    assert panel_widths(OWN, LAYER, choice) == [32, 64, 86, 128, 256]
+    assert panel_widths(SEPARATE, LAYER, choice) == [32, 64, 86, 128, 256]
     quick = {"dram_bytes_per_cycle": 1 << 20, "link_bytes_per_cycle": 1 << 20}
-    joined, own = (best_panels(replace(chip, **quick), LAYER, weights != 0, choice) for chip in (JOINED, OWN))
+    joined, own = (best_panels(replace(chip, **quick), LAYER, weights != 0, choice) for chip in (JOINED, SEPARATE))
     assert joined.mean_compute == 7 * 94 / 16
     assert own.mean_compute == 8 * 94 / 16
 
 
-def test_panels_in_groups_reach_over_no_end() -> None:
+def test_panels_in_groups_divide_the_groups() -> None:
     layer = replace(LAYER, inputs=32, groups=4)
     weights = np.ones((512, 32), np.float32)
     _, choice = all_choices(weights, Fibers(weights.shape), (DIRECT,))
@@ -48,7 +49,7 @@ def test_panels_in_groups_reach_over_no_end() -> None:
 
 @pytest.mark.parametrize(("count", "memory"), [(1, 500), (3, 167), (4, 125), (5, 200), (8, 125), (9, 167)])
 def test_each_port_of_dram_delivers_its_panels(count: int, memory: float) -> None:
-    """16000 bytes in so many panels, over four ports of 32 bytes a cycle: five panels take as long as two on one."""
+    """16000 bytes in `count` panels over four ports of 32 bytes per cycle: of five panels, one port delivers two."""
     panels = Panels(DIRECT, 16 * count, 16, 64, 64)
     one = EncodedWork(1, 1, 16, 64, 1, 16 * 64, True, 0, 0, 64, 64)
     _, found, _ = encoded_cycles(JOINED, replace(LAYER, outputs=16 * count), panels, [one] * count, 16000)
@@ -56,7 +57,7 @@ def test_each_port_of_dram_delivers_its_panels(count: int, memory: float) -> Non
 
 
 def test_a_panel_is_costed_once_for_each_number_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A single row can be cut over the cores in as many ways as there are panels; each panel takes the same in all."""
+    """A panel has the same cost in all grids for a single row, so that it is computed once."""
     costed: list[EncodedWork] = []
 
     def noted(chip: Chip, work: EncodedWork, rate: int) -> float:

@@ -1,4 +1,4 @@
-"""Pruning and choice of encodings on programs: exact results, dense weights, shared weights."""
+"""Tests of the passes for pruning and for the choice of encodings: exact results, dense weights, shared weights."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def network(weights: Array, element: Attribute = f32, transpose: bool = False) -> ModuleOp:
-    """A matrix product with these weights, twice: on the input and on the input reversed."""
+    """Two matrix products with the same weights: of the input, and of the input with reversed rows and columns."""
     inputs = weights.shape[1] if transpose else weights.shape[0]
     function = FuncOp("main", FunctionType.from_lists([tensor(element, (3, inputs))], []))
     builder = Builder(InsertPoint.at_end(function.body.block))
@@ -75,7 +75,7 @@ def test_selection_changes_no_bit(
     inputs = make_inputs(module, seed % 1000)
     before = run_main(module, inputs)
     select = SparseSelectEncodingPass(groups=groups)
-    # No weight here is -0, so that no bit changes; of others the sign of a zero result may.
+    # No weight is -0, so that no bit changes; otherwise the sign of a zero result may change.
     assert semantic_effect_of(select) == reassociating(0.0)
     plans = plan_encodings(module, groups)
     select.apply(Context(), module)
@@ -88,7 +88,7 @@ def test_selection_changes_no_bit(
     for plan in plans:
         assert plan.choice.nbytes <= dense
         assert (plan.choice.format is None) == (plan.choice.nbytes == dense)
-    # One encoding serves both products.
+    # Both products use one encoding.
     encoded = plans[0].choice.format is not None
     assert sparse_ops(module) == (["sparse.encode", "sparse.matmul", "sparse.matmul"] if encoded else [])
 
@@ -107,7 +107,7 @@ def test_convolution_in_groups_and_group_pruning() -> None:
     SparsePruneGroupsPass(weight_group_size=9, weight_threshold=0.5, weight_limit=3, neuron_groups=5,
                           neuron_threshold=0.2, neuron_limit=4).apply(Context(), module)  # fmt: skip
     (use,) = weight_uses(module)
-    # Groups of 9 neighbours are the kernels of one output and one input channel.
+    # A group of 9 neighbours is the kernel of one output and one input channel.
     small = (np.abs(weights) <= 0.5).sum(axis=(2, 3), keepdims=True)
     wanted = np.where(small > 3, np.float32(0), weights)
     assert 0 < (wanted != 0).mean() < 1
@@ -135,7 +135,7 @@ def test_pruned_densities() -> None:
 
 
 @pytest.mark.parametrize("transpose", [False, True])
-def test_balanced_pruning_keeps_as_many_weights_of_each_output(transpose: bool) -> None:
+def test_balanced_pruning_keeps_equally_many_weights_of_each_output(transpose: bool) -> None:
     weights = np.random.default_rng(0).standard_normal((64, 32)).astype(np.float32)
     weights[:, 5] *= 10
     module = network(weights, f32, transpose=transpose)

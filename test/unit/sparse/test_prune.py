@@ -1,4 +1,4 @@
-"""Claims 11 and 16: group pruning with both thresholds, for weights and neurons; by magnitude, balanced, N:M."""
+"""Tests of pruning: by groups with both thresholds (claims 11 and 16 of spec 5), by magnitude, balanced, N:M."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from meshloom.formats.sparse.prune import (
 )
 
 
-def test_a_group_goes_when_too_many_are_small() -> None:
-    # Three groups of neurons: 1, 2 and 3 values of |x| <= 0.1. More than two are small in the last one only.
+def test_a_group_with_too_many_small_values_is_pruned() -> None:
+    # Three groups of neurons with 1, 2 and 3 values of |x| <= 0.1: only the last has more than two.
     neurons = np.array([1, 0.1, 2, 0.05, -0.1, 3, 0, 0.1, -0.1], np.float32)
     groups = contiguous_groups(9, 3)
     assert groups.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
@@ -36,7 +36,7 @@ def test_a_group_goes_when_too_many_are_small() -> None:
     limit=st.integers(0, 10),
     seed=st.integers(0, 1 << 32),
 )
-def test_group_pruning_is_the_claim_word_by_word(
+def test_group_pruning_equals_the_definition_of_the_claim(
     count: int, groups: int, threshold: int, limit: int, seed: int
 ) -> None:
     values = np.random.default_rng(seed).integers(-5, 6, count).astype(np.int8)
@@ -51,7 +51,7 @@ def test_group_pruning_is_the_claim_word_by_word(
         assert all(bool(one) == satisfied for one in stays[numbers == group])
 
 
-def test_groups_in_strings_do_not_cross_them() -> None:
+def test_groups_do_not_cross_fibers() -> None:
     assert fiber_groups(2, 5, 2).tolist() == [[0, 0, 1, 1, 2], [3, 3, 4, 4, 5]]
 
 
@@ -63,9 +63,9 @@ def test_magnitude(density: float, kept: list[int]) -> None:
 
 def test_balanced() -> None:
     fibers = np.array([[9, -8, 7, 1], [0, 2, -3, 2], [5, 1, 1, -6]], np.int8)
-    # 6 of 12: two of each. By magnitude alone, the first would keep three and the second one at most.
+    # 6 of 12: two of each fiber. By magnitude alone, the first would keep three and the second at most one.
     assert balanced_pruning(fibers, 0.5).astype(int).tolist() == [[1, 1, 0, 0], [0, 1, 1, 0], [1, 0, 0, 1]]
-    # 5 of 12: one of each, then the two next ones that are largest (8 and 5).
+    # 5 of 12: one of each fiber, then the two largest of the next ones (8 and 5).
     assert balanced_pruning(fibers, 5 / 12).astype(int).tolist() == [[1, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 1]]
     assert not balanced_pruning(fibers, 0).any()
     assert balanced_pruning(fibers, 1).all()
@@ -84,7 +84,7 @@ def test_balanced_pruning_keeps_the_largest_of_each_neuron(count: int, length: i
     for own, stays, many in zip(np.abs(fibers), mask, kept.tolist(), strict=True):
         assert sorted(own[stays].tolist(), reverse=True) == sorted(own.tolist(), reverse=True)[:many]
         following.append(sorted(own.tolist(), reverse=True)[kept.min()] if kept.min() < length else 0)
-    # One more is kept where it is largest.
+    # The fibers that keep one more are those whose next value is largest.
     more = kept > kept.min()
     assert min(np.array(following)[more], default=99) >= max(np.array(following)[~more], default=0)
 

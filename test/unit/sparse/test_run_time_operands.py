@@ -1,4 +1,4 @@
-"""Tensors that are encoded at run time, or encoded inputs, end to end in the emulator, compared with numpy."""
+"""Property tests of tensors encoded at run time and of encoded inputs, in the emulator, against NumPy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def compiled(text: str, chip: str = "tiny") -> CompiledNetwork:
 
 
 def executed(network: CompiledNetwork) -> list[str]:
-    """Mnemonics in the programs of an executable, each once."""
+    """The mnemonics in the programs of an executable, each once."""
     words = np.concatenate([program.words["op"] for program in network.executable.programs])
     found = {MNEMONICS[int(op)] for op in np.unique(words)}
     return sorted(found - {"halt", "nop"})
@@ -34,7 +34,7 @@ def executed(network: CompiledNetwork) -> list[str]:
 
 @dataclass(frozen=True)
 class Index:
-    """An index, in the text of the IR and as what it keeps of a matrix."""
+    """An index: its text in the IR, and the elements of a tensor that it stores."""
 
     kind: str = "direct"
     order: str = "output"
@@ -48,7 +48,7 @@ class Index:
         return f"tensor<{sizes}x{element}, #sparse.index<{text}, group = {self.group}>>"
 
     def keeps(self, values: Array) -> Array:
-        """Whole groups along the fibers of which an element is above the threshold."""
+        """The mask of stored elements: whole groups along fibers in which an element is above the threshold."""
         mask = np.abs(values.astype(np.float64)) > self.threshold
         rows = np.moveaxis(mask, self.axis, 0).reshape(mask.shape[self.axis], -1)
         rows = (rows if self.order == "output" else rows.T).copy()
@@ -68,7 +68,7 @@ KINDS = ("direct", "stride, bits = 2", "stride, bits = 3", "stride, bits = 8")
 
 @st.composite
 def indices(draw: st.DrawFn, shape: tuple[int, ...]) -> Index:
-    """An index of any kind over a tensor of a shape."""
+    """A random index for tensors of the given shape."""
     kind, axis = draw(st.sampled_from(KINDS)), draw(st.integers(0, len(shape) - 1))
     order = draw(st.sampled_from(["output", "input"])) if kind == "direct" else "output"
     length = int(np.prod(shape)) // shape[axis] if order == "output" else shape[axis]
@@ -77,7 +77,7 @@ def indices(draw: st.DrawFn, shape: tuple[int, ...]) -> Index:
 
 
 def whole_numbers(seed: int, shape: tuple[int, ...], density: float) -> Array:
-    """Numbers whose products and sums f32 holds exactly."""
+    """Integers whose products and sums are exact in f32."""
     rng = np.random.default_rng(seed)
     signs = np.where(rng.random(shape) < 0.5, -1, 1)
     return (rng.integers(1, 5, shape) * signs * (rng.random(shape) < density)).astype(np.float32)
@@ -89,7 +89,7 @@ densities = st.sampled_from([0.0, 0.1, 0.5, 1.0])
 @given(st.data())
 @settings(max_examples=25, deadline=None)
 def test_products_of_random_operands(data: st.DataObject) -> None:
-    """Neurons, weights or both encoded in any way, transposed or not: numpy's product of what is kept."""
+    """Products of neurons and weights, one or both encoded in any way, equal NumPy's product of the stored elements."""
     m, k, n = (data.draw(st.integers(1, high)) for high in (20, 40, 20))
     flags = data.draw(st.booleans()), data.draw(st.booleans())
     shapes = ((k, m) if flags[0] else (m, k)), ((n, k) if flags[1] else (k, n))
@@ -128,7 +128,7 @@ def test_products_of_random_operands(data: st.DataObject) -> None:
 @given(st.data())
 @settings(max_examples=20, deadline=None)
 def test_connections_of_random_operands(data: st.DataObject) -> None:
-    """What two tensors both connect, in an index of any kind, and the elements of a third one there."""
+    """Combined connections of two tensors, and a third tensor compacted by them, equal NumPy's, for any index."""
     rank = data.draw(st.integers(1, 3))
     shape = tuple(data.draw(st.integers(1, (40, 12, 5)[rank - 1])) for _ in range(rank))
     first, second, result = (data.draw(indices(shape)) for _ in range(3))
@@ -148,7 +148,7 @@ def test_connections_of_random_operands(data: st.DataObject) -> None:
         }}"""
     seeds = [data.draw(st.integers(0, 99)) for _ in range(3)]
     a, b, x = (whole_numbers(seed, shape, data.draw(densities)) for seed in seeds)
-    # Of connection data, what is true counts, in whole groups where it is encoded so.
+    # In connection data, true elements are stored, in whole groups if the index has groups.
     groups = Index(second.kind, second.order, second.axis, 0.0, second.group)
     both = first.keeps(a) & groups.keeps(b)
     anew = Index(result.kind, result.order, result.axis, 0.0, result.group)

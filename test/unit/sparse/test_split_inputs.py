@@ -1,4 +1,4 @@
-"""Products of one row, split along their inputs: conditions, equal results, and cycles on the chip."""
+"""Tests of the split of one-row products along their inputs: conditions, equal results, and emulated cycles."""
 
 from __future__ import annotations
 
@@ -38,10 +38,11 @@ OWN = replace(EDGE, map_lanes="own")
 INPUTS, OUTPUTS = 960, 96
 
 
-def fat_weights(kind: str = "f4") -> NDArray[Any]:
+def uneven_weights(kind: str = "f4") -> NDArray[Any]:
     """
-    [inputs, outputs] of which a tenth is not zero: half in 12 output neurons, a few in the others. In panels of 32,
-    there are 4 of the 12 in each; in one of 96, each of them has a lane without another.
+    Weights [inputs, outputs] of density 0.1: 12 output neurons have density 0.5, the others few weights.
+
+    Each panel of 32 has 4 of the 12 neurons; in one panel of 96, each of them has a separate lane.
     """
     generator = np.random.default_rng(0)
     panel, lane = np.divmod(np.arange(OUTPUTS), 32)
@@ -53,7 +54,7 @@ def fat_weights(kind: str = "f4") -> NDArray[Any]:
 def network(
     weights: NDArray[Any], element: Attribute = f32, rows: int = 1, transpose_a: bool = False, transpose_b: bool = False
 ) -> ModuleOp:
-    """relu(x) times weights."""
+    """The product of relu(x) and the weights."""
     shape = (INPUTS, rows) if transpose_a else (rows, INPUTS)
     function = FuncOp("main", FunctionType.from_lists([tensor(element, shape)], []))
     builder = Builder(InsertPoint.at_end(function.body.block))
@@ -70,7 +71,7 @@ def network(
     return module
 
 
-def test_parts_add_up_to_the_whole() -> None:
+def test_the_sum_of_parts_equals_the_product() -> None:
     generator = np.random.default_rng(1)
     matrix, x = generator.integers(-9, 9, (5, 12)), generator.integers(-9, 9, 12)
     for parts in (1, 2, 3, 4, 6, 12):
@@ -80,15 +81,15 @@ def test_parts_add_up_to_the_whole() -> None:
 
 
 def test_cost_of_parts() -> None:
-    matrix = fat_weights().T.copy()
+    matrix = uneven_weights().T.copy()
     layer = Layer(1, INPUTS, OUTPUTS, 4)
     choice = min(all_choices(matrix, Fibers(matrix.shape))[1:], key=lambda choice: choice.nbytes)
     split = best_split(OWN, layer, matrix != 0, choice)
     assert split.parts > 1
     assert INPUTS % split.parts == 0
-    # Each panel of whole neurons holds a full one, of 480 weights or more: 15 loads of 32 and 94 cycles each.
+    # Without a split, each panel has a neuron of at least 480 weights: 15 loads of 32 weights, of 94 cycles each.
     assert split.cost.cycles < 15 * 94
-    # Without a second core, parts come one after the other and nothing is gained.
+    # On one core, parts run one after the other, and there is no gain.
     alone = replace(OWN, rows=1, cols=1)
     assert best_split(alone, layer, matrix != 0, choice).parts == 1
 
@@ -96,7 +97,7 @@ def test_cost_of_parts() -> None:
 @pytest.mark.parametrize("transpose_b", [False, True])
 @pytest.mark.parametrize("transpose_a", [False, True])
 def test_a_product_in_parts(transpose_a: bool, transpose_b: bool) -> None:
-    module = network(fat_weights(), transpose_a=transpose_a, transpose_b=transpose_b)
+    module = network(uneven_weights(), transpose_a=transpose_a, transpose_b=transpose_b)
     inputs = make_inputs(module, 0)
     (before,) = run_main(module, inputs).values()
     assert split_inputs(module, OWN)
@@ -109,17 +110,17 @@ def test_a_product_in_parts(transpose_a: bool, transpose_b: bool) -> None:
 
 
 def test_integers_are_exact() -> None:
-    module = network(fat_weights("i1"), i8)
+    module = network(uneven_weights("i1"), i8)
     inputs = make_inputs(module, 0)
     (before,) = run_main(module, inputs).values()
-    # A lane of 32 rows would hold 128 weights of 8 bits: few loads are saved.
+    # 4 rows, because a lane of 32 rows would hold 128 weights of 8 bits, and few loads would be saved.
     assert split_inputs(module, replace(OWN, mpu_rows=4))["w"] > 1
     (after,) = run_main(module, inputs).values()
     assert after.tolist() == before.tolist()
 
 
 def few_weights() -> NDArray[np.float32]:
-    """Ten of each output neuron: no lane loads twice."""
+    """Ten weights for each output neuron, so that each lane loads once."""
     return (np.add.outer(np.arange(INPUTS), np.arange(OUTPUTS)) % 96 == 0).astype(np.float32)
 
 
@@ -127,18 +128,18 @@ def few_weights() -> NDArray[np.float32]:
     "module",
     [
         network(few_weights()),
-        network(fat_weights(), rows=2),
-        network(fat_weights("f2"), f16),
+        network(uneven_weights(), rows=2),
+        network(uneven_weights("f2"), f16),
         network(np.ones((INPUTS, OUTPUTS), np.float32)),
     ],
     ids=["few weights", "rows", "sums of less precision", "dense"],
 )
-def test_what_stays_whole(module: ModuleOp) -> None:
+def test_products_that_are_not_split(module: ModuleOp) -> None:
     assert split_inputs(module, EDGE) == {}
 
 
 def matrix_cycles(module: ModuleOp, chip: Chip, exact: bool) -> tuple[int, int]:
-    """Cycles of matrix units and of the run; the results are checked, and if `exact`, declared cycles."""
+    """Cycles of matrix units and of the run; results are checked, and declared cycles as well if `exact`."""
     inputs = make_inputs(module, 0)
     (expected,) = run_main(module, inputs).values()
     executable = compile_module(module, chip).executable
@@ -153,7 +154,7 @@ def matrix_cycles(module: ModuleOp, chip: Chip, exact: bool) -> tuple[int, int]:
 
 @pytest.mark.parametrize("calibrated", [False, True])
 def test_parts_take_fewer_cycles(calibrated: bool) -> None:
-    whole = network(fat_weights())
+    whole = network(uneven_weights())
     parts = whole.clone()
     inputs = make_inputs(parts, 0) if calibrated else None
     neurons = None if inputs is None else nonzero_activations(whole, inputs)

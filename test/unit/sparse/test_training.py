@@ -1,4 +1,4 @@
-"""Training steps of pruned networks whose weights stay encoded: values, gradients, and unconnected weights."""
+"""Tests of training steps of pruned networks with encoded weights: values, gradients, and unconnected weights."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RATE = 0.125
 
 
 def two_layers(inputs: int = INPUTS, hidden: int = HIDDEN) -> bytes:
-    """relu(x first + bias) second, as an ONNX model; one of the weights is transposed."""
+    """The ONNX model relu(x first + bias) second; one of the weights is transposed."""
     shapes = {"first": (inputs, hidden), "bias": (hidden,), "second": (OUTPUTS, hidden)}
     random = np.random.default_rng(0)
     weights = [
@@ -55,7 +55,7 @@ def two_layers(inputs: int = INPUTS, hidden: int = HIDDEN) -> bytes:
 
 
 def convolutions() -> bytes:
-    """Two convolutions with a stride, padding and a bias between, and the mean."""
+    """Two convolutions with stride and padding, a bias in between, and the mean."""
     random = np.random.default_rng(0)
     shapes = {"first": (16, 4, 3, 3), "bias": (16,), "second": (8, 16, 3, 3)}
     weights = [
@@ -80,7 +80,7 @@ def convolutions() -> bytes:
 
 
 def pruned(model: bytes, density: float, chip: str = "tiny") -> tuple[ModuleOp, Arrays, dict[str, Connections]]:
-    """The network with what is stored as parameters, its pruned weights, and their connections."""
+    """The network whose parameters are the stored weights, its pruned weights, and their connections."""
     forward, weights = import_with_parameters(model, {})
     weights = {
         name: value * magnitude_pruning(value, density) if value.ndim > 1 else value for name, value in weights.items()
@@ -96,8 +96,8 @@ def differentiate(module: ModuleOp) -> None:
     DataflowDifferentiatePass(loss="mean-squared-error", rate=RATE).apply(Context(), module)
 
 
-def by_hand(weights: Arrays, x: NDArray[Any], target: NDArray[Any]) -> Arrays:
-    """The step of `two_layers` in f64: gradients of all weights, of which those connected change."""
+def reference_step(weights: Arrays, x: NDArray[Any], target: NDArray[Any]) -> Arrays:
+    """The training step of `two_layers` in f64, as an oracle: only connected weights change."""
     first, bias, second = (weights[name].astype(np.float64) for name in ("first", "bias", "second"))
     total = x @ first + bias
     hidden = np.maximum(total, 0)
@@ -121,14 +121,14 @@ def inputs_of(module: ModuleOp, shape: tuple[int, ...], outputs: int) -> Arrays:
 
 
 @pytest.mark.parametrize("chip", ["tiny", pytest.param("edge", marks=pytest.mark.slow)])
-def test_a_step_changes_what_is_connected_as_by_hand(chip: str) -> None:
+def test_a_step_changes_connected_weights_as_the_reference(chip: str) -> None:
     module, weights, connections = pruned(two_layers(), 0.1, chip)
     assert set(connections) == {"first", "second"}
     differentiate(module)
     assert encode_stored(module, load_chip(chip)) >= 1
     module.verify()
     values = inputs_of(module, (BATCH, INPUTS), OUTPUTS)
-    expected = by_hand(weights, values["x"], values["target"])
+    expected = reference_step(weights, values["x"], values["target"])
     state = stored(weights, connections)
     on_chip = meshloom.compile(module.clone(), chip).run(values | state, check=True).outputs
     for results in (run_main(module, values | state), on_chip):
@@ -141,8 +141,12 @@ def test_a_step_changes_what_is_connected_as_by_hand(chip: str) -> None:
             assert np.abs(new - state[name]).max() > 1e-4
 
 
-def test_both_directions_are_encoded_and_the_dense_weights_are_gone() -> None:
-    """x first, hidden second, and the gradient of hidden with second transposed; x itself has no gradient."""
+def test_encoded_products_need_no_dense_weights() -> None:
+    """
+    Products with encoded weights fill panels from stored values, without dense weights.
+
+    There are three: x first, hidden second, and the gradient of hidden with second transposed. x has no gradient.
+    """
     module, _, _ = pruned(two_layers(256, 256), 0.1, "edge")
     differentiate(module)
     chip = load_chip("edge")
@@ -174,26 +178,26 @@ def test_convolutions_in_both_directions() -> None:
 
 
 def test_weights_that_are_not_faster_encoded_are_computed_dense() -> None:
-    """Nearly all weights: all products are dense, of weights put together from what is stored."""
+    """With density 0.95, all products are dense; their weights are scattered from the stored values."""
     module, weights, connections = pruned(two_layers(), 0.95)
     assert set(connections) == {"first", "second"}
     differentiate(module)
     assert encode_stored(module, load_chip("tiny")) == 0
     assert sum(isinstance(op, MatmulOp) for op in module.walk()) == 5
     values = inputs_of(module, (BATCH, INPUTS), OUTPUTS)
-    expected = by_hand(weights, values["x"], values["target"])
+    expected = reference_step(weights, values["x"], values["target"])
     results = meshloom.compile(module, "tiny").run(values | stored(weights, connections), check=True).outputs
     for name, one in connections.items():
         np.testing.assert_allclose(one.dense(results[f"new.{name}"]), expected[name], rtol=1e-5, atol=1e-6)
 
 
-def test_values_that_do_not_fit_a_core_are_put_in_order_from_dram() -> None:
+def test_values_that_do_not_fit_a_core_are_ordered_from_dram() -> None:
     module, weights, connections = pruned(two_layers(256, 256), 0.1)
     differentiate(module)
     assert encode_stored(module, load_chip("tiny")) >= 1
     assert any(isinstance(op, FillPanelsOp) and op.order is None for op in module.walk())
     values = inputs_of(module, (BATCH, 256), OUTPUTS)
-    expected = by_hand(weights, values["x"], values["target"])
+    expected = reference_step(weights, values["x"], values["target"])
     results = meshloom.compile(module, "tiny").run(values | stored(weights, connections), check=True).outputs
     for name, one in connections.items():
         np.testing.assert_allclose(one.dense(results[f"new.{name}"]), expected[name], rtol=1e-5, atol=1e-6)
@@ -219,9 +223,9 @@ def test_a_value_that_becomes_zero_stays_connected() -> None:
     state["first"] = np.zeros_like(state["first"])
     results = meshloom.compile(module, "tiny").run(values | state).outputs
     zero = weights | {"first": np.zeros_like(weights["first"])}
-    kept = by_hand(zero, values["x"], values["target"])
+    kept = reference_step(zero, values["x"], values["target"])
     np.testing.assert_allclose(results["loss"], kept["loss"], rtol=1e-5)
-    # Gradients of weights that are zero now: those of the sum's inputs.
+    # The expected gradients of the weights that are now zero.
     first, second = weights["first"], zero["second"].astype(np.float64)
     hidden = np.maximum(np.tile(zero["bias"].astype(np.float64), (BATCH, 1)), 0)
     of_sum = (2 * (hidden @ second.T - values["target"]) / values["target"].size) @ second * (hidden > 0)
@@ -229,14 +233,14 @@ def test_a_value_that_becomes_zero_stays_connected() -> None:
     np.testing.assert_allclose(results["new.first"], expected, rtol=1e-5, atol=1e-7)
 
 
-def test_connections_go_to_and_fro() -> None:
+def test_connections_convert_in_both_directions() -> None:
     weights = np.array([[0, 1.5, 0], [-0.0, 0, -2]], np.float32)
     connections = Connections.of(weights)
     assert connections.stored(weights).tolist() == [1.5, -2]
     assert np.array_equal(connections.dense(np.array([3, 4], np.float32)), [[0, 3, 0], [0, 0, 4]])
 
 
-def test_an_order_that_leaves_the_values_is_an_error() -> None:
+def test_an_order_beyond_the_values_is_an_error() -> None:
     index, values = np.zeros((1, 1, 8), np.uint8), np.arange(3, dtype=np.float32)
     known = [
         ConstantOp.from_array(index, ui8),

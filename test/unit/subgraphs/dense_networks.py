@@ -9,7 +9,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 
 def dense_layers(widths: list[int], seed: int = 0, taps: tuple[int, ...] = ()) -> ModelProto:
-    """x -> relu(x w + b) -> ... of these widths, batch 2; the layers `taps` are outputs as well as the last."""
+    """Layers relu(x w + b) of the given widths, batch 2; the outputs are the last layer and the layers `taps`."""
     rng = np.random.default_rng(seed)
     initial: list[TensorProto] = []
     nodes: list[NodeProto] = []

@@ -1,4 +1,4 @@
-"""Graphs for the tests of splitting: the figures of the specifications, graphs of files, random ones."""
+"""Graphs for the tests: the figures of the specifications, graphs of files, random ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DATA = Path(__file__).parents[3] / "bench" / "data" / "graphs"
 
 
 def named(*edges: str) -> OpGraph:
-    """A graph from edges like "relu conv1"; nodes are numbered in the order in which they appear."""
+    """A graph of edges such as "relu conv1"; nodes are numbered in the order in which they appear."""
     names: list[str] = []
     pairs: list[tuple[str, str]] = []
     for edge in edges:
@@ -32,7 +32,7 @@ FIGURE_1 = named(
     "relu conv1", "conv1 matmul", "matmul mean", "mean add1", "relu conv2", "conv2 axpy", "axpy sub", "sub add2",
     "add1 softmax", "add2 softmax",
 )  # fmt: skip
-"""Spec 3: two branches of four and four."""
+"""Spec 3: two branches of four operators each."""
 
 FIGURE_2 = named("1 2", "2 3", "2 4", "4 5", "4 6", "6 7", "6 8", "8 9")
 """Spec 2: nodes 3, 5, 7 and 9 only output."""
@@ -44,7 +44,7 @@ FIGURE_4 = named("k1 a", "k1 b", "a k2", "b k2", "k2 c", "k2 d", "c k3", "d k3")
 
 
 def from_file(name: str, *, forward: bool, weight_loads: bool = False) -> OpGraph:
-    """A graph of bench/data: the forward phase or all, optionally with one more node for the load of each weight."""
+    """A graph of bench/data, or its forward phase; with `weight_loads`, a node for the load of each weight is added."""
     data = json.loads((DATA / f"{name}.json").read_text())
     ops = [op for op in data["ops"] if not forward or op["phase"] == "fwd"]
     kinds = {tensor["id"]: tensor["kind"] for tensor in data["tensors"]}
@@ -76,7 +76,7 @@ def from_file(name: str, *, forward: bool, weight_loads: bool = False) -> OpGrap
 
 @st.composite
 def random_graphs(draw: st.DrawFn, most: int = 9) -> OpGraph:
-    """Graphs of up to `most` nodes, random edges, bytes and work; some with outputs that are read on."""
+    """Graphs of up to `most` nodes with random edges, bytes and work; outputs may have readers as well."""
     count = draw(st.integers(1, most))
     edges = [(source, target) for target in range(count) for source in range(target) if draw(st.integers(0, 2)) == 0]
     read = {source for source, _ in edges}

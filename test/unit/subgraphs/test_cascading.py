@@ -1,4 +1,4 @@
-"""Cascades: operands of a stripe, choice of cascades, and their gain."""
+"""Tests of cascades: operands of a stripe, choice of cascades, and their gain."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TINY = load_chip("tiny")
 
 
 def convolutions(rows: int, columns: int, strides: tuple[int, ...], channels: int = 8) -> ModelProto:
-    """Convolutions of 3 x 3 with padding 1, each with a Relu; the last value is the sum of all positions."""
+    """Convolutions of 3 x 3 with padding 1, each followed by a Relu; the output is the mean of all positions."""
     rng = np.random.default_rng(0)
     nodes: list[NodeProto] = []
     weights: list[TensorProto] = []
@@ -54,19 +54,19 @@ def test_stripes_grow_by_the_window_of_each_operator() -> None:
     found = stripes_of(ops, ops[-1].results[0], Stripe(2, 6, 10))
     assert found is not None
     needed, tiles = found
-    # Rows of a convolution: stride x low - 1 to stride x (high - 1) + 2. So 5 to 11, then 9 to 22, then 8 to 23.
+    # A convolution reads rows stride x low - 1 to stride x (high - 1) + 2: 5 to 11, then 9 to 22, then 8 to 23.
     rows = {op.results[0].name_hint: (needed[op.results[0]].low, needed[op.results[0]].high) for op in ops}
     assert rows == {"c2": (6, 10), "r2": (6, 10), "c1": (5, 11), "r1": (5, 11), "c0": (9, 22), "r0": (9, 22)}
     assert needed[block.args[0]] == Stripe(2, 8, 23)
     assert list(tiles) == ops[::-1]
 
 
-def test_what_is_needed_whole_has_no_stripes() -> None:
+def test_values_that_are_needed_whole_have_no_stripes() -> None:
     block = find_main(import_onnx(convolutions(8, 8, (1, 1)).SerializeToString(), {})).body.block
     ops = [op for op in block.ops if op.operands and op is not block.last_op]
     assert (
         stripes_of(ops, ops[-1].results[0], Stripe(1, 0, 2)) is None
-    )  # all channels of one make a channel of the other
+    )  # each channel of the second depends on all channels of the first
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -91,7 +91,7 @@ def test_values_that_do_not_fit_are_computed_in_stripes() -> None:
     )
     assert "with chains in" in automatic.log.entries[-1].text
     taken, before = run_timing(automatic.executable), run_timing(whole.executable)
-    # Whole, the first value goes to DRAM and comes back.
+    # Without stripes, the first value is stored in DRAM.
     assert sum(before.port_written) >= 512_000 > sum(taken.port_written)
     assert taken.cycles < 0.7 * before.cycles
     inputs = {"x": np.random.default_rng(1).standard_normal((1, 1, 160, 100)).astype(np.float32)}
@@ -108,8 +108,8 @@ def test_values_that_fit_are_not_cut() -> None:
 
 
 @pytest.mark.parametrize("channels", [(5, 7), (1, 11), (16, 1)])
-def test_chains_with_concatenated_channels_can_be_run_as_they_are_chosen(channels: tuple[int, int]) -> None:
-    """The stripe in the middle may lie in one of the values, others in both: these are no stripe of either."""
+def test_chains_with_concatenated_channels_keep_their_results(channels: tuple[int, int]) -> None:
+    """Cascades keep results over a concatenation of channels, of which a stripe may need one operand or both."""
     nodes = [helper.make_node("Conv", ["x", f"w{n}"], [f"c{n}"], pads=[1] * 4) for n in range(2)]
     nodes += [
         helper.make_node("Concat", ["c0", "c1"], ["c"], axis=1),

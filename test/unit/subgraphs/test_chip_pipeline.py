@@ -1,4 +1,4 @@
-"""Networks on several chips: they equal ONNX Runtime, keep their weights, and take inputs one after another."""
+"""Tests of networks on several chips: results against ONNX Runtime, resident weights, and streams of inputs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TINY = load_chip("tiny")
 def on_chips(
     model: ModelProto | Path, chips: int, chip: Chip = TINY, options: SubgraphOptions | None = None
 ) -> CompiledPipeline:
-    """Compiled, written and read again, with the same bytes."""
+    """The compiled network, after writing, reading and writing it again with the same bytes."""
     shapes = dict(PUBLIC_MODELS[model.stem].shapes) if isinstance(model, Path) else {}
     network = meshloom.compile(model, chip, shapes, subgraphs=options, chips=chips)
     data = b"".join(encode_chip_pipeline(network.pipeline))
@@ -41,7 +41,7 @@ def on_chips(
 
 
 def check(model: ModelProto | Path, network: CompiledPipeline) -> None:
-    """Run with all checks on, and compare with ONNX Runtime."""
+    """Run with all checks, and compare the outputs with ONNX Runtime."""
     rng = np.random.default_rng(1)
     tensors = network.pipeline.input_tensors()
     inputs = {info.name: rng.standard_normal(info.shape).astype(np.float32) for info in tensors}
@@ -52,14 +52,14 @@ def check(model: ModelProto | Path, network: CompiledPipeline) -> None:
 
 
 @pytest.mark.parametrize("chips", [2, 4])
-def test_layers_on_chips_of_their_own(chips: int) -> None:
-    """Four equal layers, far larger than what goes between them; two are outputs as well."""
+def test_layers_on_separate_chips(chips: int) -> None:
+    """Four equal layers are distributed evenly; they are much larger than the values between them, two are outputs."""
     model = dense_layers([96] * 5, taps=(0, 1))
     network = on_chips(model, chips)
     check(model, network)
     assert network.report["note"] == ""
     assert len(network.pipeline.chips) == chips
-    # Every layer is on one chip, with its weights.
+    # Each layer is on one chip, with its weights.
     layer = (96 * 96 + 96) * 4
     assert [exe.weight_bytes // layer for exe in network.pipeline.chips] == [4 // chips] * chips
     whole = meshloom.compile(model, TINY).timing
@@ -67,7 +67,7 @@ def test_layers_on_chips_of_their_own(chips: int) -> None:
     assert network.schedule.latency >= whole.cycles
 
 
-def test_weights_over_the_dram_of_one_chip_stay_in_that_of_four() -> None:
+def test_weights_that_exceed_the_dram_of_one_chip_are_resident_on_four() -> None:
     model = dense_layers([64] * 5)
     small = replace(TINY, name="small", dram_bytes=22_000)  # a layer has 16,640 bytes
     alone = meshloom.compile(model, small)
@@ -86,9 +86,9 @@ def test_more_chips_than_tasks() -> None:
 
 
 def test_more_chips_would_be_slower() -> None:
-    """Copies take longer than all of the work, and wherever two branches are cut, there is one more for a chip."""
+    """One chip is used if copies take longer than all of the work; any cut of two branches adds a copy."""
     model = dense_layers([8, 8, 8])
-    model.graph.node[2].input[0] = "x"  # beside the first layer, not behind it
+    model.graph.node[2].input[0] = "x"  # parallel to the first layer, not after it
     model.graph.node[-1].output[0] = "r"
     model.graph.node.append(helper.make_node("Add", ["r", "r0"], ["y"]))
     network = on_chips(model, 3, replace(TINY, name="far", host_latency=100_000))
@@ -105,8 +105,8 @@ def test_cuts_between_the_subgraphs_of_a_rule() -> None:
     assert [len(exe.launches) for exe in network.pipeline.chips] == [1, 1]
 
 
-def _skipping() -> ModelProto:
-    """x -> a -> b -> c, and y = c + relu(a); z is x as it is, k a constant, n an input that nobody reads."""
+def _skip_network() -> ModelProto:
+    """x -> a -> b -> c, and y = c + relu(a); the output z is x, the output k a constant, the input n has no reader."""
     layers = dense_layers([96] * 4)
     graph = layers.graph
     last = graph.node[-1].output[0]
@@ -122,8 +122,8 @@ def _skipping() -> ModelProto:
     return layers
 
 
-def test_values_that_pass_over_a_chip_and_outputs_that_nobody_computes() -> None:
-    model = _skipping()
+def test_values_that_skip_a_chip_and_outputs_without_a_computation() -> None:
+    model = _skip_network()
     network = on_chips(model, 3)
     check(model, network)
     first, _, last = network.pipeline.feeds
@@ -144,7 +144,7 @@ def test_a_public_model() -> None:
 
 @pytest.mark.slow
 def test_never_slower_than_on_one_chip() -> None:
-    """A layer that is bound by its weights, between two small ones: whatever is cut off makes it no faster."""
+    """A network whose time is that of one layer's weights is not slower on three chips than on one."""
     model = PUBLIC_MODELS["rnet"]
     network = on_chips(model.path, 3)
     alone = meshloom.compile(model.path, TINY, dict(model.shapes)).timing
@@ -153,12 +153,12 @@ def test_never_slower_than_on_one_chip() -> None:
 
 @pytest.fixture(scope="module")
 def three() -> CompiledPipeline:
-    return on_chips(_skipping(), 3)
+    return on_chips(_skip_network(), 3)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_an_input_every_interval(three: CompiledPipeline, seed: int) -> None:
-    """Inputs that enter every interval find every chip free; entering sooner, the last is done no earlier."""
+    """If an input enters every interval, each chip is idle when it arrives; entering earlier does not end earlier."""
     rng = np.random.default_rng(seed)
     cycles, inputs = rng.integers(1, 50, 3).tolist(), int(rng.integers(1, 6))
     when = schedule(three.pipeline.feeds, cycles)
@@ -180,12 +180,12 @@ def test_a_stream_of_inputs(three: CompiledPipeline) -> None:
     inputs = [{name: rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()} for _ in range(3)]
     found = three.run_stream(inputs)
     for one, outputs in zip(inputs, found.outputs, strict=True):
-        expected = Oracle(_skipping().SerializeToString()).run(one)
+        expected = Oracle(_skip_network().SerializeToString()).run(one)
         assert all(compare(name, outputs[name], value).equal for name, value in expected.items())
     assert three.schedule.latency < found.cycles < 3 * three.schedule.latency
 
 
-def test_damage_is_noticed(three: CompiledPipeline) -> None:
+def test_damage_is_detected(three: CompiledPipeline) -> None:
     data = b"".join(encode_chip_pipeline(three.pipeline))
     rng = np.random.default_rng(3)
     for at in [*range(0, 64, 7), *rng.integers(0, len(data), 40).tolist()]:
@@ -222,9 +222,7 @@ def test_tools(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["--chips", "2", "--budget", "0.5", "--subgraphs", "whole"], "leave out --subgraphs"),
     ],
 )
-def test_options_that_make_no_sense(
-    options: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_invalid_options(options: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model, out = tmp_path / "layers.onnx", tmp_path / "layers.mlx"
     model.write_bytes(dense_layers([8, 8]).SerializeToString())
     assert compile_tool.main([str(model), "--chip", "tiny", "-o", str(out), *options]) == 2

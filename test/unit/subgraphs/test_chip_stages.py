@@ -1,4 +1,4 @@
-"""Division of a launch sequence into stages for several chips: costs and cuts compared with their definitions."""
+"""Property tests of the division into stages for several chips: costs and cuts against their definitions."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ WEIGHTS = HostWeights(capacity=6.0, cycles_per_byte=2.0)
 
 
 @st.composite
-def lists(draw: st.DrawFn) -> tuple[list[int], list[Carried], list[Held]]:
-    """Cycles of a few units, and what goes between them."""
+def unit_lists(draw: st.DrawFn) -> tuple[list[int], list[Carried], list[Held]]:
+    """Cycles of up to six units, values carried between them, and weights that they hold."""
     count = draw(st.integers(1, 6))
     unit = st.integers(0, count - 1)
     carried: list[Carried] = []
@@ -27,7 +27,7 @@ def lists(draw: st.DrawFn) -> tuple[list[int], list[Carried], list[Held]]:
     return draw(st.lists(st.integers(0, 20), min_size=count, max_size=count)), carried, held
 
 
-@given(lists())
+@given(unit_lists())
 def test_costs_of_stages(network: tuple[list[int], list[Carried], list[Held]]) -> None:
     cycles, carried, held = network
     costs = stage_costs(cycles, carried, held, WEIGHTS)
@@ -44,9 +44,13 @@ def test_costs_of_stages(network: tuple[list[int], list[Carried], list[Held]]) -
         assert costs[start, stop] == expected
 
 
-@given(lists(), st.integers(1, 4))
+@given(unit_lists(), st.integers(1, 4))
 def test_cuts_are_the_best(network: tuple[list[int], list[Carried], list[Held]], most: int) -> None:
-    """Shortest longest stage, then least sum, then fewest stages: as good as the best of all cuts."""
+    """
+    The cuts equal the best of all cuts.
+
+    The criteria, in order, are: the shortest longest stage, the least sum, the fewest stages.
+    """
     cycles, carried, held = network
     costs = stage_costs(cycles, carried, held, WEIGHTS)
     inner = range(1, len(cycles))

@@ -1,4 +1,4 @@
-"""Networks on several chips with a budget of device memory: each chip keeps it."""
+"""Tests of networks on several chips with a budget: each chip keeps it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import ModuleOp
 import meshloom
 
 BUDGET = 40_000
-"""Of a layer's weights, 36,864 bytes, one fits at a time."""
+"""The weights of one layer (36,864 bytes) fit, but not those of two."""
 LAYERS = dense_layers([96] * 5)
 
 
@@ -34,7 +34,7 @@ def two() -> CompiledPipeline:
 
 
 def test_each_chip_keeps_the_budget(two: CompiledPipeline) -> None:
-    """What is reserved and, by the accesses that the emulator sees, what is in use; more is needed on each."""
+    """Reserved bytes and bytes in use are within the budget on each chip; without it, each chip needs more."""
     assert len(two.pipeline.chips) == 2
     for exe, figures in zip(two.pipeline.chips, two.report["memory"], strict=True):
         assert exe.dram_bytes_used <= BUDGET < figures["unsaved_bytes"]
@@ -42,32 +42,34 @@ def test_each_chip_keeps_the_budget(two: CompiledPipeline) -> None:
         assert figures["peak_bytes"] <= BUDGET
 
 
-def test_the_results_are_those_of_the_network(two: CompiledPipeline) -> None:
+def test_results_equal_those_of_the_network(two: CompiledPipeline) -> None:
     inputs = {"x": np.random.default_rng(0).standard_normal((2, 96)).astype(np.float32)}
     found = two.run(inputs, check=True).outputs
     for name, value in Oracle(LAYERS.SerializeToString()).run(inputs).items():
         assert compare(name, found[name], value).equal
 
 
-def test_a_share_is_one_of_what_each_stage_needs() -> None:
+def test_a_share_is_relative_to_the_bytes_of_each_stage() -> None:
     made = meshloom.compile(LAYERS, "tiny", budget=0.75, chips=2, effort="fast")
     for figures in made.report["memory"]:
         assert figures["budget_bytes"] == pytest.approx(0.75 * figures["unsaved_bytes"], abs=1)
         assert figures["peak_bytes"] <= figures["budget_bytes"]
 
 
-def test_notes_name_the_chip_and_are_those_of_what_was_taken() -> None:
-    """Memory saving has no gain on any chip; ways to cut that were tried as well say nothing."""
+def test_warnings_name_the_chips_of_the_chosen_cut() -> None:
+    """Warnings that memory saving has no gain name the chips of the chosen cut, and none is of a rejected cut."""
     with pytest.warns(MeshloomWarning) as notes:
         made = meshloom.compile(LAYERS, "tiny", budget=1, chips=2, effort="fast")
-    told = [str(note.message).rpartition(": ")[0] for note in notes]
-    assert told == [f"chip {number}: memory saving has no gain" for number in range(len(made.pipeline.chips))]
+    printed = [str(note.message).rpartition(": ")[0] for note in notes]
+    assert printed == [f"chip {number}: memory saving has no gain" for number in range(len(made.pipeline.chips))]
 
 
 def step() -> ModuleOp:
     """
-    The training step of a perceptron: the backward pass reads what the forward pass computed, so that a stage of it
-    needs more than the whole, whose values stay in the cores.
+    The training step of a perceptron.
+
+    The backward pass reads values of the forward pass. A stage of the step needs more DRAM than the whole step, whose
+    values stay in the cores.
     """
     rng = np.random.default_rng(0)
     weights = [from_array(rng.standard_normal((32, 32)).astype(np.float32) / 6, f"w{n}") for n in range(4)]
@@ -89,7 +91,7 @@ def step() -> ModuleOp:
 
 @pytest.mark.slow
 def test_a_share_needs_no_more_than_no_budget() -> None:
-    """On no chip more than on any chip without a budget."""
+    """With a share as budget, no chip needs more DRAM than the most of a chip without a budget."""
     plain = meshloom.compile(step(), "tiny", chips=3, effort="fast")
     saved = meshloom.compile(step(), "tiny", budget=0.9, chips=3, effort="fast")
     most = max(chip.dram_bytes_used for chip in plain.pipeline.chips)
@@ -97,7 +99,7 @@ def test_a_share_needs_no_more_than_no_budget() -> None:
 
 
 @pytest.mark.slow
-def test_a_budget_that_is_too_small_names_the_chip_and_one_that_is_enough() -> None:
+def test_a_budget_that_is_too_small_is_reported_with_the_chip_and_a_sufficient_one() -> None:
     layers = dense_layers([16] * 3)
     with pytest.raises(BudgetError, match=r"a budget of 200 bytes of DRAM is too small: on chip \d, ") as raised:
         meshloom.compile(layers, "tiny", budget=200, chips=2, effort="fast")
@@ -106,7 +108,7 @@ def test_a_budget_that_is_too_small_names_the_chip_and_one_that_is_enough() -> N
 
 
 def test_a_module_in_subgraphs_saves_memory_between_these() -> None:
-    """Two for each chip, each of which holds the weights of one layer."""
+    """Each chip has two of the given subgraphs, each with the weights of one layer."""
     outline = "manycore-outline-subgraphs{rule=named names=r0,r1,r2}"
     made = meshloom.compile(LAYERS, "tiny", budget=BUDGET, chips=2, effort="fast", passes=outline)
     assert [len(chip.launches) for chip in made.pipeline.chips] == [2, 2]
@@ -119,7 +121,7 @@ def test_a_module_in_subgraphs_saves_memory_between_these() -> None:
 
 @pytest.mark.slow
 def test_the_list_of_passes_gives_the_same_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """And so does a network that is cut for two chips already, with the budget."""
+    """The printed passes, and compilation of the network cut for two chips, give the same executable."""
     model, out, again = (str(tmp_path / name) for name in ("layers.onnx", "a.mlx", "b.mlx"))
     text, ir = str(tmp_path / "all.mlir"), tmp_path / "ir"
     Path(model).write_bytes(LAYERS.SerializeToString())

@@ -1,4 +1,4 @@
-"""The compile driver: networks over the chip's capacity compile by themselves and equal ONNX Runtime."""
+"""Tests of the compile driver: networks that exceed the chip's capacity are split; results equal ONNX Runtime's."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def compiled(model: ModelProto, chip: Chip = TINY, options: SubgraphOptions | No
 
 
 def check(model: ModelProto, compilation: Compilation) -> None:
-    """Read back, run with all checks on, and compare with ONNX Runtime."""
+    """Write, read and run with all checks, and compare the outputs with ONNX Runtime."""
     exe = from_bytes(to_bytes(compilation.executable))
     rng = np.random.default_rng(1)
     inputs = {info.name: rng.standard_normal(info.shape).astype(np.float32) for info in exe.inputs}
@@ -63,17 +63,17 @@ def test_an_operator_larger_than_a_core() -> None:
 
 @pytest.fixture(scope="module")
 def four_layers() -> ModelProto:
-    """Four layers of 64 x 64: 16,384 bytes of weights each."""
+    """Four layers of 64 x 64, with 16,384 bytes of weights each."""
     return dense_layers([64] * 5)
 
 
-def test_what_does_not_fit_in_dram_is_split(four_layers: ModelProto) -> None:
+def test_a_network_that_does_not_fit_in_dram_is_split(four_layers: ModelProto) -> None:
     compilation = compiled(four_layers, small(40_000))
     check(four_layers, compilation)
     exe = compilation.executable
     assert len(exe.launches) == len(compilation.parts) > 1
     assert exe.dram_bytes_used <= 40_000
-    # What is not loaded before the run comes from the host once, as the input does, and the output goes there.
+    # Streamed weights and the input are copied from the host once, the output is copied to it.
     timing = run_timing(exe)
     assert exe.weight_bytes + exe.host_weight_bytes == 4 * (64 * 64 + 64) * 4
     assert timing.host_in_bytes == exe.host_weight_bytes + 2 * 64 * 4
@@ -81,7 +81,7 @@ def test_what_does_not_fit_in_dram_is_split(four_layers: ModelProto) -> None:
     launches = collect(exe, timing)["launches"]
     assert [one["subgraph"] for one in launches] == [part.label for part in compilation.parts]
     assert [one["estimated_cycles"] for one in launches] == [part.code.estimated_cycles for part in compilation.parts]
-    # The first attempt is the whole network, and the log says what it lacks: weights, biases, and the input.
+    # The first attempt is the whole network; the log states the needed bytes: weights, biases, and the input.
     first = compilation.log.entries[0]
     needed = 4 * (64 * 64 + 64) * 4 + 2 * 64 * 4
     assert (first.subgraph, first.ok, first.resource) == ("all", False, "DRAM")
@@ -91,10 +91,10 @@ def test_what_does_not_fit_in_dram_is_split(four_layers: ModelProto) -> None:
     assert "is split into 2 parts, after" in compilation.log.lines()[1]
 
 
-def test_the_last_of_many_attempts_says_what_did_not_fit(
+def test_the_error_after_many_attempts_has_the_resource(
     four_layers: ModelProto, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The error has the resource and its sizes, by which launches are planned for a budget."""
+    """The error has the resource and its sizes, which are used to plan launches for a budget."""
     for limit in ("FEWEST_ATTEMPTS", "ATTEMPTS_AN_OPERATOR"):
         monkeypatch.setattr(f"meshloom.lowering.subgraphs.compile_subgraphs.{limit}", 1)
     with pytest.raises(
@@ -105,8 +105,8 @@ def test_the_last_of_many_attempts_says_what_did_not_fit(
     assert caught.value.needed > caught.value.available
 
 
-def test_prefetched_weights_come_beside_the_launch_before(four_layers: ModelProto) -> None:
-    """With room for two layers, the copies of the next weights start when a launch starts, not when it ends."""
+def test_weights_are_prefetched_during_the_previous_launch(four_layers: ModelProto) -> None:
+    """If two layers fit into DRAM, copies of the next weights start at the start of a launch, not at its end."""
     rule, _ = parse_subgraphs("weight-bytes,weight-bytes=17000")
     timing = run_timing(compiled(four_layers, small(40_000), SubgraphOptions(rule)).executable)
     starts = {start for _, start, _ in timing.launches}
@@ -114,32 +114,32 @@ def test_prefetched_weights_come_beside_the_launch_before(four_layers: ModelProt
     assert len(early) >= 2
 
 
-def test_an_operator_that_does_not_fit_in_dram_is_split_itself() -> None:
+def test_a_single_operator_that_does_not_fit_in_dram_is_split() -> None:
     model = dense_layers([256, 128])  # 131,072 bytes of weights
     compilation = compiled(model, small(60_000))
     check(model, compilation)
     assert any("its operator is split into" in line for line in compilation.log.lines())
 
 
-def test_an_input_whose_rows_alone_nearly_fill_the_dram() -> None:
+def test_an_input_with_rows_nearly_as_large_as_dram() -> None:
     model = dense_layers([4000, 8])  # 2 rows of 16,000 bytes
     check(model, compiled(model, small(20_000)))
 
 
-def test_what_cannot_fit_at_all_is_named() -> None:
+def test_operators_that_cannot_fit_are_reported() -> None:
     model = dense_layers([64, 8])
     with pytest.raises(
         ResourceError, match=r"operator '.*' \(dataflow\.\w+\) does not fit chip 'small'.* DRAM"
     ) as caught:
-        compiled(model, small(128))  # not even an operator on single numbers: values are aligned
+        compiled(model, small(128))  # not even an operator on single numbers fits, because values are aligned
     assert (caught.value.resource, caught.value.available) == ("DRAM", 128)
     assert caught.value.needed > 128
     with pytest.raises(ResourceError, match="the network does not fit chip 'small'"):
         compiled(dense_layers([64] * 5), small(40_000), SubgraphOptions(split_failures=False))
 
 
-def test_values_wait_on_the_host() -> None:
-    """An output of the first layer is not in DRAM while the others run; what they need takes all of it."""
+def test_values_are_kept_on_the_host() -> None:
+    """An output of the first layer is kept on the host while the others run, which need all of the DRAM."""
     model = dense_layers([16, 2000, 8, 48, 8], taps=(0,))  # r0: 2 x 2000 numbers
     compilation = compiled(model, small(160_000))
     check(model, compilation)
@@ -155,28 +155,28 @@ def test_cut_by_rule(rule: str) -> None:
 
 
 @pytest.mark.parametrize("strategy", [name for name in FUSIONS if name not in ("none", "auto")])
-def test_fused_again(strategy: str) -> None:
+def test_split_networks_are_fused(strategy: str) -> None:
     model = dense_layers([24, 40, 16, 32, 8])
     rule = parse_subgraphs("fewest-bytes,parts=4")[0]
-    apart = compiled(model, TINY, SubgraphOptions(rule))
+    unfused = compiled(model, TINY, SubgraphOptions(rule))
     fused = compiled(model, TINY, SubgraphOptions(rule, fuse=strategy))
     check(model, fused)
-    assert len(fused.parts) < len(apart.parts) == 4
-    assert run_timing(fused.executable).cycles < run_timing(apart.executable).cycles
+    assert len(fused.parts) < len(unfused.parts) == 4
+    assert run_timing(fused.executable).cycles < run_timing(unfused.executable).cycles
 
 
-def test_what_was_split_is_fused_however_little_that_gains() -> None:
-    """Layers of 8 beside one whose weights come from the host: fewer launches, and up to 3% less cycles."""
+def test_split_parts_are_fused_for_a_small_gain() -> None:
+    """Small layers after one with streamed weights are fused: fewer launches, and up to 3% fewer cycles."""
     model, chip = dense_layers([256, 128, 8, 8]), small(60_000)
-    apart = compiled(model, chip, SubgraphOptions(fuse="none"))
+    unfused = compiled(model, chip, SubgraphOptions(fuse="none"))
     fused = compiled(model, chip)
     check(model, fused)
-    assert len(fused.parts) < len(apart.parts)
-    cycles, before = (run_timing(one.executable).cycles for one in (fused, apart))
+    assert len(fused.parts) < len(unfused.parts)
+    cycles, before = (run_timing(one.executable).cycles for one in (fused, unfused))
     assert 0.97 * before < cycles < before
 
 
-def test_layers_alike_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_layers_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     from meshloom.lowering.autotune import compile_pool
 
     compiled_parts: list[ModuleOp] = []
@@ -210,7 +210,11 @@ def test_processes_and_cache_change_nothing(four_layers: ModelProto, tmp_path: P
 
 
 def test_exchanged_cache_entries_give_no_other_executable(tmp_path: Path) -> None:
-    """Two parts with the same operands and results, so that the code of one could be linked in place of the other's."""
+    """
+    Cache entries with exchanged contents are compiled again.
+
+    The two parts have the same types, so that the code of one could be linked in place of the other's.
+    """
     rule = parse_subgraphs("named,names=a")[0]
     lines = ["func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {"]
     lines += [f"  %{name} = dataflow.{kind} %{x} : (tensor<64x64xf32>) -> tensor<64x64xf32>"
@@ -229,7 +233,7 @@ def test_exchanged_cache_entries_give_no_other_executable(tmp_path: Path) -> Non
     other.write_bytes(contents[0])
     assert executable() == first
     assert (one.read_bytes(), other.read_bytes()) == contents, "they are written again"
-    # Nor does it help to forge the key: the checksum is over both.
+    # An entry with the right key and other contents is rejected by the checksum, which includes both.
     one.write_bytes(contents[0][:32] + contents[1][32:])
     assert executable() == first
     x = np.linspace(-2, 2, 64 * 64, dtype=np.float32).reshape(64, 64)
@@ -239,7 +243,7 @@ def test_exchanged_cache_entries_give_no_other_executable(tmp_path: Path) -> Non
     np.testing.assert_allclose(found, np.exp(np.tanh(x.astype(np.float64))), rtol=1e-5)
 
 
-def test_exchanged_failures_are_not_believed(tmp_path: Path) -> None:
+def test_exchanged_or_truncated_failures_in_the_cache_are_rejected(tmp_path: Path) -> None:
     keys = [CompileCache(TINY, tmp_path).key(text) for text in ("one", "other")]
     for key, needed in zip(keys, (100, 200), strict=True):
         CompileCache(TINY, tmp_path).put(key, Failure(f"needs {needed}", "DRAM", needed, 50))
@@ -252,12 +256,12 @@ def test_exchanged_failures_are_not_believed(tmp_path: Path) -> None:
         assert CompileCache(TINY, tmp_path).get(keys[1]) is None
 
 
-def test_a_changed_layer_alone_is_compiled_again(tmp_path: Path) -> None:
+def test_only_a_changed_layer_is_compiled_again(tmp_path: Path) -> None:
     rule = parse_subgraphs("named,names=r0,names=r1")[0]
     options = SubgraphOptions(rule, cache=tmp_path)
     compiled(dense_layers([24, 40, 16, 8]), options=options)
     before = set(tmp_path.iterdir())
-    model = dense_layers([24, 40, 16, 12], seed=5)  # other weights everywhere, another shape of the last layer
+    model = dense_layers([24, 40, 16, 12], seed=5)  # all weights differ; the last layer has another shape
     check(model, compiled(model, options=options))
     assert len(set(tmp_path.iterdir()) - before) == 1
 
@@ -271,7 +275,7 @@ def test_a_changed_layer_alone_is_compiled_again(tmp_path: Path) -> None:
         ("named", "give names=NAME"),
     ],
 )
-def test_options_that_make_no_sense(text: str, message: str) -> None:
+def test_invalid_options(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         parse_subgraphs(text)
 
@@ -289,7 +293,7 @@ def test_rnet_in_little_dram(kib: int) -> None:
 
 @pytest.mark.slow
 def test_minilm_on_tiny() -> None:
-    """23 MB of weights in 16 MB of DRAM: they come from the host in turn."""
+    """23 MB of weights exceed 16 MB of DRAM: some are streamed from the host."""
     chip = replace(TINY, dram_bytes=16 << 20)
     names = ("input_ids", "attention_mask", "token_type_ids")
     module = import_onnx(MODELS / "minilm.onnx", dict.fromkeys(names, (1, 12)))

@@ -1,4 +1,4 @@
-"""Concatenations that are too large for DRAM: in the IR, and end to end on a chip with little DRAM."""
+"""Tests of concat forwarding: on the IR against the interpreter, and end to end on a chip with little DRAM."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def values() -> dict[str, NDArray[np.float32]]:
     return {f"arg{number}": rng.standard_normal((6, 4)).astype(np.float32) for number in (0, 1)}
 
 
-def apart(module: ModuleOp, most: int = 200) -> bool:
-    """Forward the first concatenation; the module still computes the same values."""
+def forward_first(module: ModuleOp, most: int = 200) -> bool:
+    """Forward the first concatenation, check that the module computes the same values; whether it was forwarded."""
     names = unique()
     inputs = values()
     expected = interpret_function(module, inputs, [ManycoreFunctions()])
@@ -97,36 +97,36 @@ READERS = {
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_what_reads_a_concatenation_reads_its_operands(reader: str) -> None:
+def test_readers_of_a_concatenation_read_its_operands(reader: str) -> None:
     text = READERS[reader]
-    assert apart(parsed(f"{JOINED}\n{text}", TWO, "%y", text[text.rindex("tensor<") :]))
+    assert forward_first(parsed(f"{JOINED}\n{text}", TWO, "%y", text[text.rindex("tensor<") :]))
 
 
-def test_an_output_is_put_together_by_the_host() -> None:
+def test_an_output_is_joined_by_the_host() -> None:
     module = parsed(JOINED, TWO, "%c", "tensor<6x12xf32>")
-    assert apart(module)
+    assert forward_first(module)
     (joined,) = [op for op in module.walk() if isinstance(op, HostConcatOp)]
     assert [shape_of(operand) for operand in joined.operands] == [(3 * 12,)] * 2
 
 
-def test_a_part_of_an_output_is_put_together_by_the_host() -> None:
-    """One that is a concatenation itself, among what the host puts together: the host takes its operands."""
+def test_a_concatenation_within_an_output_is_joined_by_the_host() -> None:
+    """A concatenation among the operands of a `host_concat` is forwarded: the host joins its operands."""
     lines = """%a = dataflow.concat %v, %v axis 0 : (tensor<24xf32>, tensor<24xf32>) -> tensor<48xf32>
       %y = manycore.host_concat %v, %a, %v :
         (tensor<24xf32>, tensor<48xf32>, tensor<24xf32>) -> tensor<96xf32>"""
     reshaped = "%v = dataflow.reshape %x : (tensor<6x4xf32>) -> tensor<24xf32>"
     module = parsed(f"{reshaped}\n{lines}", TWO, "%y", "tensor<96xf32>")
-    assert apart(module)
+    assert forward_first(module)
     (joined,) = [op for op in module.walk() if isinstance(op, ConcatOp | HostConcatOp)]
     assert [shape_of(operand) for operand in joined.operands] == [(24,)] * 4
     assert isinstance(joined, HostConcatOp)
 
 
 @pytest.mark.parametrize("shape", ["1x9x4x2", "1x8x9", "72", "2x1x36"])
-def test_another_shape_in_blocks(shape: str) -> None:
-    """Blocks of both shapes, made from several rows or from a part of one row."""
+def test_reshapes_in_blocks(shape: str) -> None:
+    """A reshape of a concatenation is done in blocks, which consist of several rows or of part of a row."""
     text = f"%y = dataflow.reshape %c : (tensor<6x12xf32>) -> tensor<{shape}xf32>"
-    assert apart(parsed(f"{JOINED}\n{text}", TWO, "%y", f"tensor<{shape}xf32>"), most=100)
+    assert forward_first(parsed(f"{JOINED}\n{text}", TWO, "%y", f"tensor<{shape}xf32>"), most=100)
 
 
 @given(
@@ -137,7 +137,7 @@ def test_another_shape_in_blocks(shape: str) -> None:
 )
 @settings(max_examples=60, deadline=None)
 def test_slices_in_parts(start: tuple[int, int], row: int, column: int, data: st.DataObject) -> None:
-    """Of a concatenation along both dimensions, and cut themselves."""
+    """Slices of a concatenation along both dimensions keep their values, also if they are split themselves."""
     sizes = [
         data.draw(st.integers(1, 1 + (extent - 1 - low) // step if step > 0 else 1 + low // -step))
         for low, step, extent in zip(start, (row, column), (12, 8), strict=True)
@@ -225,7 +225,7 @@ NETWORKS = {
 }  # fmt: skip
 
 
-LONG = (
+SLOW = (
     "turned round",
     "an input of twice the DRAM",
     "an input in another shape, turned round",
@@ -242,7 +242,7 @@ def compiled(model: ModelProto) -> Compilation:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in NETWORKS]
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in NETWORKS]
 )
 def test_values_as_large_as_dram(name: str) -> None:
     model = NETWORKS[name]
@@ -253,13 +253,13 @@ def test_values_as_large_as_dram(name: str) -> None:
     outputs = run_functional(exe, inputs, check=True).outputs
     for output, value in Oracle(model.SerializeToString()).run(inputs).items():
         assert compare(output, outputs[output], value).equal
-    # Operators of one part have names of their own, so that the log can be read.
+    # Operators of different parts have different names, so that the log is readable.
     tasks = [task for part in compilation.parts for task in (part.first, part.last)]
     assert len(set(tasks)) > len(compilation.parts) // 2
 
 
 @pytest.mark.slow
-def test_on_chips() -> None:
+def test_on_several_chips() -> None:
     model = NETWORKS["a concatenation as large as DRAM, as output"]
     network = meshloom.compile(model, SMALL, chips=2)
     inputs = {"x": RNG.standard_normal((64, 128)).astype(np.float32)}
@@ -268,7 +268,7 @@ def test_on_chips() -> None:
         assert compare(output, outputs[output], value).equal
 
 
-def test_an_input_that_is_given_back_as_it_is_and_in_another_shape() -> None:
+def test_an_input_that_is_an_output_as_it_is_and_reshaped() -> None:
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [101, 200])
     shapes = {"y": [101, 200], "z": [100, 202], "t": [101, 200]}
     nodes = [node("Identity", "x", "y"), node("Reshape", "x shape", "z"), node("Tanh", "x", "t")]

@@ -1,4 +1,4 @@
-"""Efforts of the search: `fast` does not emulate, and more effort never finds a slower subgraph."""
+"""Tests of efforts of the search: `fast` does not emulate, and more effort never gives a slower network."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FAST = SubgraphOptions(effort=EFFORTS["fast"])
 
 @cache
 def compiled(effort: str) -> CompiledNetwork:
-    """RNet, each effort once for all tests."""
+    """RNet, compiled once for each effort."""
     return compile(RNET, "edge", SHAPES, effort=effort)
 
 
@@ -61,7 +61,7 @@ def test_fast_emulates_nothing(options: CompileOptions) -> None:
 
 
 @pytest.mark.parametrize("effort", ["fast", pytest.param("high", marks=pytest.mark.slow)])
-def test_results_are_those_of_the_network(effort: str) -> None:
+def test_results_equal_those_of_the_network(effort: str) -> None:
     inputs = {"input_2": np.random.default_rng(0).standard_normal(SHAPES["input_2"]).astype(np.float32)}
     found = compiled(effort).run(inputs, check=True).outputs
     for name, value in Oracle(RNET).run(inputs).items():

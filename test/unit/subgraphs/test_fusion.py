@@ -1,4 +1,4 @@
-"""Fusion strategies: the specification's walks step by step, and what holds for all of them."""
+"""Tests of fusion strategies: the sequences of attempts in the specification, and invariants of all strategies."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GOOD, BAD = Outcome(1.0), Outcome(None, "too large")
 
 
 def check_partition(intervals: list[Interval], count: int) -> None:
-    """The intervals follow one another from 0 to `count`."""
+    """The intervals are nonempty and adjacent, from 0 to `count`."""
     bounds = [0, *(stop for _, stop in intervals)]
     assert bounds[-1] == count
     assert list(pairwise(bounds)) == intervals
@@ -34,7 +34,7 @@ def check_partition(intervals: list[Interval], count: int) -> None:
 
 
 class Compiler:
-    """A compiler that accepts the given fusions and records the requests; letters stand for subgraphs."""
+    """A compiler that accepts the given fusions and records the requests; subgraphs are letters."""
 
     def __init__(self, works: str | None) -> None:
         self.works = None if works is None else works.split()
@@ -55,10 +55,10 @@ def fuse(strategy: FusionStrategy, letters: str, works: str | None) -> tuple[str
 
 
 def test_forward() -> None:
-    # S62, S63: h and i do not go together, so h is a target and i goes on with j.
+    # S62, S63: h and i cannot be fused, so h is a target, and i is tried with j.
     assert fuse(FuseForward(), "hij", "") == ("hi ij", "h i j")
     assert fuse(FuseForward(), "hij", "ij") == ("hi ij", "h ij")
-    # S72, S73: h and i do, so j is current, the one after next.
+    # S72, S73: h and i are fused, so j, the one after next, is current.
     assert fuse(FuseForward(), "hijk", None) == ("hi jk", "hi jk")
     assert fuse(FuseForward(), "hijkl", "hi kl") == ("hi jk kl", "hi j kl")
     assert fuse(FuseForward(), "h", None) == ("", "h")
@@ -72,7 +72,7 @@ def test_forward_growing() -> None:
 
 def test_forward_doubling() -> None:
     assert fuse(FuseForwardDoubling(), "hijklmno", None) == ("hi hijk hijklmno", "hijklmno")
-    # Two more are too many, one more is not.
+    # Adding two fails, adding one succeeds.
     assert fuse(FuseForwardDoubling(), "hijklm", "hi hij lm") == ("hi hijk hij kl lm", "hij k lm")
     assert fuse(FuseForwardDoubling(), "hij", "") == ("hi ij", "h i j")
 
@@ -80,7 +80,7 @@ def test_forward_doubling() -> None:
 def test_bidirectional() -> None:
     # S81 to S84: h, i from the front, m, l from the end, then j, k where they meet.
     assert fuse(FuseBidirectional(), "hijklm", None) == ("hi lm jk", "hi jk lm")
-    # On a failure the earlier one stays in front, the later one at the end.
+    # After a failure, the earlier subgraph remains at the front, the later one at the end.
     assert fuse(FuseBidirectional(), "hijklm", "ij kl") == ("hi lm ij kl", "h ij kl m")
     assert fuse(FuseBidirectional(), "hijkl", "") == ("hi kl ij jk", "h i j k l")
     assert fuse(FuseBidirectional(), "hij", "hi") == ("hi", "hi j")
@@ -102,10 +102,10 @@ def sizes(*amounts: int) -> tuple[PartSize, ...]:
 
 
 def test_grouped_within_bounds() -> None:
-    # h + i = 10 and j + k + l = 10 lie within 8 to 10; a further one would exceed it.
+    # h + i = 10 and j + k + l = 10 are within 8 to 10; one more would exceed 10.
     strategy = FuseGrouped(sizes(4, 6, 3, 3, 4), GroupBounds(computation=(8, 10)))
     assert fuse(strategy, "hijkl", None) == ("hi jkl", "hi jkl")
-    # Below the least: alone.
+    # Groups below the lower bound are not fused.
     assert fuse(FuseGrouped(sizes(1, 1), GroupBounds(computation=(8, 10))), "hi", None) == ("", "h i")
     for bounds in (GroupBounds(weight_bytes=(0, 2)), GroupBounds(mapped_nodes=(2, 2))):
         assert fuse(FuseGrouped(sizes(9, 9, 9, 9), bounds), "hijk", None) == ("hi jk", "hi jk")
@@ -151,7 +151,7 @@ def outcomes(draw: st.DrawFn) -> Compiles:
 
 @given(compiles=outcomes(), name=st.sampled_from(sorted(STRATEGIES)))
 @settings(max_examples=200, deadline=None)
-def test_all_give_compiled_partitions_and_try_nothing_twice(compiles: Compiles, name: str) -> None:
+def test_all_strategies_give_compiled_partitions_and_try_nothing_twice(compiles: Compiles, name: str) -> None:
     asked: list[Interval] = []
 
     def noting(start: int, stop: int) -> Outcome:
@@ -177,13 +177,13 @@ def test_optimal_is_the_least_of_all_partitions(compiles: Compiles) -> None:
         assert cost(best) <= cost(strategy(6, compiles))
 
 
-def test_optimal_gives_up_on_what_fails_with_more() -> None:
+def test_optimal_does_not_extend_intervals_that_failed() -> None:
     assert fuse(FuseOptimal(), "hij", "") == ("h hi i ij j", "h i j")
     assert fuse(FuseOptimal(longest=2), "hij", None) == ("h hi i ij j", "h ij")
 
 
 def test_bounds_of_groups_as_options() -> None:
-    """Each bound counts: sums of subgraphs of (macs, weight bytes, tasks), in execution order."""
+    """Each bound limits the sums over a group, in execution order, of (macs, weight bytes, tasks)."""
     sizes = [PartSize(10, 100, 1), PartSize(20, 0, 2), PartSize(5, 300, 1), PartSize(0, 50, 4)]
     expected = {
         "grouped": "hijk",
@@ -208,7 +208,7 @@ def test_bounds_of_groups_as_options() -> None:
         ("grouped,min-tasks=3,max-tasks=2", "min-tasks=3 is above max-tasks=2"),
     ],
 )
-def test_fusion_options_that_make_no_sense(text: str, message: str) -> None:
+def test_invalid_fusion_options(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         SubgraphOptions(fuse=text)
 

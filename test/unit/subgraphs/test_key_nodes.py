@@ -1,4 +1,4 @@
-"""Key nodes: the figures, graphs of files, and comparison with the intersection of all paths and all orders."""
+"""Tests of key nodes: figures, graphs of files, and the definitions by all paths and all orders as oracles."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def intersection(paths: list[list[int]]) -> list[int]:
     return sorted(common)
 
 
-def without_implied(edges: Edges) -> Edges:
+def transitive_reduction(edges: Edges) -> Edges:
     """Edges of the transitive reduction."""
 
     def reaches(source: int, target: int, but: tuple[int, int]) -> bool:
@@ -59,15 +59,15 @@ def without_implied(edges: Edges) -> Edges:
 def test_figure_1() -> None:
     assert names_of(FIGURE_1, cut_nodes(FIGURE_1)) == ["relu", "softmax"]
     assert names_of(FIGURE_1, path_cut_nodes(FIGURE_1)) == ["relu", "softmax"]
-    orders = {tuple(FIGURE_1.names[node] for node in order) for order in _orders_by_branch(FIGURE_1)}
+    orders = {tuple(FIGURE_1.names[node] for node in order) for order in _orders_by_search(FIGURE_1)}
     assert tuple("relu conv1 matmul mean add1 conv2 axpy sub add2 softmax".split()) in orders
     assert tuple("relu conv2 axpy sub add2 conv1 matmul mean add1 softmax".split()) in orders
-    # Two branches of four between two fixed ends: 8 over 4 orders.
+    # Two branches of four operators between fixed ends have 8 over 4 orders.
     assert len(orders) == 70
 
 
-def _orders_by_branch(graph: OpGraph) -> list[list[int]]:
-    """All topological orders, by depth-first search (permutations of ten nodes would be too many)."""
+def _orders_by_search(graph: OpGraph) -> list[list[int]]:
+    """All topological orders, by depth-first search, because ten nodes have too many permutations."""
     found: list[list[int]] = []
 
     def extend(order: list[int]) -> None:
@@ -91,13 +91,13 @@ def test_figure_4() -> None:
         assert names_of(FIGURE_4, function(FIGURE_4)) == ["k1", "k2", "k3"]
 
 
-def test_every_node_of_a_chain_is_one() -> None:
+def test_every_node_of_a_chain_is_a_key_node() -> None:
     chain = named("a b", "b c", "c d")
     assert names_of(chain, cut_nodes(chain)) == names_of(chain, path_cut_nodes(chain)) == list("abcd")
     assert len(branch_nodes(chain)) == 0
 
 
-def test_a_skip_connection_hides_what_it_skips_from_paths_only() -> None:
+def test_operators_parallel_to_a_skip_connection_are_on_no_common_path() -> None:
     residual = named("in conv", "conv add", "in add", "add out")
     assert names_of(residual, path_cut_nodes(residual)) == ["in", "add", "out"]
     assert names_of(residual, cut_nodes(residual)) == ["in", "conv", "add", "out"]
@@ -113,7 +113,7 @@ def test_path_cut_nodes_are_the_intersection_of_all_paths(graph: OpGraph) -> Non
 @given(graph=random_graphs())
 @settings(max_examples=150, deadline=None)
 def test_cut_nodes_are_the_intersection_of_paths_without_implied_edges(graph: OpGraph) -> None:
-    edges = without_implied(edges_of(graph))
+    edges = transitive_reduction(edges_of(graph))
     starts = [node for node in range(len(graph)) if all(target != node for _, target in edges)]
     ends = [node for node in range(len(graph)) if all(source != node for source, _ in edges)]
     assert cut_nodes(graph).tolist() == intersection(all_paths(edges, starts, ends))
@@ -122,7 +122,7 @@ def test_cut_nodes_are_the_intersection_of_paths_without_implied_edges(graph: Op
 
 @given(graph=random_graphs(most=6))
 @settings(max_examples=60, deadline=None)
-def test_cut_nodes_have_one_place_in_all_orders(graph: OpGraph) -> None:
+def test_cut_nodes_have_one_position_in_all_orders(graph: OpGraph) -> None:
     orders = topological_orders(graph)
     fixed = [node for node in range(len(graph)) if len({order.index(node) for order in orders}) == 1]
     assert cut_nodes(graph).tolist() == fixed
@@ -130,7 +130,7 @@ def test_cut_nodes_have_one_place_in_all_orders(graph: OpGraph) -> None:
 
 @given(graph=random_graphs(), data=st.data())
 @settings(max_examples=60, deadline=None)
-def test_cut_nodes_of_a_stretch_are_those_of_its_own_orders(graph: OpGraph, data: st.DataObject) -> None:
+def test_cut_nodes_of_a_range_are_those_of_its_own_orders(graph: OpGraph, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(graph) - 1))
     stop = data.draw(st.integers(start + 1, min(len(graph), start + 6)))
     edges = [(a - start, b - start) for a, b in edges_of(graph) if start <= a and b < stop]
@@ -154,9 +154,9 @@ def test_branch_nodes_count_neighbours(graph: OpGraph) -> None:
 
 def test_resnet50_forward_with_and_without_weight_loads() -> None:
     plain = from_file("resnet50", forward=True)
-    # 6 operators outside the blocks, 12 blocks of 10 in a row beside a skip connection, 4 with a convolution there.
+    # 6 operators outside of blocks, 12 blocks with a chain of 10 and a skip connection, 4 with a convolution on it.
     assert len(cut_nodes(plain)) == 6 + 12 * 10 + 4 * 2
-    # On every path: those 6, and two a block (addition and relu).
+    # On every path are those 6, and two of each block (addition and relu).
     assert len(path_cut_nodes(plain)) == 6 + 16 * 2
     loads = from_file("resnet50", forward=True, weight_loads=True)
     assert names_of(loads, cut_nodes(loads)) == names_of(plain, cut_nodes(plain))
@@ -173,7 +173,7 @@ def test_training_steps_keep_key_nodes_with_updates_contracted(name: str) -> Non
     backward = [node for node in cut_nodes(step) if node >= forward]
     assert len(backward) >= 10
     assert not [node for node in cut_nodes(apart) if node >= forward + 1]
-    if name == "vgg16":  # a chain forward and back
+    if name == "vgg16":  # its forward and backward operators are a chain
         assert len(cut_nodes(step)) == len(step) - int(step.is_update.sum())
 
 

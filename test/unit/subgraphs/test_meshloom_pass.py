@@ -1,4 +1,4 @@
-"""Pass `meshloom`: the compiler's search in one pass, with dense weights and with encoded ones."""
+"""Tests of the pass `meshloom`: the compiler's search in one pass, with dense and with encoded weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import meshloom
 
 
 @pytest.mark.parametrize("option", ["", " sparse=true"])
-def test_what_it_leaves_is_the_program(option: str, tmp_path: Path) -> None:
+def test_its_output_compiles_to_the_network(option: str, tmp_path: Path) -> None:
     model, text, program = (tmp_path / name for name in ("net.onnx", "net.mlir", "net.mlx"))
     model.write_bytes(dense_layers([64] * 3).SerializeToString())
     assert opt.main([str(model), "-p", f"meshloom{{chip=tiny{option}}}", "-o", str(text)]) == 0
@@ -31,7 +31,7 @@ def test_what_it_leaves_is_the_program(option: str, tmp_path: Path) -> None:
         assert compare(name, value, expected[name]).equal
 
 
-def test_a_module_in_its_own_place_stays(tmp_path: Path) -> None:
+def test_replacing_a_module_by_itself_changes_nothing(tmp_path: Path) -> None:
     model = tmp_path / "net.onnx"
     model.write_bytes(dense_layers([16] * 2).SerializeToString())
     module = read_module(model, {})

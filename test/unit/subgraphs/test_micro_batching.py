@@ -1,4 +1,4 @@
-"""Batches whose values do not fit the SRAM are computed in micro-batches if that is faster."""
+"""Tests of micro-batches: a batch whose values do not fit the SRAM is computed in parts if that is faster."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def test_a_batch_is_computed_a_few_frames_at_a_time() -> None:
     whole = compile_module(import_onnx(ONET, shapes), edge, options=SubgraphOptions(split_failures=False))
     assert "in 2 parts by frames" in automatic.log.entries[-1].text
     assert automatic.log.entries[-1].text.endswith("less: taken")
-    # The values of 16 frames do not fit in the cores, those of 8 do: only weights, inputs and results are in DRAM.
+    # The values of 16 frames do not fit in the cores, those of 8 do: no intermediate values are in DRAM.
     assert whole.parts[0].code.segments[-1] > 0 == automatic.parts[0].code.segments[-1]
     assert run_timing(automatic.executable).cycles < 0.7 * run_timing(whole.executable).cycles
-    # The weights are there once.
+    # The weights are stored once.
     assert automatic.executable.weight_bytes == whole.executable.weight_bytes
     inputs = {"input_3": np.random.default_rng(0).standard_normal(shapes["input_3"]).astype(np.float32)}
     outputs = run_functional(automatic.executable, inputs, check=True).outputs

@@ -1,4 +1,4 @@
-"""Results of searches keep the locations of operations, including those of transfers."""
+"""Test that results of searches keep the locations of operations, including those of transfers."""
 
 from __future__ import annotations
 
@@ -33,8 +33,13 @@ RELUS = {"Relu:r0", "Relu:r1", "Relu:r2"}
 @pytest.mark.parametrize(
     "options", [(), ("--subgraphs", "fewest-bytes,parts=3"), ("--budget", "0.9"), ("--chips", "2")]
 )
-def test_tasks_and_what_is_in_launches(options: tuple[str, ...], tmp_path: Path) -> None:
-    """Nodes g0 to g3 are four equal layers, which are compiled once; a Relu is with its layer or in a launch alone."""
+def test_locations_of_tasks_and_of_operations_in_launches(options: tuple[str, ...], tmp_path: Path) -> None:
+    """
+    Each task has the location of its layer, and each operation in a launch has a location.
+
+    g0 to g3 are four equal layers, which are compiled once. A Relu is in the task of its layer or, with a budget, in
+    one of its own.
+    """
     (tmp_path / "net.onnx").write_bytes(dense_layers([96] * 5).SerializeToString())
     arguments = [tmp_path / "net.onnx", "--chip", "tiny", *options, "-q", "-o", tmp_path / "net.mlx"]
     arguments += ["--print-ir-after-all", tmp_path / "levels"]

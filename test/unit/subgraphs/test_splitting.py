@@ -1,4 +1,4 @@
-"""Parts of a serial order, and the rules that cut it."""
+"""Tests of the parts of a serial order, and of the rules that cut it, against exhaustive searches."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def whole(graph: OpGraph) -> Segment:
 
 
 def test_outputs_follow_their_producer_and_loads_come_before_their_reader() -> None:
-    # 0 and 1 load weights; 3 is read by 4; 5 only outputs 2.
+    # Nodes 0 and 1 load weights; 4 reads 3; 5 only outputs the result of 2.
     graph = OpGraph.build(
         [(0, 4), (1, 3), (2, 3), (3, 4), (2, 5)], "load4 load3 a b c out".split(), NodeInfo(weight_loads=[0, 1])
     )
@@ -103,7 +103,7 @@ def test_figure_2() -> None:
     assert parts == [["1", "2", "3"], ["4", "5"], ["6", "7"], ["8", "9"]]
 
 
-def test_figure_2_whatever_the_numbering() -> None:
+def test_figure_2_with_another_numbering() -> None:
     shuffled = named("1 2", "2 4", "4 6", "6 8", "8 9", "6 7", "4 5", "2 3")
     parts = parts_of(shuffled, split(shuffled, serial_order(shuffled), AtDataOutputs()))
     assert parts == [["1", "2", "3"], ["4", "5"], ["6", "7"], ["8", "9"]]
@@ -112,8 +112,10 @@ def test_figure_2_whatever_the_numbering() -> None:
 @pytest.mark.parametrize("last", ["figure_2", "figure_2_matmul"])
 def test_figure_2_as_a_program(last: str) -> None:
     """
-    Results that are returned are the figure's nodes 3, 5, 7 and 9. The last operator, 8, computes: it is no data output
-    of 6, whether on the vector unit (tanh) or on the matrix unit.
+    The parts of figure 2 as a program.
+
+    Returned results are the figure's nodes 3, 5, 7 and 9. The last operator, 8, computes, on the vector unit (tanh) or
+    on the matrix unit, and is therefore no data output of 6.
     """
     module = read_module(Path(__file__).parents[2] / "data" / f"{last}.mlir", {})
     graph = block_graph(find_main(module).body.block).graph
@@ -125,7 +127,7 @@ def test_figure_2_as_a_program(last: str) -> None:
 
 
 def test_a_last_operator_that_computes_is_no_data_output() -> None:
-    """Node 3 only passes the result of 2 out; where it computes, 2 has two branches to computing nodes."""
+    """Node 3 is a data output of 2 if it computes nothing; if it computes, 2 has two branches to computing nodes."""
     edges = [(0, 1), (1, 2), (1, 3), (3, 4)]
     names = ["1", "2", "3", "4", "5"]
     for macs, others in (([8] * 5, [0] * 5), ([0] * 5, [8] * 5)):
@@ -146,26 +148,26 @@ def test_a_last_operator_that_computes_is_no_data_output() -> None:
         assert serial_order(computing).tolist() == [0, 1, 2, 3, 4]
 
 
-def test_a_result_that_is_only_passed_out_is_no_target() -> None:
-    """It is an output in two shapes, and no computing node reads it."""
+def test_a_result_that_is_only_an_output_is_no_target() -> None:
+    """A result that is an output in two shapes, and that no computing node reads, is no target."""
     graph = OpGraph.build([(0, 1), (1, 2)], "abc", NodeInfo(macs=[8, 8, 0], outputs=[1, 2]))
     assert is_data_output(graph).tolist() == [False, False, True]
     assert not target_nodes(graph).any()
 
 
-def test_results_that_are_read_on_are_targets() -> None:
+def test_outputs_with_readers_are_targets() -> None:
     chain = OpGraph.build([(0, 1), (1, 2), (2, 3)], "abcd", NodeInfo(outputs=[1, 3]))
     assert parts_of(chain, split(chain, serial_order(chain), AtDataOutputs())) == [["a", "b"], ["c", "d"]]
 
 
-def test_outputs_at_the_end_leave_the_graph_whole() -> None:
+def test_outputs_at_the_end_cause_no_cut() -> None:
     assert AtDataOutputs()(FIGURE_1, whole(FIGURE_1)) == []
 
 
 # ---- fewest bytes ----
 
 
-def parted(count: int, parts: int) -> list[tuple[int, ...]]:
+def all_cuts(count: int, parts: int) -> list[tuple[int, ...]]:
     return [tuple(cuts) for cuts in combinations(range(1, count), parts - 1)]
 
 
@@ -183,7 +185,7 @@ def test_fewest_bytes_within_bounds(graph: OpGraph, weights: int) -> None:
     crossing = live_bytes(graph, segment.order)
     order = segment.order.tolist()
     cuts = AtFewestBytes(bounds=PartBounds(weight_bytes=weights))(graph, segment)
-    ways = [way for parts in range(1, len(graph) + 1) for way in parted(len(graph), parts)]
+    ways = [way for parts in range(1, len(graph) + 1) for way in all_cuts(len(graph), parts)]
     costs = [(sum(int(crossing[c]) for c in way), len(way)) for way in ways if allowed(graph, order, way, weights)]
     assert allowed(graph, order, cuts, weights)
     assert (sum(int(crossing[c]) for c in cuts), len(cuts)) == min(costs)
@@ -191,17 +193,17 @@ def test_fewest_bytes_within_bounds(graph: OpGraph, weights: int) -> None:
 
 @given(graph=random_graphs(), parts=st.integers(1, 4))
 @settings(max_examples=100, deadline=None)
-def test_fewest_bytes_into_so_many_parts(graph: OpGraph, parts: int) -> None:
+def test_fewest_bytes_into_a_number_of_parts(graph: OpGraph, parts: int) -> None:
     segment = whole(graph)
     crossing = live_bytes(graph, segment.order)
     cuts = AtFewestBytes(parts=parts, least_share=0.0)(graph, segment)
-    expected = min(sum(int(crossing[c]) for c in way) for way in parted(len(graph), min(parts, len(graph))))
+    expected = min(sum(int(crossing[c]) for c in way) for way in all_cuts(len(graph), min(parts, len(graph))))
     assert len(cuts) == min(parts, len(graph)) - 1
     assert sum(int(crossing[c]) for c in cuts) == expected
 
 
 def test_parts_have_their_share_of_the_work() -> None:
-    # Eight equal operators; the fewest bytes cross behind the first and before the last.
+    # Eight equal operators; the fewest bytes are live after the first and before the last.
     graph = OpGraph.build(
         [(n, n + 1) for n in range(7)],
         [str(n) for n in range(8)],
@@ -234,11 +236,14 @@ def test_boxes_of_figure_4() -> None:
 
 
 def test_small_parts_join_a_neighbour() -> None:
-    # Parts of 3, 1, 4, 1, 1 and 1 positions.
+    # The parts have 3, 1, 4, 1, 1 and 1 positions.
     cuts = [3, 4, 8, 9, 10]
     assert merge_small(cuts, 0, 11, 1) == cuts
-    assert merge_small(cuts, 0, 11, 2) == [4, 8]  # the single one joins its predecessor, three are enough for a part
-    assert merge_small(cuts, 0, 11, 4) == [4]  # two small ones at the beginning are enough, three at the end are not
+    assert merge_small(cuts, 0, 11, 2) == [
+        4,
+        8,
+    ]  # the part of 1 is merged with its predecessor; the last three form a part
+    assert merge_small(cuts, 0, 11, 4) == [4]  # the first two parts form one, the last three are too few
     assert merge_small([1, 4], 0, 6, 2) == [4]  # the first has no predecessor
     assert merge_small([1, 2, 3, 4, 5], 0, 6, 2) == [2, 4]  # a chain
     assert merge_small([1, 2, 3, 4], 0, 5, 2) == [2]
@@ -266,7 +271,7 @@ def test_updates_stay_with_their_operator(name: str) -> None:
         assert part_of[node] == max(part_of[other] for other in step.predecessors[int(node)])
 
 
-def test_weight_loads_go_where_they_are_read_first() -> None:
+def test_weight_loads_are_in_the_part_of_their_first_reader() -> None:
     graph = from_file("resnet50", forward=True, weight_loads=True)
     segments = segments_between(graph, cut_nodes(graph), at_least=4)
     segments.check(graph)
@@ -292,7 +297,7 @@ def test_weight_bytes() -> None:
     assert parts_of(graph, split(graph, serial_order(graph), AtWeightBytes(6))) == [list("abc"), ["d"], list("ef")]
 
 
-def test_by_hand() -> None:
+def test_named_operators() -> None:
     rule = AfterNamedOperators(("mean", "axpy"))
     assert [FIGURE_1.names[int(whole(FIGURE_1).order[cut - 1])] for cut in rule(FIGURE_1, whole(FIGURE_1))] == [
         "mean",
@@ -328,7 +333,7 @@ RANDOM_RULES: tuple[SplitRule, ...] = (
 
 @given(graph=random_graphs(), rule=st.sampled_from(RANDOM_RULES), data=st.data())
 @settings(max_examples=200, deadline=None)
-def test_cuts_lie_inside_the_segment(graph: OpGraph, rule: SplitRule, data: st.DataObject) -> None:
+def test_cuts_are_inside_the_segment(graph: OpGraph, rule: SplitRule, data: st.DataObject) -> None:
     order = serial_order(graph)
     start = data.draw(st.integers(0, len(graph) - 1))
     segment = Segment(order, start, data.draw(st.integers(start + 1, len(graph))))

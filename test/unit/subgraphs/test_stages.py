@@ -1,4 +1,4 @@
-"""Networks on several chips as IR: what is printed compiles to the same bytes, and is checked when it is edited."""
+"""Tests of networks on several chips as IR: printed levels compile to the same bytes; edited ones are checked."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ import meshloom
 
 
 def run(main_of: object, *arguments: object) -> None:
-    """Run a tool, which must succeed."""
+    """Run a tool, and check that it succeeds."""
     assert callable(main_of)
     assert main_of([str(argument) for argument in arguments]) == 0
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A network of four layers on two chips, and its levels."""
+    """A folder with a network of four layers, its executable for two chips, and its levels."""
     made = tmp_path_factory.mktemp("chips")
     (made / "layers.onnx").write_bytes(dense_layers([96] * 5, taps=(1,)).SerializeToString())
     options = "--chip=tiny", "--chips=2", "-q", "-o", made / "layers.mlx", "--print-ir-after-all", made / "levels"
@@ -43,15 +43,17 @@ def level(folder: Path, name: str) -> Path:
 
 
 @pytest.mark.parametrize("name", ["stages", "manycore", "memory", "coreasm"])
-def test_each_level_goes_on(folder: Path, name: str, tmp_path: Path) -> None:
+def test_each_level_compiles_to_the_same_bytes(folder: Path, name: str, tmp_path: Path) -> None:
     run(compile_tool.main, level(folder, name), "-q", "-o", tmp_path / "again.mlx")
     assert (tmp_path / "again.mlx").read_bytes() == (folder / "layers.mlx").read_bytes()
 
 
-def test_values_that_stay_in_the_memory_of_their_chip(tmp_path: Path) -> None:
+def test_values_that_stay_in_dram(tmp_path: Path) -> None:
     """
-    Nothing of them is copied to the host; the next chip begins that much earlier, and the one that has them takes no
-    further input before they are copied from it.
+    Values between chips may stay in the DRAM of the chip that computes them.
+
+    They are not copied to the host, and the next chip starts earlier by that time. The chip that holds them takes no
+    further input until they are copied to the next chip.
     """
     model = tmp_path / "layers.onnx"
     model.write_bytes(dense_layers([96] * 5).SerializeToString())
@@ -143,7 +145,7 @@ def test_stages_edited_wrongly(
 
 
 @pytest.mark.parametrize("option", [("--chips", "3"), ("--sparse",)])
-def test_options_for_what_is_cut_already(
+def test_options_for_networks_that_are_already_cut(
     folder: Path, option: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = [level(folder, "manycore"), *option, "-o", tmp_path / "again.mlx"]

@@ -1,4 +1,4 @@
-"""Operators that are ignored in the search for key nodes: gradients, updates, and unconnected operators."""
+"""Tests of operators that the search for key nodes ignores: gradients, updates, and loosely connected operators."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from meshloom.frontend.onnx_import import import_onnx
 STEPS = sorted((Path(__file__).parents[2] / "data" / "training_steps").glob("*/model.onnx"))
 
 
-def test_state_is_what_is_given_back() -> None:
+def test_state_is_returned_with_the_types_of_inputs() -> None:
     inputs = ["image", "w1", "w2", "m1"]
     assert state_types(["loss", "w1", "w2", "m1"], inputs) == {"w1", "w2", "m1"}
     assert state_types(["answer"], inputs) == frozenset()
     assert state_types(["image"], ["image"]) == frozenset()  # a network from images to images is no training step
-    assert state_types(["loss", "w1", "w1"], ["w1"]) == frozenset()  # one input cannot be given back twice
+    assert state_types(["loss", "w1", "w1"], ["w1"]) == frozenset()  # one input cannot be the state of two outputs
     assert state_types(["loss", "w", "w"], ["w", "w", "image"]) == {"w"}
 
 
 def test_updates_lead_to_one_weight_only() -> None:
-    # x -> a -> b -> loss; back: db -> da; gradients gb, ga of weights of different types, new values nb, na.
+    # Forward x -> a -> b -> loss, backward db -> da; gradients gb, ga of weights of different types, new values nb, na.
     names = [str(name) for name in "a b loss db gb nb da ga na".split()]
     edges = ["a b", "b loss", "loss db", "a gb", "db gb", "gb nb", "db da", "da ga", "ga na"]
     pairs = np.array([[names.index(name) for name in edge.split()] for edge in edges])
     graph = OpGraph.build(pairs, names)
     outputs = [(names.index("loss"), "f32"), (names.index("nb"), "wb"), (names.index("na"), "wa")]
     found = update_nodes(graph.successors, outputs, frozenset({"wa", "wb"}))
-    assert [names[node] for node in found] == ["gb", "nb", "da", "ga", "na"]  # da leads to wa alone as well
+    assert [names[node] for node in found] == ["gb", "nb", "da", "ga", "na"]  # da leads to wa only, too
     step = replace(graph, is_update=np.isin(np.arange(len(graph)), found))
     assert [names[int(node)] for node in cut_nodes(step)] == ["a", "b", "loss", "db"]
 
 
-def test_a_mask_beside_a_chain_is_loose() -> None:
-    # A chain of 40; `mask` reads the fifth and is read by the 35th; `short` reads the fifth and is read by the seventh.
+def test_a_mask_parallel_to_a_chain_is_deferrable() -> None:
+    # A chain of 40; 35 reads `mask`, which reads 5; 7 reads `short`, which reads 5.
     names = [str(number) for number in range(40)]
     order = [*names[:6], "mask", "short", *names[6:]]
     edges = [(order.index(a), order.index(b)) for a, b in pairwise(names)]
@@ -55,7 +55,7 @@ def test_a_mask_beside_a_chain_is_loose() -> None:
     products[order.index("mask")] = 1
     assert deferrable_nodes(graph.successors, products) == []
     without = replace(graph, is_update=np.array([name == "mask" for name in order]))
-    # All but the sixth, which may come before or after `short`, and `short` itself.
+    # All except `short` and 6, which can be executed in either order.
     assert [order[int(node)] for node in cut_nodes(without)] == [name for name in names if name != "6"]
 
 

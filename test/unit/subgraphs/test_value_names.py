@@ -1,4 +1,4 @@
-"""Names of values that end in numbers: texts define each once, and give the bytes that the network gave."""
+"""Tests of names of values that end in numbers: each is defined once, and texts compile to the same bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 
 
 def numbered(names: dict[str, str]) -> ModelProto:
-    """Four equal layers, whose values have other names."""
+    """Four equal layers, with values renamed by `names`."""
     model = dense_layers([96] * 5)
     for node in model.graph.node:
         node.input[:] = [names.get(name, name) for name in node.input]
@@ -22,7 +22,7 @@ def numbered(names: dict[str, str]) -> ModelProto:
 
 
 @pytest.mark.parametrize("name", ["x", "x_", "x_1", "x_1_2", "x__12_0_3", "_1", "_1_2", "_", "$1_2", "x.1_2"])
-def test_a_name_is_the_same_when_it_is_read_again(name: str) -> None:
+def test_names_are_stable_when_read_again(name: str) -> None:
     found = SSAValue.extract_valid_name(name)
     assert found
     for printed in (found, f"{found}_1", f"{found}_23"):
@@ -30,7 +30,7 @@ def test_a_name_is_the_same_when_it_is_read_again(name: str) -> None:
 
 
 def test_no_value_is_defined_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Three values that would be called `a_1`, `a` and `a`."""
+    """Values whose names without numbers would be `a_1`, `a` and `a` have different names."""
     text = """
 func.func @main(%a_1_0: tensor<4xf32>) -> tensor<4xf32> {
   %a = dataflow.relu %a_1_0 : (tensor<4xf32>) -> tensor<4xf32>
@@ -46,7 +46,7 @@ func.func @main(%a_1_0: tensor<4xf32>) -> tensor<4xf32> {
     assert capsys.readouterr().err == ""
 
 
-def test_tensors_between_chips_are_called_alike_from_the_network_and_from_its_texts(tmp_path: Path) -> None:
+def test_names_of_tensors_between_chips_are_the_same_from_network_and_texts(tmp_path: Path) -> None:
     names = {"r0": "conv__7:0", "r1": "conv__120:0", "r2": "conv_1_2", "g1": "conv", "g2": "conv_3"}
     model, expected, stages = tmp_path / "model.onnx", tmp_path / "expected.mlx", tmp_path / "stages"
     model.write_bytes(numbered(names).SerializeToString())

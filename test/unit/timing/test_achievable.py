@@ -1,4 +1,4 @@
-"""The achievable time: its arithmetic, and the notes of the compiler for it."""
+"""Tests of the achievable time: its formulas, against numbers computed by hand, and the compiler's notes for it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from xdsl.parser import Parser
 
 Product: TypeAlias = tuple[int, int, int, int]
 TINY = load_chip("tiny")
-"""2 x 2 cores with arrays of 8 x 8, 8 lanes, 64 KiB; DRAM of 8 bytes a cycle with a latency of 100."""
+"""2 x 2 cores with arrays of 8 x 8, 8 lanes, 64 KiB; DRAM of 8 bytes per cycle with a latency of 100."""
 
 NETWORK = """
 func.func @main(%x: tensor<4x16xf32> {dataflow.name = "x"}) -> (tensor<4x24xf32> {dataflow.name = "y"}) {
@@ -53,11 +53,13 @@ def _module(text: str) -> ModuleOp:
     return Parser(context, text).parse_module()
 
 
-def test_a_product_is_cut_where_it_takes_least() -> None:
+def test_a_product_is_divided_along_the_fastest_dimension() -> None:
     """
-    A block of 8 x 8 weights takes 22 cycles and one a row. 32 columns are 4 blocks, one a core: 100 + 22 - 1. One block
-    of columns leaves rows: 25 a core. 32 inputs cut over the cores: 1 + 22 - 1, and 8 sums of 4 parts, of which each
-    core adds 3/4 with 8 lanes.
+    A product is divided over the cores along the dimension that takes the fewest cycles.
+
+    A block of 8 x 8 weights takes 22 cycles, and one per row. 32 columns are 4 blocks, one for each core: 100 + 22 - 1.
+    With one block of columns, rows are divided: 25 for each core. With one row, 32 inputs are divided: 1 + 22 - 1, and
+    8 sums of 4 parts, of which each core adds 3/4 with 8 lanes.
     """
     assert product_cycles(TINY, 1, (1, 100, 8, 32)) == 121
     assert product_cycles(TINY, 1, (1, 100, 8, 8)) == 25 + 22 - 1
@@ -65,19 +67,22 @@ def test_a_product_is_cut_where_it_takes_least() -> None:
     assert product_cycles(TINY, 1, (4, 10, 8, 8)) == 10 + 22 - 1
 
 
-def test_a_layer_takes_the_units_that_are_quicker() -> None:
-    """A single row of 8 x 8 weights: 22 cycles on a matrix unit, 64 multiplications on 4 x 8 lanes take 2."""
+def test_a_layer_uses_the_faster_unit() -> None:
+    """A layer uses the faster unit: one row of 8 x 8 weights takes 22 cycles on a matrix unit, 2 on 4 x 8 lanes."""
     assert layer_cycles(TINY, layer((1, 1, 8, 8), 0)) == 2
     assert layer_cycles(TINY, layer((1, 100, 8, 8), 0, ops=640)) == 46
     assert layer_cycles(TINY, layer((1, 100, 8, 8), 0, ops=6400)) == 200
     assert layer_cycles(TINY, layer((1, 100, 8, 8), 0), filled=True) == 25
 
 
-def test_loads_go_ahead_as_far_as_there_is_room() -> None:
+def test_loads_run_ahead_as_far_as_sram_allows() -> None:
     """
-    Three layers of 1,000 cycles with 1,600 bytes each, 200 cycles of DRAM, loaded until 300, 500, 700: all compute
-    without a pause. Loads of 20,000 cycles are what takes the time. Where there is room for the weights of one layer
-    only, those of the second come once the first is done, at 300, and those of the third after the second's.
+    Weights are loaded ahead as far as SRAM allows.
+
+    Three layers of 1,000 cycles have 1,600 bytes each, which take 200 cycles of DRAM and arrive at 300, 500 and 700:
+    the layers compute without a pause. Loads of 20,000 cycles determine the time. If the SRAM holds the weights of one
+    layer only, those of the second are loaded after the end of the first, at 300, and those of the third after the
+    second.
     """
     layers = [layer((0, 0, 0, 0), 1600, ops=32_000)] * 3
     computing = [layer_cycles(TINY, one) for one in layers]
@@ -96,8 +101,10 @@ def test_loads_go_ahead_as_far_as_there_is_room() -> None:
 
 def test_layers_of_a_network() -> None:
     """
-    Inputs (256 bytes) and first weights (1,536) go with the first product, whose result, 384 bytes, is held by those
-    that follow it, with that in f16 beside it; relu and both casts are 96 elements each, in f16 half as many.
+    Each product is a layer, with the bytes that it loads, stores and holds.
+
+    The first layer loads the inputs (256 bytes) and the first weights (1,536). Its result, 384 bytes, is held together
+    with the one in f16; relu and both casts have 96 elements each, which count half in f16.
     """
     first, second = network_layers(find_main(_module(NETWORK)))
     assert first.product == (1, 4, 16, 24)

@@ -1,4 +1,8 @@
-"""Arbitration of busy links, and sharing of DRAM ports by loads: cases computed by hand."""
+"""
+Tests of the arbitration of busy links and of DRAM ports that loads share, against cases computed by hand.
+
+Each case runs in both engines, which must agree. A link that is in use can be promised to one waiting packet.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +29,17 @@ def both(asm: Assembly) -> TimingResult:
     return fast
 
 
-def test_ways_into_a_router_take_turns() -> None:
+def test_inputs_of_a_router_are_served_in_turn() -> None:
     """
-    Cores 3 (from the west), 1 (from the north) and 5 (from the east) put two packets of 10 cycles each to core 4 of a
-    3 x 3 mesh, all at cycle 1. First packets are at router 4 at 3, second ones, which leave 10 cycles later, at 13.
+    The inputs of a router are served in turn.
 
-    At 3, core 1 takes the link into core 4 until 13; it is promised to core 3 until 23; core 5 waits. At 13, as core
-    3's packet begins, the link is promised to core 5, who alone waits, until 33; then the second packets come and wait.
-    At 23 and 33 the turn goes east - west - north - south: after the east comes the west (core 3, until 43), then the
-    north (core 1, until 53), then the east again (core 5, until 63). Each wait takes a cycle.
+    Cores 3 (from the west), 1 (from the north) and 5 (from the east) put two packets of 10 cycles each to core 4 of a
+    3 x 3 mesh, all at cycle 1. The first packets are at router 4 at 3, the second ones, 10 cycles later, at 13.
+
+    At 3, core 1 takes the link into core 4 until 13; it is promised to core 3 until 23; core 5 waits. At 13, when core
+    3's packet begins, the link is promised to core 5, the only one that waits, until 33; then the second packets arrive
+    and wait. At 23 and 33, the order of turns is east - west - north - south: after the east, the west is served (core
+    3, until 43), then the north (core 1, until 53), then the east again (core 5, until 63). Each wait takes a cycle.
     """
     asm = Assembly(replace(TINY, rows=3, cols=3, noc_packet_bytes=80))
     x = at(0, (40,))
@@ -45,13 +51,15 @@ def test_ways_into_a_router_take_turns() -> None:
     assert trace.end[trace.unit == RECV].tolist() == [44, 54, 64]
 
 
-def test_a_packet_waits_for_one_promise_at_most_behind_a_stream() -> None:
+def test_a_packet_waits_for_at_most_one_packet_of_a_stream() -> None:
     """
+    Behind a stream of packets, another packet waits for at most one of them.
+
     In a row of 3, core 0 puts ten packets of 10 cycles to core 2; they are at router 1 at 3, 13, 23 ...
 
-    Core 1's own packet comes at 5 (behind four words of the sequencer): the link east is taken until 13 and promised to
-    nobody, so it goes from 13 to 23, is at router 2 at 15 and has passed into core 2, which the stream's first packet
-    left at 15, at 25. The stream's last packet is one packet later than without it: 3 + 10 x 10 + 10 + 2 = 115.
+    The packet of core 1 arrives at 5, after four words of the sequencer. The link east is in use until 13 and not
+    promised, so the packet is sent from 13 to 23, is at router 2 at 15, when the link into core 2 becomes idle, and has
+    passed it at 25. The last packet of the stream is one packet later than without it: 3 + 10 x 10 + 10 + 2 = 115.
     """
     asm = Assembly(replace(TINY, rows=1, cols=3, noc_packet_bytes=80))
     asm.op(0, "put", at(0, (200,)), at(0, (200,)), cores=[2], imm=0)
@@ -65,14 +73,17 @@ def test_a_packet_waits_for_one_promise_at_most_behind_a_stream() -> None:
     assert trace.end[trace.unit == RECV].tolist() == [26, 116]
 
 
-def test_branches_of_a_multicast_go_on_by_themselves() -> None:
+def test_branches_of_a_multicast_are_independent() -> None:
     """
+    The branches of a multicast continue independently of each other.
+
     In a row of 3, core 1 puts two packets of 10 cycles to core 2 at cycle 1, then one to cores 0 and 2.
 
-    The second put starts at 21, both its ways are free: until 31. It is at core 0 at 23, and has passed at 33. Core 0
-    puts one packet to core 2 at 20 (behind 19 words): at router 1 at 22, where the link east is taken until 31, and it
-    gets the promise; a third put of core 1, to both, starts at 31: west at once, until 41; east it waits behind core
-    0's packet (31 to 41), from 41 to 51. The put ends when both have left: at 51.
+    The second put starts at 21, when both of its links are idle, and takes until 31. It is at core 0 at 23, and has
+    passed at 33. Core 0 puts one packet to core 2 at 20 (after 19 words): it is at router 1 at 22, where the link east
+    is in use until 31, and the link is promised to it. A third put of core 1, to both, starts at 31: west immediately,
+    until 41; east it waits for core 0's packet (31 to 41), from 41 to 51. The put ends when both branches have left: at
+    51.
     """
     asm = Assembly(replace(TINY, rows=1, cols=3, noc_packet_bytes=80))
     two, one = at(0, (40,)), at(0, (20,))
@@ -86,17 +97,19 @@ def test_branches_of_a_multicast_go_on_by_themselves() -> None:
     asm.op(2, "wait", imm=2, raw=(1,))
     result = both(asm)
     assert result.last[1, SEND] == 51
-    # West: begins at 31, at router 0 at 33, in at 43. East: begins at 41, at router 2 at 43, and in at 53.
+    # West: starts at 31, is at router 0 at 33, arrives at 43. East: starts at 41, is at router 2 at 43, arrives at 53.
     assert result.last[[0, 2], RECV].tolist() == [44, 54]
 
 
-def test_a_load_leaves_the_port_as_its_first_link_takes_it() -> None:
+def test_a_packet_leaves_the_port_when_its_first_link_is_idle() -> None:
     """
-    A port of 1,000 bytes a cycle, links of 8: core 0 loads two packets of 256 bytes (32 cycles on a link).
+    A packet leaves the DRAM port only when the first link can take it.
 
-    The first leaves the port at 1, is at the port's router (core 2) at 3, and has left its link north at 35. The second
-    leaves the port two hop cycles before, at 33, and its link at 67, so that the unit is free at 65. Its head is at
-    core 0 at 37, and all of it 32 + 100 cycles later.
+    The port has 1,000 bytes per cycle, links have 8. Core 0 loads two packets of 256 bytes (32 cycles on a link).
+
+    The first packet leaves the port at 1, is at the port's router (core 2) at 3, and has passed the link north at 35.
+    The second leaves the port two cycles of a hop earlier, at 33, and has passed the link at 67, so that the unit is
+    idle at 65. Its head is at core 0 at 37, and its end 32 + 100 cycles later.
     """
     asm = Assembly(replace(TINY, dram_bytes_per_cycle=1000))
     asm.op(0, "load", at(0, (128,)), at(0, (128,)))
@@ -105,13 +118,15 @@ def test_a_load_leaves_the_port_as_its_first_link_takes_it() -> None:
     assert result.last[0, LOAD] == 37 + 32 + 100
 
 
-def test_prefetch_does_not_pile_up_ahead_of_a_message() -> None:
+def test_prefetch_does_not_queue_up_before_a_message() -> None:
     """
-    Core 1 loads 20 packets over a fast port while core 2, whose router the port is at, puts one to core 0.
+    Prefetched packets do not queue up before a message.
 
-    Loads of core 1 go east from router 2 to 3, then north; the put goes north: no link is shared. With core 0 loading,
-    too, north of router 2 is shared: the put of 32 cycles comes at 40, while the loads' second packet is under way (35
-    to 67) and nothing is promised, so it begins at 67 and ends at 99.
+    Core 1 loads 20 packets over a fast port, while core 2, whose router has the port, puts one to core 0.
+
+    Loads of core 1 are sent east from router 2 to 3, then north; the put is sent north: they share no link. If core 0
+    loads as well, the link north of router 2 is shared: the put of 32 cycles arrives at 40, while the second packet of
+    the loads is being sent (35 to 67) and the link is not promised, so it starts at 67 and ends at 99.
     """
     asm = Assembly(replace(TINY, dram_bytes_per_cycle=1000))
     asm.op(0, "load", at(0, (20 * 64,)), at(0, (20 * 64,)))
@@ -127,10 +142,12 @@ def test_prefetch_does_not_pile_up_ahead_of_a_message() -> None:
 
 def test_stores_of_a_core_complete_in_order() -> None:
     """
-    Core 2, whose router the port is at, stores 256 bytes, then 32, over links of a byte a cycle and a faster port.
+    A store completes after the earlier stores of its core.
 
-    The first begins at 1 and is written at 1 + 256 + 100. All of the second has left long before, and is written then,
-    too: a token that is given for it does not overtake the first one's.
+    Core 2, whose router has the port, stores 256 bytes, then 32, over links of one byte per cycle and a faster port.
+
+    The first store starts at 1 and is complete at 1 + 256 + 100. The second has been sent long before, but is complete
+    at the same time: its token does not overtake that of the first.
     """
     asm = Assembly(replace(TINY, link_bytes_per_cycle=1, dram_bytes_per_cycle=1000))
     asm.op(2, "store", at(0, (64,)), at(0, (64,)), signal=1 << DAU)
@@ -142,13 +159,13 @@ def test_stores_of_a_core_complete_in_order() -> None:
 
 
 def test_port_time_is_counted_in_bytes() -> None:
-    """Three loads of 32 bytes at 3 bytes a cycle keep the port of core 2's router for 96 / 3 cycles, not for 3 x 11."""
+    """Three loads of 32 bytes at 3 bytes per cycle use the port of core 2's router for 96 / 3 cycles, not 3 x 11."""
     asm = Assembly(replace(TINY, dram_bytes_per_cycle=3))
     for _ in range(3):
         asm.op(2, "load", at(0, (8,)), at(0, (8,)))
     result = both(asm)
     assert result.busy[2, LOAD] == 32
-    # The last begins in cycle 22, is at the router a hop later, and complete after 11 cycles at the port and 100 more.
+    # The last starts at cycle 22, is at the router a hop later, and complete after 11 cycles at the port and 100 more.
     assert result.last[2, LOAD] == 22 + 2 + 11 + 100
 
 
@@ -160,7 +177,7 @@ def test_port_time_is_counted_in_bytes() -> None:
         {"rows": 3, "cols": 3, "dram_ports": 3, "dram_bytes_per_cycle": 4096, "link_bytes_per_cycle": 3},
     ],
 )
-def test_engines_agree_where_much_waits(change: dict[str, int]) -> None:
+def test_engines_agree_under_contention(change: dict[str, int]) -> None:
     chip: Chip = replace(TINY, **change)  # pyright: ignore[reportArgumentType]
     for seed in range(4):
         exe = random_program(seed + 40, chip, rounds=8)

@@ -1,4 +1,4 @@
-"""The error for a dropped or swapped send names it, without a long run."""
+"""Tests of deadlock errors: they name the waiting instruction, after a short run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TINY = load_chip("tiny")
 
 
 def damaged(seed: int) -> tuple[Executable, int, bool]:
-    """A random program with one send dropped (semaphores no longer balance) or sent to the wrong core; its core."""
+    """A random program in which one send is dropped or has another semaphore; its core, and whether it is dropped."""
     rng = random.Random(seed)
     exe = random_program(seed, load_chip(rng.choice(["tiny", "edge"])), rounds=5)
     sends = [
@@ -32,7 +32,7 @@ def damaged(seed: int) -> tuple[Executable, int, bool]:
     drop = rng.random() < 0.5
     if drop:
         wait, signal = words["wait"][word], words["signal"][word]
-        # What remains keeps the tokens of its unit in balance.
+        # The replacement keeps the tokens of its unit balanced.
         words[word] = np.zeros((), words.dtype)
         words["op"][word] = OPCODE["send.wait"]
         words["desc"][word] = 0xFFFF
@@ -43,8 +43,8 @@ def damaged(seed: int) -> tuple[Executable, int, bool]:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_lost_sends_are_named(seed: int) -> None:
-    run_timing(random_program(0, TINY))  # the kernel is compiled
+def test_lost_sends_are_reported(seed: int) -> None:
+    run_timing(random_program(0, TINY))  # compiles the kernel
     exe, _, _ = damaged(seed)
     begin = time.perf_counter()
     with pytest.raises(EmulationError, match=r"deadlock: (?s:.*)core \d+ (SEND|RECV), word \d+ .*waits for semaphore"):

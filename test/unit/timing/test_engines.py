@@ -1,4 +1,4 @@
-"""The compiled engine against the definition, and both against small cases worked out by hand."""
+"""Tests of the compiled timing engine against the reference engine, and of both against cases computed by hand."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_engines_agree_on_odd_chips(change: dict[str, int]) -> None:
 
 
 def test_more_instructions_than_any_buffer_holds() -> None:
-    """The kernel's pools grow: 5,000 tokens and 20,000 semaphore counts wait at once."""
+    """The kernel's pools grow for 5,000 tokens and 20,000 semaphore counts that wait at the same time."""
     asm = Assembly(TINY)
     asm.op(0, "loop", raw=(5000, 1))
     asm.op(0, "add", at(0, (1,)), 1.0, 1.0, signal=1 << DAU)
@@ -74,17 +74,19 @@ def test_more_instructions_than_any_buffer_holds() -> None:
     asm.op(1, "signal", cores=[3], imm=1)
     asm.op(3, "wait", imm=1, raw=(20000,))
     result = both(asm.build())
-    # One add every 5 cycles from cycle 3 on (loop, dispatch); one flit a cycle, 2 hops, then the wait.
+    # One add every 5 cycles from cycle 3 on (loop, dispatch); one flit per cycle, 2 hops, then the wait.
     assert result.last[0, VPU] == 2 + 5000 * 5
     assert result.last[3, RECV] == 2 + 19999 + 1 * 2 + 1 + 1
 
 
 def test_units_overlap_and_tokens_order() -> None:
     """
-    Core 0 of `tiny`: an add of 64 f32 (4 + 8 cycles), a fill (4 + 8) beside it, and a copy that waits for the add.
+    Units run concurrently, and tokens order their instructions.
 
-    The sequencer spends a cycle each: the add starts at 1 and ends at 13, the fill at 2 and 14; the copy is there
-    at 3, its unit is free at 14, its token came at 13.
+    Core 0 of `tiny` executes an add of 64 f32 (4 + 8 cycles), a fill (4 + 8), and a copy that waits for the add.
+
+    The sequencer takes a cycle for each: the add runs from 1 to 13, the fill from 2 to 14; the copy is dispatched at 3,
+    its unit is idle at 14, its token arrives at 13.
     """
     asm = Assembly(TINY)
     x = at(0, (64,))
@@ -100,10 +102,10 @@ def test_units_overlap_and_tokens_order() -> None:
 
 def test_full_queue_stalls_the_sequencer() -> None:
     """
-    Depth 2, adds of 12 cycles, then a fill: when the fourth add enters, the second must have started.
+    With queues of depth 2, the fourth of four adds of 12 cycles is dispatched when the second has started.
 
-    Adds start at 1, 13, 25, 37. The third occupies the second place in the queue at 2 (words 0 to 2 dispatch at 0, 1,
-    2: one runs, two wait), the fourth is dispatched at 13, the fill at 14; the fill starts at 15.
+    The adds start at 1, 13, 25, 37. The third fills the queue at 2 (words 0 to 2 are dispatched at 0, 1, 2: one runs,
+    two wait). The fourth is dispatched at 13, the fill after it at 14; it starts at 15.
     """
     asm = Assembly(replace(TINY, queue_depth=2))
     x = at(0, (64,))
@@ -117,10 +119,12 @@ def test_full_queue_stalls_the_sequencer() -> None:
 
 def test_load_pipelines_latency() -> None:
     """
-    Two loads of 256 bytes by core 0, whose port (8 bytes a cycle) is at row 1: 32 cycles each, one packet each.
+    The latency of DRAM overlaps with the next load.
 
-    The first leaves the port from 1 to 33, the second from 33 to 65. Heads: port, one hop to router (0, 1), one hop to
-    (0, 0): 4 cycles; the data is complete 32 cycles after and `dram_latency` = 100 passes: 33 + 4 + 32 + 100 = 169.
+    Core 0, whose port (8 bytes per cycle) is at row 1, loads 256 bytes twice: 32 cycles and one packet each.
+
+    The first leaves the port from 1 to 33, the second from 33 to 65. Its head takes 4 cycles, for a hop to router
+    (0, 1) and one to (0, 0); it is complete 32 cycles and `dram_latency` = 100 later: 33 + 4 + 32 + 100 = 169.
     """
     asm = Assembly(TINY)
     x = at(0, (64,))
@@ -133,12 +137,14 @@ def test_load_pipelines_latency() -> None:
     assert result.port_read.tolist() == [512]
 
 
-def test_multicast_takes_each_link_once() -> None:
+def test_multicast_uses_each_link_once() -> None:
     """
-    Core 0 puts 600 bytes (packets of 256, 256, 88: 32, 32, 11 cycles) to all four cores, itself included.
+    A multicast sends each packet over each link once.
 
-    It leaves east, south and into the core at cycles 1, 33, 65 and is done at 76. The last packet's head is at router 1
-    at 67, at 3 (via 1) at 69, and has passed into core 3 at 80; the wait ends at 81.
+    Core 0 puts 600 bytes (packets of 256, 256, 88: 32, 32, 11 cycles) to all four cores, including itself.
+
+    The packets leave east, south and into the core at cycles 1, 33, 65, the last one until 76. The head of the last is
+    at router 1 at 67, at 3 (through 1) at 69, and it has arrived in core 3 at 80; the wait ends at 81.
     """
     asm = Assembly(TINY)
     x = at(0, (150,))
@@ -148,7 +154,7 @@ def test_multicast_takes_each_link_once() -> None:
     result = both(asm.build())
     assert result.last[0, SEND] == 76
     assert result.last[:, RECV].tolist() == [77, 79, 79, 81]
-    # east, west, north, south, into the core
+    # columns: east, west, north, south, into the core
     assert result.link_bytes.tolist() == [
         [600, 0, 0, 600, 600], [0, 0, 0, 600, 600], [0, 0, 0, 0, 600], [0, 0, 0, 0, 600],
     ]  # fmt: skip
@@ -156,10 +162,12 @@ def test_multicast_takes_each_link_once() -> None:
 
 def test_two_senders_share_a_link() -> None:
     """
-    In a row of 3, cores 0 and 1 put 80 bytes (10 cycles) to core 2 at cycle 1; both need the link from 1 to 2.
+    Of two packets for one link, the first to arrive is sent first.
 
-    Core 1 is there at 1 and takes it until 11; core 0's head arrives at 3, enters at 11, is at router 2 at 13 and
-    has passed into core 2 at 23 (the first passed at 3 to 13).
+    In a row of 3, cores 0 and 1 put 80 bytes (10 cycles) to core 2 at cycle 1; both use the link from 1 to 2.
+
+    Core 1 uses it from 1 to 11. The head of core 0's packet arrives at 3, takes the link at 11, is at router 2 at 13,
+    and the packet has arrived in core 2 at 23 (the first from 3 to 13).
     """
     asm = Assembly(replace(TINY, rows=1, cols=3))
     x = at(0, (20,))
@@ -172,8 +180,8 @@ def test_two_senders_share_a_link() -> None:
     assert result.last[2, RECV] == 24
 
 
-def test_loops_are_run_not_expanded() -> None:
-    """3 x 1000 x 1000 adds of 5 cycles each: 15 million cycles, quickly."""
+def test_loops_are_not_expanded() -> None:
+    """A loop of 3 x 1000 x 1000 adds of 5 cycles, 15 million cycles, is emulated quickly."""
     asm = Assembly(TINY)
     asm.op(0, "loop", raw=(3, 3))
     asm.op(0, "loop", raw=(1000, 2))
@@ -184,8 +192,8 @@ def test_loops_are_run_not_expanded() -> None:
     assert result.last[0, VPU] == 4 + 15_000_000
 
 
-def test_host_copies_stand_beside_the_cycles() -> None:
-    """`tiny`: 1,000 cycles of latency and 4 bytes a cycle: 256 bytes in 1,064 cycles, each way."""
+def test_host_copies_are_counted_separately_from_cycles() -> None:
+    """Copies of 256 bytes take 1,064 cycles each way (latency 1,000, 4 bytes per cycle), apart from the launch's."""
     asm = Assembly(TINY, weights=bytes(400))
     asm.tensor("x", "input", (64,), 0)
     asm.tensor("y", "output", (64,), 4096)
@@ -214,7 +222,7 @@ def test_two_queues_on_one_semaphore_are_refused() -> None:
         ("wait", {"imm": 128, "raw": (1,)}, "semaphore 128 does not exist"),
     ],
 )
-def test_bad_words_are_named(mnemonic: str, fields: dict[str, int], message: str) -> None:
+def test_invalid_words_are_reported(mnemonic: str, fields: dict[str, int], message: str) -> None:
     asm = Assembly(TINY)
     if "1000" in message:
         asm.op(0, "loop", raw=((1 << 32) - 1, 2))
@@ -236,7 +244,7 @@ def test_trace_covers_every_instruction() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_engines_agree_on_dynamic_loops(seed: int) -> None:
-    """Counts from registers, loops that end early, and waits for idle units."""
+    """Engines agree on loops with counts in registers, loops that end early, and waits for idle units."""
     exe = random_program(seed, load_chip("tiny"), rounds=6, dynamic_loops=True)
     work = random_work(seed, exe)
     assert work.decisions

@@ -1,4 +1,4 @@
-"""The timing engine's queues: events leave in the order of (cycle, lane), times in first-in, first-out order."""
+"""Tests of the timing engine's queues: events in the order of (cycle, lane), times in first-in, first-out order."""
 
 from __future__ import annotations
 
@@ -15,8 +15,12 @@ from meshloom.emulator.timing.time_queues import IN_USE, append, take
 @pytest.mark.parametrize(
     ("seed", "reach"), [(0, 3), (1, SLOTS - 1), (2, SLOTS), (3, SLOTS + 1), (4, 50 * SLOTS), (5, 40)]
 )
-def test_events_come_up_like_from_a_heap(seed: int, reach: int) -> None:
-    """Against heapq: each event that comes up offers up to two more within `reach` cycles, now and then far beyond."""
+def test_events_are_served_as_from_a_heap(seed: int, reach: int) -> None:
+    """
+    Events leave the wheel in the order of Python's `heapq`.
+
+    Each event adds up to two more within `reach` cycles, sometimes much later.
+    """
     rng = random.Random(seed)
     events, slots, used, keys, values, order, counters = new_wheel(4096)
     queue = (events, slots, used, keys, values, counters)

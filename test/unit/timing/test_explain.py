@@ -1,4 +1,4 @@
-"""The critical path and the what-if table: small programs whose pieces are worked out by hand."""
+"""Tests of the critical path and of the what-if table, on small programs whose parts are computed by hand."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def shares(exe: Executable) -> dict[tuple[str, str], int]:
     return {(share.unit, share.reason): share.cycles for share in found.shares}
 
 
-def test_work_and_what_waits_for_it() -> None:
-    """An add of 64 f32 (4 + 8 cycles) from cycle 1, and a copy of 12 cycles that waits for it: 25 cycles."""
+def test_an_instruction_and_one_that_waits_for_it() -> None:
+    """An add of 64 f32 (4 + 8 cycles) from cycle 1, and a copy of 12 cycles that waits for it, take 25 cycles."""
     asm = Assembly(TINY)
     x = at(0, (64,))
     asm.op(0, "add", x, x, 1.0, signal=1 << DAU)
@@ -49,9 +49,10 @@ def test_work_and_what_waits_for_it() -> None:
 
 def test_loads_one_after_the_other() -> None:
     """
-    Two loads of 256 bytes at 8 bytes a cycle by core 0, a hop from the router of its port: 32 cycles each at the port.
+    The path of two loads consists of both times at the port, latency and hops.
 
-    The second is complete 100 cycles of latency and two hops of 2 cycles after it has left the port.
+    Core 0, a hop from the router of its port, loads 256 bytes twice, at 8 bytes per cycle: 32 cycles each at the port.
+    The second load is complete 100 cycles of latency and two hops of 2 cycles after it has left the port.
     """
     asm = Assembly(TINY)
     x = at(0, (64,))
@@ -62,9 +63,11 @@ def test_loads_one_after_the_other() -> None:
 
 def test_a_message_that_waits_for_a_link() -> None:
     """
-    In a row of 3, cores 0 and 1 put 10 cycles to core 2; core 0's packet waits 8 cycles for core 1's at router 1.
+    The path of a message includes the time that it waits for a link.
 
-    Path: dispatch 1, core 0 sends 10 cycles; two hops of 2 cycles and the 8; core 2 takes the message in 1: 24.
+    In a row of 3, cores 0 and 1 put packets of 10 cycles to core 2; core 0's waits 8 cycles for core 1's at router 1.
+
+    Path: dispatch 1, sending 10, two hops of 2 and the wait of 8, receiving 1: 24.
     """
     asm = Assembly(replace(TINY, rows=1, cols=3))
     x = at(0, (20,))
@@ -81,11 +84,13 @@ def test_a_message_that_waits_for_a_link() -> None:
     }
 
 
-def test_a_full_queue_keeps_another_unit_waiting() -> None:
+def test_a_full_queue_delays_another_unit() -> None:
     """
-    Depth 2, four adds of 12 cycles, then a fill of 1024 f32 (4 + 128 cycles).
+    The path includes the time for which a full queue of one unit delays another.
 
-    The fourth add enters its queue when the second starts, at 13, and the fill a cycle later: it can start at 15. Path:
+    With queues of depth 2, four adds of 12 cycles are followed by a fill of 1024 f32 (4 + 128 cycles).
+
+    The fourth add enters its queue when the second starts, at 13, and the fill one cycle later: it starts at 15. Path:
     dispatch 1, the first add 12, full queue 2, the fill 132.
     """
     asm = Assembly(replace(TINY, queue_depth=2))
@@ -103,7 +108,7 @@ def test_a_full_queue_keeps_another_unit_waiting() -> None:
 
 @pytest.mark.parametrize("chip", ["tiny", "edge", "grid"])
 @pytest.mark.parametrize("seed", range(4))
-def test_pieces_lie_end_to_end(chip: str, seed: int) -> None:
+def test_pieces_of_the_path_are_adjacent(chip: str, seed: int) -> None:
     exe = random_program(seed, load_chip(chip), rounds=10)
     timing = run_timing(exe, trace=True)
     path = critical_path(exe, timing)
@@ -114,8 +119,8 @@ def test_pieces_lie_end_to_end(chip: str, seed: int) -> None:
     assert all(piece.cycles > 0 and piece.reason in REASONS for piece in path)
 
 
-def test_most_of_a_path_of_one_unit_is_that_unit() -> None:
-    """100 adds of 12 cycles on core 3: dispatch, and nothing else."""
+def test_the_path_of_one_unit() -> None:
+    """The path of 100 adds of 12 cycles on core 3 consists of dispatch and these adds."""
     asm = Assembly(TINY)
     asm.op(3, "loop", raw=(100, 1))
     asm.op(3, "add", at(0, (64,)), at(0, (64,)), 1.0)
@@ -128,10 +133,12 @@ def test_a_run_without_a_trace_cannot_be_explained() -> None:
         explain(exe, run_timing(exe))
 
 
-def test_what_if_names_what_helps() -> None:
+def test_what_if_table() -> None:
     """
-    The two loads above take 169 cycles. Packets take 32 cycles at the port and on links, so neither alone helps; of the
-    latency of 100 cycles, half is 50 less, and all 100 less. Hops of 1 in place of 2 cycles come twice.
+    The table has the cycles with each part twice as fast, and unlimited.
+
+    The two loads above take 169 cycles. A packet takes 32 cycles both at the port and on links, so that neither alone
+    has a gain. Half of the latency saves 50 cycles, no latency saves 100. Two hops of 1 instead of 2 cycles save 2.
     """
     asm = Assembly(TINY)
     x = at(0, (64,))
@@ -145,8 +152,12 @@ def test_what_if_names_what_helps() -> None:
     assert found["DRAM bytes a cycle"][0] == 169
 
 
-def test_operations_over_their_bound_say_why() -> None:
-    """Core 0 alone adds 6,400 f32 in 100 pieces of 4 + 8 cycles: 4 cores of 8 lanes could in 200, this takes 1,201."""
+def test_tasks_above_their_bound_have_reasons() -> None:
+    """
+    The reasons for a task above its bound are stated.
+
+    Core 0 alone adds 6,400 f32 in 100 instructions of 4 + 8 cycles: 1,201 cycles, and 200 on 4 cores of 8 lanes.
+    """
     asm = Assembly(TINY, source="scale")
     x = at(0, (64,))
     for _ in range(100):

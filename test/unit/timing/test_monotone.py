@@ -1,5 +1,5 @@
 """
-More of a resource never costs cycles: the same executable on chips that differ in one number.
+Tests that more of a resource does not cost cycles: the same executable on chips that differ in one number.
 
 With contention, Graham's scheduling anomalies cannot be excluded: work that is ready earlier may overtake critical
 work. A run may take 2% more than at any lesser value of the number.
@@ -20,20 +20,20 @@ from public_models import PUBLIC_MODELS
 CHIPS = ("tiny", "edge", "grid", "cloud")
 ALLOWED = 1.02
 QUARTERS = (2, 3, 4, 5, 6, 8, 16, 32)
-"""Values of rates, in quarters of the chip's own: from half to eight times."""
+"""Values of rates, in quarters of the chip's rate: from half to eight times."""
 CYCLES = {"hop_cycles": (16, 12, 8, 6, 4, 3, 2, 1), "dram_latency": (400, 200, 150, 100, 75, 50, 25, 0)}
 RATES = ("dram_bytes_per_cycle", "link_bytes_per_cycle", "sram_bytes_per_cycle")
 
 
 def worst_reversal(exe: Executable, name: str) -> float:
-    """Cycles over the least at any lesser value of `name` (of a latency: greater), where that ratio is greatest."""
+    """The largest ratio of cycles to the least cycles at a smaller value of `name` (at a larger one for latencies)."""
     values = CYCLES.get(name) or [getattr(exe.chip, name) * quarters // 4 for quarters in QUARTERS]
     cycles = [run_timing(replace(exe, chip=replace(exe.chip, **{name: value}))).cycles for value in values]
     return max(after / min(cycles[: index + 1]) for index, after in enumerate(cycles))
 
 
 def reversals(exe: Executable) -> dict[str, float]:
-    """`worst_reversal` by number of the chip."""
+    """`worst_reversal` for each number of the chip."""
     return {name: worst_reversal(exe, name) for name in (*RATES, *CYCLES)}
 
 
@@ -46,10 +46,10 @@ def test_more_is_not_slower_on_a_random_program(name: str) -> None:
 @pytest.mark.slow
 def test_more_is_seldom_slower_on_random_programs() -> None:
     """
-    Programs that contend for everything at once: of 80 series, one in ten may be above the allowance, by 20% at most.
+    On programs with contention for everything, at most one in ten of 80 series is above the allowance, by at most 20%.
 
-    A DRAM port serves loads and stores of many cores as they come; where it sets the pace of a program whose cores wait
-    for each other in a random order, another order of stores can move the whole.
+    A DRAM port serves loads and stores of many cores in the order of arrival. If it limits a program whose cores wait
+    for each other in random order, another order of stores can change the total.
     """
     ratios: list[float] = []
     for name in CHIPS:
@@ -61,7 +61,7 @@ def test_more_is_seldom_slower_on_random_programs() -> None:
 
 
 WORST_KNOWN = {("onet", "cloud"): 1.03, ("rnet", "cloud"): 1.05}
-"""Of 140 series two are above the allowance: 256 cores that load at once through ports of ever more bytes a cycle."""
+"""Two of 140 series are above the allowance: 256 cores load at the same time through ports with increasing rates."""
 
 
 @pytest.mark.slow

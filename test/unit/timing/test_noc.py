@@ -1,4 +1,4 @@
-"""The network against theory: queueing, conservation of bytes, more resources, another clock."""
+"""Tests of the network-on-chip against theory: queueing, conservation of bytes, more resources, another clock."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ EDGE = load_chip("edge")
 
 def poisson_sources(sources: list[int], target: int, load: float, count: int, seed: int) -> tuple[Executable, float]:
     """
-    Each source puts `count` packets to `target` with exponential gaps; in sum the target's link has utilisation `load`.
+    Each source puts `count` packets to `target` with exponential gaps; the target's link has the utilisation `load`.
 
-    A gap is an `iota` whose cycles are 4 + ceil(n / 8) on 8 lanes; the put follows it by a token. Also returns the
-    achieved load, from the gaps as rounded.
+    A gap is an `iota` of 4 + ceil(n / 8) cycles on 8 lanes; the put waits for it by a token. Also returns the load that
+    results from the rounded gaps.
     """
     chip = replace(TINY, rows=3, cols=3, queue_depth=4096, noc_packet_bytes=256)
     rng = np.random.default_rng(seed)
@@ -56,11 +56,11 @@ def poisson_sources(sources: list[int], target: int, load: float, count: int, se
 )
 def test_queueing_is_m_d_1(sources: list[int], load: float) -> None:
     """
-    Mean waiting of an M/D/1 queue: rho * S / (2 (1 - rho)).
+    The mean waiting time is that of an M/D/1 queue: rho * S / (2 (1 - rho)).
 
-    All packets end in the link into core 4 of a 3 x 3 mesh, in trees of links that are equally fast; in such trees
-    the waiting on all links together is that of one queue. A packet without waiting takes hops * 2 + S cycles. No gap
-    is under 5 cycles, and the draw is finite: hence some percent.
+    All packets pass the link into core 4 of a 3 x 3 mesh, at the end of a tree of equally fast links; in such a tree
+    the waiting times of all links add up to that of one queue. A packet without waiting takes hops * 2 + S cycles. The
+    tolerance is 5%, because no gap is shorter than 5 cycles, and the sample is finite.
     """
     target, service = 4, 32
     waits: list[float] = []
@@ -81,21 +81,21 @@ def test_queueing_is_m_d_1(sources: list[int], load: float) -> None:
 
 @pytest.mark.parametrize("load", [0.1, 0.3, 0.5])
 def test_the_benchmark_measures_the_network_alone(load: float) -> None:
-    """Receivers are ready before the first packet comes: latencies are those after any time to get ready."""
+    """Receivers are ready before the first packet arrives: more idle time before it does not change latencies."""
     found = random_traffic(8, 8, load, 60, 0)
     assert random_traffic(8, 8, load, 60, 0, idle=3000) == pytest.approx(found, rel=1e-9)
     assert found["latency"] > found["empty"]
 
 
 def test_latency_of_the_benchmark_without_load() -> None:
-    """Hops and bytes alone: a packet of 32 cycles in 3200 seldom meets another one."""
+    """With a packet of 32 cycles every 3200, which seldom meets another, the latency is that of hops and bytes."""
     found = random_traffic(4, 4, 0.0005, 30, 1)
     assert found["latency"] == pytest.approx(found["empty"], abs=0.1)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_bytes_are_conserved(seed: int) -> None:
-    """Bytes into each core are those sent to it; bytes on links between routers are those sent, times their hops."""
+    """Bytes into each core equal those sent to it; bytes on links between routers equal those sent, times hops."""
     chip = replace(EDGE, dram_ports=2)
     asm = Assembly(chip)
     rng = np.random.default_rng(seed)
@@ -113,8 +113,8 @@ def test_bytes_are_conserved(seed: int) -> None:
     assert result.link_bytes[:, 4].sum() == sent
 
 
-def test_dram_bytes_cross_one_port_and_the_way_to_it() -> None:
-    """Core (3, 2) of 4 x 4, two ports (rows 1 and 3): each serves two rows; 3 links west, 1 south."""
+def test_dram_bytes_pass_one_port_and_the_links_to_it() -> None:
+    """Bytes of core (3, 2) of 4 x 4 pass 3 links west and 1 south to the port at row 3, which serves two rows."""
     chip = replace(EDGE, dram_ports=2)
     assert port_rows(chip) == [1, 3]
     assert [port_of_core(chip, y * 4) for y in range(4)] == [0, 0, 1, 1]
@@ -139,10 +139,12 @@ def more(chip: Chip, name: str) -> Chip:
 @pytest.mark.parametrize("name", ["vpu_lanes", "sram_bytes_per_cycle", "link_bytes_per_cycle", "dram_bytes_per_cycle"])
 def test_more_of_a_resource_is_not_slower_without_contention(name: str) -> None:
     """
-    With one core at work and a wide port to DRAM (or that changed) hardly anything is shared, and a run is a longest
-    path through its instructions: it cannot grow.
+    Without contention, more of a resource never takes more cycles.
 
-    The matrix unit is apart: more rows take longer to fill for small products, by its closed form.
+    With one active core and a wide DRAM port (or a varied one) hardly anything is shared. The cycles are those of the
+    longest path through the instructions, which cannot grow.
+
+    The matrix unit is excluded: for small products, more rows take longer to fill, by its formula.
     """
     for seed in range(8):
         port = {} if name in ("link_bytes_per_cycle", "dram_bytes_per_cycle") else {"dram_bytes_per_cycle": 1 << 12}
@@ -152,12 +154,12 @@ def test_more_of_a_resource_is_not_slower_without_contention(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["vpu_lanes", "link_bytes_per_cycle", "dram_bytes_per_cycle", "queue_depth"])
-def test_more_of_a_resource_hardly_reorders_in_contention(name: str) -> None:
+def test_more_of_a_resource_is_hardly_slower_with_contention(name: str) -> None:
     """
-    Where cores contend, work that is ready earlier may overtake and delay what is critical.
+    With contention, work that is ready earlier may delay critical work, but only slightly.
 
-    These are the anomalies that Graham described for lists of tasks; that the ways into a router take turns keeps them
-    small (`test_monotone.py`).
+    These are Graham's scheduling anomalies; serving the inputs of a router in turn keeps them small
+    (`test_monotone.py`).
     """
     ratios: list[float] = []
     for seed in range(12):
@@ -167,8 +169,8 @@ def test_more_of_a_resource_hardly_reorders_in_contention(name: str) -> None:
     assert np.mean(ratios) < 1.002
 
 
-def test_latencies_only_add() -> None:
-    """Shorter DRAM latency and hops: no slower for a lone core."""
+def test_shorter_latencies_are_not_slower() -> None:
+    """With a single core, shorter DRAM latency and hops never take more cycles."""
     chip = replace(TINY, rows=1, cols=1)
     for seed in range(5):
         exe = random_program(seed, chip, rounds=20)
@@ -184,11 +186,11 @@ def test_clock_changes_no_cycle() -> None:
 
 
 @pytest.mark.parametrize(("flits", "load"), [(1, 0.2), (4, 0.3), (20, 0.1), (20, 0.3)])
-def test_latencies_are_those_of_booksim2(flits: int, load: float) -> None:
+def test_latencies_are_close_to_booksim2(flits: int, load: float) -> None:
     """
-    Uniform random traffic on an 8 x 8 mesh, where ways into a router take turns after 4 flits.
+    Latencies of uniform random traffic on an 8 x 8 mesh are within 15% of those of BookSim2.
 
-    BookSim2's figures are one seed's, and so are these: within 15%.
+    The inputs of a router are served in turn after 4 flits. Both figures are of one seed.
     """
     with POINTS.open() as file:
         expected = {

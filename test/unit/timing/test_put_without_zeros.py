@@ -1,4 +1,4 @@
-"""Transfers between cores without zeros: the same bits arrive, and fewer bytes are sent."""
+"""Tests of transfers between cores without zeros: the same bits arrive, and fewer bytes are sent."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LOAD, STORE, SEND, RECV = 3, 4, 5, 6
 
 
 def sent(chip: Chip, mnemonic: str, values: NDArray[Any], code: int, declared: int = 1) -> Executable:
-    """Core 0 loads values and sends them to its neighbour, which stores what it gets behind them."""
+    """Core 0 loads values and sends them to core 1, which stores the received values after them in DRAM."""
     asm = Assembly(chip, dram_bytes=1 << 17, source="layer")
     asm.weights = values.tobytes()
     whole, x = at(0, (values.nbytes,), U8), at(0, (values.size,), code)
@@ -50,31 +50,31 @@ def stored(executable: Executable) -> bytes:
 def test_the_same_bits_in_fewer_bytes(count: int, density: float, code: int, seed: int) -> None:
     generator = np.random.default_rng(seed)
     values = generator.integers(-9, 10, count).astype(STORAGE[code]) * (generator.random(count) < density)
-    values = values.astype(STORAGE[code])  # of floats, some are -0: not all bits of it are 0
+    values = values.astype(STORAGE[code])  # some floats are -0, whose bits are not all 0
     executable = sent(TINY, "put.z", values, code)
     run = run_functional(executable, {}, check=True)
     plain = run_timing(sent(TINY, "put", values, code))
     timing = run_timing(executable, mapped=run.mapped)
     bits = values.view(f"u{values.itemsize}")
-    travelled = -(-count // 8) + int(np.count_nonzero(bits)) * values.itemsize
-    assert run.mapped.total("traffic") == travelled
-    assert int(timing.link_bytes.sum() - plain.link_bytes.sum()) == 2 * (travelled - values.nbytes)
+    sent_bytes = -(-count // 8) + int(np.count_nonzero(bits)) * values.itemsize
+    assert run.mapped.total("traffic") == sent_bytes
+    assert int(timing.link_bytes.sum() - plain.link_bytes.sum()) == 2 * (sent_bytes - values.nbytes)
     reference = run_reference(executable, run.mapped)
     assert (reference.cycles, reference.link_bytes.tolist()) == (timing.cycles, timing.link_bytes.tolist())
     figures = collect(executable, timing, run.mapped)["sparse"]
     assert figures["index_elements"] == count
-    assert (figures["bytes_sent"], figures["bytes_sent_dense"]) == (travelled, values.nbytes)
+    assert (figures["bytes_sent"], figures["bytes_sent_dense"]) == (sent_bytes, values.nbytes)
 
 
-def test_what_is_sent_arrives() -> None:
+def test_sent_values_arrive() -> None:
     values = np.array([0.0, -0.0, np.nan, np.inf, 1e-45, 0.0, 3.0], np.float32)
     for mnemonic in ("put", "put.z"):
         assert stored(sent(TINY, mnemonic, values, F32)) == values.tobytes()
 
 
 @pytest.mark.parametrize("rate", [4, 64])
-def test_zeros_are_found_before_the_first_byte_leaves(rate: int) -> None:
-    """4,000 zeros: an index of 500 bytes travels, after 4,000 / rate cycles; else 16,000 bytes travel."""
+def test_zeros_are_found_before_the_first_byte_is_sent(rate: int) -> None:
+    """Of 4,000 zeros only an index of 500 bytes is sent, after 4,000 / rate cycles; by `put` 16,000 bytes are sent."""
     chip = replace(TINY, map_encode_elements=rate, noc_packet_bytes=1 << 14)
     zeros = np.zeros(4000, np.float32)
     executable = sent(chip, "put.z", zeros, F32)
@@ -82,16 +82,16 @@ def test_zeros_are_found_before_the_first_byte_leaves(rate: int) -> None:
     mapped = run_functional(executable, {}).mapped
     spared = (16000 - 500) // chip.link_bytes_per_cycle - 4000 // rate
     assert with_zeros - run_timing(executable, mapped=mapped).cycles == pytest.approx(spared, abs=2)
-    # Without a functional run, what the word declares travels.
+    # Without a functional run, the bytes are those that the word declares.
     declared = run_timing(sent(chip, "put.z", zeros, F32, declared=16000))
     assert declared.declared
     assert declared.cycles == with_zeros - (-4000 // rate)
 
 
-def test_the_choice() -> None:
+def test_transfers_without_zeros_are_chosen_if_faster() -> None:
     chip = load_chip("edge")
     assert bytes_without_zeros(chip, 1024, 4, Nonzero()) is None
     assert bytes_without_zeros(chip, 1024, 4, Nonzero(0.25)) == 128 + 1024
-    # 1,024 bytes take 32 cycles, and so does it to look at as many elements.
+    # Sending 1,024 bytes takes 32 cycles, as many as searching 1,024 elements for zeros.
     assert bytes_without_zeros(chip, 1024, 1, Nonzero(0.25)) is None
     assert bytes_without_zeros(chip, 1024, 4, Nonzero(0.9)) is None

@@ -1,4 +1,4 @@
-"""The reference time of networks with loops: its arithmetic, and the notes of the compiler for it."""
+"""Tests of the reference time of networks with loops: its formulas, and the compiler's notes for it."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def _module(text: str) -> ModuleOp:
     return Parser(context, text).parse_module()
 
 
-def test_hops_across_are_those_of_the_smallest_rectangle() -> None:
-    """On 4 x 4 cores: one, two in a row, 2 x 2, 2 x 3 (or 3 x 2), 4 x 4."""
+def test_hops_are_those_of_the_smallest_rectangle() -> None:
+    """The smallest rectangles on 4 x 4 cores are 1, 2 x 1, 2 x 2, 2 x 3, 3 x 3 and 4 x 4."""
     assert [hops_across(EDGE, cores) for cores in (1, 2, 4, 5, 6, 9, 16)] == [0, 1, 2, 3, 3, 4, 6]
     flat = replace(EDGE, rows=1, cols=16)
     assert hops_across(flat, 16) == 15
@@ -76,23 +76,23 @@ def test_hops_across_are_those_of_the_smallest_rectangle() -> None:
 def test_exchange_is_hops_and_a_message_of_each_core() -> None:
     assert exchange(EDGE, 256, 1) == 0
     assert exchange(EDGE, 0, 16) == 0
-    # 6 hops of 2 cycles; 16 messages of 256 / 16 bytes, each a cycle of a link of 32 bytes; 2 to begin and end
+    # 6 hops of 2 cycles; 16 messages of 256 / 16 bytes, each one cycle of a link of 32 bytes; 2 to start and end
     assert exchange(EDGE, 256, 16) == 6 * 2 + 16 * 1 + 2
     # 2 hops; 4 messages of 64 bytes, two cycles each
     assert exchange(EDGE, 256, 4) == 2 * 2 + 4 * 2 + 2
 
 
-def test_longest_chain_waits_for_what_it_reads() -> None:
-    # 256 elements on one core of 32 lanes: 4 + 8; then 64 of 4 passes: 4 + 2 * 4. The other one ends earlier.
+def test_longest_chain_waits_for_its_operands() -> None:
+    # 256 elements on one core of 32 lanes take 4 + 8, then 64 in 4 passes 4 + 2 * 4. The other chain ends earlier.
     assert longest_chain(EDGE, LAYER, 1) == 12 + 12
-    # 16 and 4 elements a core: 4 + 1, 4 + 4
+    # with 16 and 4 elements per core: 4 + 1, 4 + 4
     assert longest_chain(EDGE, LAYER, 16) == 5 + 8
     half = replace(LAYER, operations=(VectorWork(128, 1, 2, ()),))
-    assert longest_chain(EDGE, half, 1) == 4 + 2  # 64 elements of f16 a cycle
+    assert longest_chain(EDGE, half, 1) == 4 + 2  # 64 elements of f16 per cycle
 
 
 def test_reference_time_is_the_largest_part() -> None:
-    """16 cores read 65,536 bytes of weights in 65,536 / (16 * 128) = 32 cycles; one core in 512."""
+    """The time is that of the limiting part: 16 cores read weights in 65,536 / (16 * 128) = 32 cycles, one in 512."""
     assert layer_cycles(EDGE, LAYER, 16) == 48 * (32 + 13 + 30)
     assert layer_cycles(EDGE, LAYER, 1) == 48 * (512 + 24)
     found = reference_time(EDGE, Work(macs=16_384, vpu_ops=512, dram_bytes=12_800), [LAYER, LAYER])
@@ -103,18 +103,20 @@ def test_reference_time_is_the_largest_part() -> None:
     assert (loaded.cycles, loaded.binding) == (100_100, "DRAM")
 
 
-def test_small_layers_are_quicker_on_one_core() -> None:
-    """2,048 bytes: 16 cycles on one core, which exchanges nothing; on two 8 and 12 for the exchange."""
+def test_small_layers_are_faster_on_one_core() -> None:
+    """2,048 bytes take 16 cycles on one core, without an exchange; on two cores 8, and 12 for the exchange."""
     layer = RecurrentLayer(10, 2_048, 256, ())
     found = reference_time(EDGE, Work(), [layer])
     assert (found.cores, found.steps) == (1, 10 * 16)
     assert layer_cycles(EDGE, layer, 2) == 10 * (8 + 1 * 2 + 2 * 4 + 2)
 
 
-def test_only_what_lies_between_carried_values_is_work_of_steps() -> None:
+def test_only_operations_between_carried_values_are_work_of_steps() -> None:
     """
-    Of the loop: 16 weights of the product that carried values wait for; not the other product, nor what x needs. One
-    carried value reaches a product. relu is done before; add, tanh and add follow each other.
+    Only operations on the path between carried values count as work of a step.
+
+    These are the product with 16 weights that carried values wait for, then add, tanh and add. The other product, and
+    operations on x such as relu, are computed before. One carried value is an operand of a product.
     """
     (layer,) = recurrent_layers(find_main(_module(RECURRENCE)))
     assert (layer.steps, layer.weight_bytes, layer.carried_bytes) == (3, 16 * 4, 4 * 4)
@@ -122,7 +124,7 @@ def test_only_what_lies_between_carried_values_is_work_of_steps() -> None:
     assert [op.passes for op in layer.operations] == [1, 4, 1]
 
 
-def test_loops_that_do_not_wait_for_each_other_are_one_layer() -> None:
+def test_independent_loops_are_one_layer() -> None:
     step = "dataflow.matmul %{0}, %w : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>"
 
     def loop(result: str, start: str, carried: str, steps: int = 5) -> str:
@@ -143,7 +145,7 @@ def test_loops_that_do_not_wait_for_each_other_are_one_layer() -> None:
     assert [layer.steps for layer in recurrent_layers(find_main(_module(longer)))] == [5, 7, 5]
 
 
-def test_loops_in_loops_run_as_often_as_both() -> None:
+def test_nested_loops_have_the_product_of_their_steps() -> None:
     text = """
     func.func @main(%x: tensor<2x2xf32>, %w: tensor<2x2xf32>) -> tensor<2x2xf32> {
       %r = dataflow.loop 3 steps carry(%a = %x : tensor<2x2xf32>) {
@@ -161,7 +163,7 @@ def test_loops_in_loops_run_as_often_as_both() -> None:
     assert (inner.steps, inner.weight_bytes, len(inner.operations)) == (12, 16, 0)
 
 
-def test_loops_that_carry_nothing_and_loops_of_no_steps_are_no_layers() -> None:
+def test_loops_without_carried_values_or_steps_are_no_layers() -> None:
     text = """
     func.func @main(%x: tensor<3x2xf32>, %z: tensor<2xf32>) -> (tensor<3x2xf32>, tensor<2xf32>) {
       %y = dataflow.loop 3 steps scan(%a = %x axis 0 : tensor<3x2xf32>) stack(axis 0 : tensor<3x2xf32>) {
@@ -180,7 +182,7 @@ def test_loops_that_carry_nothing_and_loops_of_no_steps_are_no_layers() -> None:
     assert NOTE not in notes_of(module)
 
 
-def test_the_note_outlives_unrolling_and_reaches_the_executable() -> None:
+def test_the_note_is_kept_by_unrolling_and_in_the_executable() -> None:
     module = _module(RECURRENCE)
     hoist_from_loops(module)
     layers = recurrent_layers(find_main(module))

@@ -1,4 +1,4 @@
-"""Cycles of sparse products compared with closed forms, with caches before and after the mapping unit."""
+"""Tests of the cycles of sparse products against closed forms, with caches before and after the mapping unit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ JOINED = replace(EDGE, map_lanes="joined")
 
 
 def even_mask(rng: np.random.Generator, fibers: int, length: int, each: int) -> NDArray[np.bool_]:
-    """Fibers that hold the same number of elements each, at random places."""
+    """Fibers with the same number of elements each, at random positions."""
     mask = np.zeros((fibers, length), np.bool_)
     for fiber in mask:
         fiber[rng.choice(length, each, replace=False)] = True
@@ -42,7 +42,11 @@ def sparse(
     found: bool = True,
     encoded: bool = True,
 ) -> MappedCost:
-    """Direct weights [n, k]; inputs [m, k], whose zeros are found (or else multiplied). Memory is no limit."""
+    """
+    The cost of a product of inputs [m, k] and weights [n, k] with a direct index; memory is no limit.
+
+    `found`: zeros of the inputs are skipped.
+    """
     (m, k), n = inputs.shape, len(weights)
     hits = inputs.sum(axis=0)[None] if found else None
     used, pairs = count_pairs(weights[None], hits, (1, m, k, n))
@@ -54,8 +58,8 @@ def sparse(
 @pytest.mark.parametrize("name", chip_names())
 @pytest.mark.parametrize("code", [F32, I8])
 @pytest.mark.parametrize("m", [1, 7, 300])
-def test_all_of_it_costs_as_much_as_dense(name: str, code: int, m: int) -> None:
-    """With nothing left out, and k and n multiples of the array, lanes take what the dense product takes."""
+def test_a_product_without_zeros_costs_as_much_as_dense(name: str, code: int, m: int) -> None:
+    """Without zeros, and with k and n multiples of the array, the cycles equal those of the dense product."""
     chip = replace(load_chip(name), map_direct_bits=1 << 40)
     k, n = 2 * chip.mpu_rows * (1 if code == F32 else 4), 3 * chip.mpu_cols
     everything = sparse(chip, np.ones((m, k), np.bool_), np.ones((n, k), np.bool_), code)
@@ -64,11 +68,12 @@ def test_all_of_it_costs_as_much_as_dense(name: str, code: int, m: int) -> None:
 
 
 @pytest.mark.parametrize("caches", ["before", "after"])
-def test_a_layer_bound_by_its_weights(caches: str) -> None:
+def test_a_layer_limited_by_its_weights(caches: str) -> None:
     """
-    One row, 4096 inputs, 128 neurons, 410 weights each (a tenth): 4 neurons a lane, 13 blocks of 32 weights each.
+    With one row, the cycles are those of loading the weights.
 
-    Dense: 128 blocks of 95 cycles for each of 4 groups. The index takes 128 * 4096 / 32768 = 16 cycles.
+    Of 4096 inputs, 128 neurons have 410 weights each (density 0.1): 4 neurons per lane, 13 blocks of 32 weights each.
+    Dense weights are 128 blocks of 95 cycles for each of 4 groups. The index takes 128 * 4096 / 32768 = 16 cycles.
     """
     rng = np.random.default_rng(0)
     chip = replace(EDGE, map_caches=caches)
@@ -82,10 +87,13 @@ def test_a_layer_bound_by_its_weights(caches: str) -> None:
 
 def test_both_densities_multiply() -> None:
     """
-    784 rows of 512 inputs, half of them zero, 64 neurons of 51 weights (a tenth): a twentieth of the pairs is left.
+    The share of computed pairs is the product of both densities.
 
-    Caches before the mapping unit, an index quick enough: two neurons a lane, together 4 blocks of 94 cycles and, at 32
-    a cycle, their pairs. Without the time to fill the array (2 * 16 * 94 dense, 4 * 94 sparse) that is 20 times less.
+    784 rows of 512 inputs, half of them zero, and 64 neurons of 51 weights (density 0.1) have a twentieth of the pairs.
+
+    With caches before the mapping unit, and a fast enough index, each lane has two neurons: 4 blocks of 94 cycles and,
+    at 32 per cycle, the pairs. Without the time to fill the array (2 * 16 * 94 dense, 4 * 94 sparse), that is 20 times
+    less.
     """
     rng = np.random.default_rng(1)
     chip = replace(EDGE, map_caches="before", map_direct_bits=1 << 20)
@@ -102,12 +110,13 @@ def test_both_densities_multiply() -> None:
     assert whole / cost.cycles > 16
 
 
-def test_where_the_caches_stand() -> None:
+def test_caches_before_or_after_the_mapping_unit() -> None:
     """
-    The same layer on both: rows with zeros in different places are skipped only where each row is mapped.
+    Zeros at different positions of rows are skipped only if each row is mapped, with caches before the mapping unit.
 
-    After: every input matters in some row, so 784 * 51 pairs a neuron pass; the index is looked at once. Before: half
-    of them, but the index is looked at 784 times: with 1024 bits a cycle that alone takes about as long as dense.
+    With caches after it, every input is nonzero in some row: each neuron has 784 * 51 pairs, and the index is read
+    once. With caches before it, half of the pairs are computed, but the index is read 784 times: at 1024 bits per
+    cycle, that alone takes about as long as the dense product.
     """
     rng = np.random.default_rng(2)
     weights, inputs = even_mask(rng, 64, 512, 51), rng.random((784, 512)) < 0.5
@@ -123,8 +132,8 @@ def test_where_the_caches_stand() -> None:
     assert slow.cycles < dense(EDGE, 784, 512, 64) < 1.15 * slow.cycles
 
 
-def test_one_row_skips_its_zeros_on_both() -> None:
-    """With one row, what is mapped once is what matters: weights without an input are not even loaded."""
+def test_one_row_skips_its_zeros_with_both_caches() -> None:
+    """With one row, both arrangements of caches skip its zeros, and weights of zero inputs are not loaded."""
     rng = np.random.default_rng(3)
     weights, inputs = even_mask(rng, 32, 2048, 205), even_mask(rng, 1, 2048, 1024)
     both = weights & inputs
@@ -135,11 +144,13 @@ def test_one_row_skips_its_zeros_on_both() -> None:
         assert cost.cycles == blocks * 95 - 1
 
 
-def test_neurons_share_what_a_lane_holds() -> None:
+def test_neurons_share_a_lane() -> None:
     """
-    256 neurons of 5 weights among 48 inputs: 8 a lane, 40 weights, so 2 blocks; dense, 8 times 2 blocks.
+    A lane computes several neurons with few weights.
 
-    Nothing left out of 16 inputs: two neurons a block, where the dense product leaves half of the array empty.
+    256 neurons have 5 weights among 48 inputs: 8 neurons per lane with 40 weights, which are 2 blocks; dense, there are
+    8 times 2 blocks. Without zeros, 16 inputs make two neurons per block, while the dense product fills half of the
+    array.
     """
     rng = np.random.default_rng(4)
     everything = np.ones((13, 48), np.bool_)
@@ -152,7 +163,7 @@ def test_neurons_share_what_a_lane_holds() -> None:
 
 
 def test_unequal_lanes_wait_for_the_longest() -> None:
-    """One neuron of 320 weights and 31 of 32: as if all had 320; as two of a lane they even out with empty ones."""
+    """One neuron of 320 weights and 31 of 32 take as long as 32 of 320, also together with ones that even out lanes."""
     weights = np.zeros((32, 1024), np.bool_)
     weights[:, :32] = True
     weights[0, :320] = True
@@ -163,10 +174,12 @@ def test_unequal_lanes_wait_for_the_longest() -> None:
     assert sparse(EDGE, row, np.concatenate([weights, empty]), found=False).cycles == 10 * 95 - 1
 
 
-def test_joined_lanes_need_not_be_even() -> None:
+def test_joined_lanes_may_be_uneven() -> None:
     """
-    The same, 320 + 31 * 32 = 1312 weights: two loads of 32 x 32, and 1312 pairs in two cycles. With the empty ones
-    1312 + 31 * 288 = 10240, ten loads: what even lanes would take.
+    Joined lanes need not have equal numbers of weights.
+
+    The same 320 + 31 * 32 = 1312 weights are two loads of 32 x 32, and 1312 pairs take two cycles. With the added ones,
+    1312 + 31 * 288 = 10240 weights are ten loads, as with even lanes.
     """
     weights = np.zeros((32, 1024), np.bool_)
     weights[:, :32] = True
@@ -176,7 +189,7 @@ def test_joined_lanes_need_not_be_even() -> None:
     empty = np.zeros((32, 1024), np.bool_)
     empty[1:, :288] = True
     assert sparse(JOINED, row, np.concatenate([weights, empty]), found=False).cycles == 10 * 95 - 1
-    # What is not encoded lies apart, in columns of its own: 4 of 1024 inputs each, 32 loads.
+    # Weights that are not encoded have separate columns: 4 columns of 1024 inputs, 32 loads.
     some = np.ones((4, 1024), np.bool_)
     assert sparse(JOINED, row, some, encoded=False).cycles == 32 * 95 - 1
     assert sparse(JOINED, row, some).cycles == 4 * 95 - 1

@@ -1,4 +1,4 @@
-"""Statistics, roofline, energy and traces of programs small enough to count by hand."""
+"""Tests of statistics, roofline, energy and traces, on small programs against numbers computed by hand."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MATMUL = 1 << 4 | 1 << 8 | 1 << 12
 
 
 def small() -> Executable:
-    """Core 0: a load, three matmuls in a loop that walks through SRAM, an exp, a put to core 1 at address 2000."""
+    """Core 0 executes a load, three matmuls in a loop over addresses, an exp, and a put to core 1 at address 2000."""
     asm = Assembly(TINY, weights=bytes(256), source="gemm")
     asm.tensor("x", "input", (64,), 0)
     asm.op(0, "load", at(0, (64,)), at(0, (64,)), signal=1)
@@ -47,13 +47,13 @@ def test_counts() -> None:
     assert stats["vpu_ops"] == 64 * 4
     assert stats["units"]["MPU"]["busy_cycles"] == 3 * (8 + 16 + 8 - 2 - 1)
     assert stats["units"]["MPU"]["instructions"] == 3
-    # 11 of core 0 (load, loop, 3 matmul, 3 addi, exp, put, halt), 2 of core 1, a halt of each other core.
+    # 11 of core 0 (load, loop, 3 matmul, 3 addi, exp, put, halt), 2 of core 1, a halt of each other core
     assert stats["instructions"]["executed"] == 11 + 2 + 2
     assert stats["instructions"]["static"] == 7 + 2 + 2
     assert stats["bytes"]["links"] == {"horizontal": 256, "vertical": 256, "into_cores": 256}  # load south to north
     assert stats["bytes"]["dram_read"] == 256
     assert stats["bytes"]["host_in"] == 256
-    # The third matmul writes 256 bytes from 512 + 2 * 256 on; core 1 is written up to 2000 + 256.
+    # The third matmul writes 256 bytes from 512 + 2 * 256 on; the put writes up to 2000 + 256 in core 1.
     assert stats["peak_sram"]["of_core"] == [1280, 2256, 0, 0]
     assert stats["energy_pj"]["mac"] == pytest.approx(1536 * 3.1)
     assert stats["energy_pj"]["dram"] == 256 * 30
@@ -61,7 +61,7 @@ def test_counts() -> None:
 
 
 def test_roofline_of_the_executable() -> None:
-    """1,536 MACs on 4 arrays of 64; 256 f32-operations on 4 * 8 lanes; 256 bytes of DRAM at 8 a cycle: DRAM binds."""
+    """DRAM is the limit, with 256 bytes at 8 per cycle; 1,536 MACs on 4 arrays of 64, 256 operations on 4 * 8 lanes."""
     exe = small()
     stats = collect(exe, run_timing(exe))
     found = stats["roofline"]
@@ -83,8 +83,8 @@ def test_roofline_of_the_network() -> None:
         collect(bad, run_timing(bad))
 
 
-def test_bytes_count_at_their_rate() -> None:
-    """512 i8 MACs take the array's time of 128 f32 ones."""
+def test_macs_of_i8_count_at_their_rate() -> None:
+    """512 MACs of i8 count as 128 of f32 on the array."""
     asm = Assembly(TINY)
     asm.op(0, "matmul", at(512, (8, 8)), at(0, (8, 8), I8), at(0, (8, 8), I8), imm=MATMUL, source=I8, result=I32)
     exe = asm.build()
@@ -93,7 +93,7 @@ def test_bytes_count_at_their_rate() -> None:
     assert stats["roofline"]["by_unit"]["MPU"] == 512 / 4 / 256
 
 
-def test_roofline_leaves_the_host_out() -> None:
+def test_roofline_excludes_the_host() -> None:
     bound = roofline(TINY, Work(macs=256, host_bytes=1e9))
     assert bound.binding == "MPU"
     assert bound.cycles["host"] == 2.5e8
@@ -113,10 +113,12 @@ def test_traces() -> None:
         to_npz(run_timing(exe))
 
 
-def test_the_busiest_part_is_named_not_the_mean() -> None:
+def test_the_busiest_parts_are_reported() -> None:
     """
-    In a row of 4 with links of 8 bytes a cycle, cores 0 and 1 put 800 bytes each to core 3: 200 cycles on the link from
-    2 to 3 and into core 3, 100 on that from 0 to 1. A load of 320 bytes keeps the port, at core 0, busy for 40 cycles.
+    The busiest link and port are reported, not the mean of all.
+
+    In a row of 4 with links of 8 bytes per cycle, cores 0 and 1 put 800 bytes each to core 3: 200 cycles on the links
+    from 1 to 3 and into core 3, 100 on that from 0 to 1. A load of 320 bytes uses the port at core 0 for 40 cycles.
     """
     asm = Assembly(replace(TINY, rows=1, cols=4))
     x = at(0, (200,))

@@ -1,4 +1,4 @@
-"""The waterfall from the roofline to the run: small programs whose parts are worked out by hand."""
+"""Tests of the waterfall from the roofline to the run, on small programs whose parts are computed by hand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TINY = load_chip("tiny")
 
 
 def falls(exe: Executable, **ideal: int) -> dict[str, float]:
-    """The parts that are not 0, for a network of this work."""
+    """The nonzero parts, for a network whose work is `ideal`."""
     note = json.dumps({"macs": 0, "vpu_ops": 0, "dram_bytes": 0, **ideal})
     exe = replace(exe, notes={**exe.notes, "ideal": note})
     timing = run_timing(exe, trace=True)
@@ -29,10 +29,12 @@ def falls(exe: Executable, **ideal: int) -> dict[str, float]:
     return {part: cycles for part, cycles in found.parts.items() if abs(cycles) > 1e-9}
 
 
-def test_one_core_of_four_with_products_that_leave_most_of_the_array_empty() -> None:
+def test_one_core_of_four_with_products_that_fill_part_of_the_array() -> None:
     """
-    [16, 4] x [4, 4] on the 8 x 8 array of one core of 4: 256 products are 1 cycle of all arrays, which take 16 + 22 - 1
-    cycles on one of them: a quarter each is 4 - 1 not filled, 5.25 loading, and 27.75 the other three wait for this.
+    One core of four computes products that fill a quarter of the array.
+
+    [16, 4] x [4, 4] has 256 products, 1 cycle of all 8 x 8 arrays. They take 16 + 22 - 1 cycles on one array. As a
+    quarter of the arrays, these count as 4 - 1 not filled and 5.25 loading; the other three wait for 27.75.
     """
     asm = Assembly(TINY)
     asm.op(0, "matmul", at(0, (16, 4)), at(1024, (16, 4)), at(2048, (4, 4)), imm=1 << 4 | 1 << 8 | 1 << 12)
@@ -45,10 +47,13 @@ def test_one_core_of_four_with_products_that_leave_most_of_the_array_empty() -> 
     }
 
 
-def test_waits_are_named_after_what_the_critical_path_does() -> None:
+def test_waits_are_attributed_to_the_critical_path() -> None:
     """
-    An add of 64 f32 (4 + 8 cycles) on core 0, a copy of 12 that waits for it. The network's 64 operations are 2 cycles
-    of all 4 vector units; of the 12 on one of them, 4 begin it, which is 1 of all, and in 9 the other three wait.
+    Waits are attributed to the instructions on the critical path.
+
+    Core 0 executes an add of 64 f32 (4 + 8 cycles), and a copy of 12 cycles that waits for it. The network's 64
+    operations are 2 cycles of all 4 vector units. Of the 12 cycles of the add, 4 start it, which count as 1 of all
+    units, and in 9 the other three wait.
     """
     asm = Assembly(TINY)
     x = at(0, (64,))
@@ -63,10 +68,13 @@ def test_waits_are_named_after_what_the_critical_path_does() -> None:
     }
 
 
-def test_of_networks_that_dram_sets_the_products_that_it_waits_for_are_taken_apart() -> None:
+def test_products_of_networks_limited_by_dram_are_divided_into_parts() -> None:
     """
-    As the first, but with 8 bytes of DRAM traffic, 1 cycle of all ports, that this program does not do: it waits for 37
-    cycles of products: 4 at the full rate of that array, 12 with most of it empty, and 21 without any.
+    If DRAM limits the network, the cycles of products that the run waits for are divided into parts.
+
+    The program is the first one, but the network has 8 bytes of DRAM traffic, 1 cycle of all ports, which the program
+    does not transfer. It waits for 37 cycles of products: 4 at the full rate of the array, 12 with most of it unfilled,
+    and 21 of loading.
     """
     asm = Assembly(TINY)
     asm.op(0, "matmul", at(0, (16, 4)), at(1024, (16, 4)), at(2048, (4, 4)), imm=1 << 4 | 1 << 8 | 1 << 12)
@@ -89,6 +97,6 @@ def test_parts_add_up_to_the_run(ideal: dict[str, int], seed: int) -> None:
     assert set(falls(random_program(seed, TINY, rounds=10), **ideal)) <= set(parts.PARTS)
 
 
-def test_without_the_network_s_own_work_there_is_none() -> None:
+def test_without_the_work_of_the_network_there_is_no_waterfall() -> None:
     exe = random_program(0, TINY, rounds=2)
     assert explain(exe, run_timing(exe, trace=True)).waterfall is None

@@ -1,4 +1,4 @@
-"""Classes of words with equal timing: the cost of a class is the cost of each of its words."""
+"""Tests of classes of words with equal timing: the cost of a class is the cost of each of its words."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def test_equal_rows_share_a_number(rows: int, values: int) -> None:
     number, first = distinct(table)
     assert np.array_equal(table[first][number], table)
     assert len(first) == len(np.unique(table, axis=0))
-    assert (np.diff(first) > 0).all()  # in the order in which they first appear
+    assert (np.diff(first) > 0).all()  # in the order of their first occurrence
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_class_costs_what_each_of_its_words_costs(seed: int) -> None:
+def test_the_cost_of_a_class_equals_that_of_each_of_its_words(seed: int) -> None:
     exe = random_program(seed, EDGE)
     tables = build_tables(exe, exe.launches[0])
     for index, (start, stop) in enumerate(zip(tables.bounds[:-1], tables.bounds[1:] - 1, strict=True)):
@@ -38,7 +38,7 @@ def test_a_class_costs_what_each_of_its_words_costs(seed: int) -> None:
         assert np.array_equal(tables.classes[classes, SIGNALS], program.words["signal"])
 
 
-def test_addresses_do_not_tell_words_apart_but_tokens_sizes_and_counts_do() -> None:
+def test_classes_depend_on_tokens_sizes_and_counts_but_not_on_addresses() -> None:
     asm = Assembly(EDGE)
     for place in (0, 64, 128):
         asm.op(0, "add", at(place, (8,)), at(place, (8,)), 1.0)

@@ -1,4 +1,4 @@
-"""Lets tests of this folder import their helper modules."""
+"""Puts this folder on `sys.path`, so that its tests can import the helper modules."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Four small networks to compile with several options at once, and their expected results."""
+"""Four small networks that are compiled with several options together, and their expected results."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 Arrays = dict[str, NDArray[Any]]
 RATE = 0.1
-"""Of the training step."""
+"""Learning rate of the training step."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """A network in a file, inputs, and what it gives for them."""
+    """A network: its file, inputs, and the results expected for them."""
 
     file: str
     write: Callable[[Path], None]
@@ -29,13 +29,13 @@ class Network:
 
 
 def pruned(generator: np.random.Generator, *shape: int) -> NDArray[np.float32]:
-    """Random weights of which one in eight is left."""
+    """Random weights of density 1/8."""
     weights = generator.standard_normal(shape) * np.sqrt(8 / np.prod(shape[:-1]))
     return (weights * (generator.random(shape) < 1 / 8)).astype(np.float32)
 
 
 def perceptron() -> Network:
-    """Three layers; all weights are pruned."""
+    """Three layers with pruned weights."""
     generator = np.random.default_rng(1)
     widths = (160, 128, 96, 32)
     nodes: list[NodeProto] = []
@@ -50,7 +50,7 @@ def perceptron() -> Network:
 
 
 def convolutions() -> Network:
-    """Two convolutions with a branch that skips the second, pooling, a pruned product."""
+    """Two convolutions, a skip connection over the second, pooling, and a product; all but the first are pruned."""
     generator = np.random.default_rng(2)
     weights: Arrays = {
         "k0": _normal(generator, 16, 4, 3, 3) / 6,
@@ -72,7 +72,7 @@ def convolutions() -> Network:
 
 
 def recurrent() -> Network:
-    """Two LSTM layers of 12 steps, with pruned recurrent weights, and a pruned product."""
+    """Two LSTM layers of 12 steps with pruned recurrent weights, and a pruned product."""
     generator = np.random.default_rng(4)
     steps, size = 12, 24
     weights: Arrays = {"w": pruned(generator, size, 16)}
@@ -90,7 +90,7 @@ def recurrent() -> Network:
 
 
 def training_step() -> Network:
-    """Three trained layers behind a pruned one that stays; the results are computed with float64 by hand."""
+    """A training step of three layers after a pruned one that is not trained; NumPy computes the results in float64."""
     generator = np.random.default_rng(3)
     frozen, batch = pruned(generator, 96, 32), 64
     trained: Arrays = {f"w{number}": _normal(generator, 32, 32) / 6 for number in (1, 2, 3)}

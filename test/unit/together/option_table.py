@@ -1,4 +1,4 @@
-"""The options that are tried together, and networks compiled and run with several of them."""
+"""The options that are tested together, and networks compiled and run with several of them."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ import meshloom
 
 CHIP = Path(__file__).parents[3] / "chips" / "tiny.toml"
 SHARE = 0.9
-"""The budget: of what a network needs."""
+"""The budget, as a share of the bytes that a network needs."""
 RULE = "key-nodes,at-least=2"
 GROUPS = "grouped,max-tasks=4"
 COMPRESSED = 2.0**-8
-"""f16 keeps 11 bits; the error of a tensor may grow in what is computed of it."""
+"""f16 has 11 bits of precision; the error of a tensor may grow in values that are computed from it."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """One option: what the compiler is given on the command line, and in Python; and how the chip is described."""
+    """An option: its arguments on the command line and in Python, and changes of the chip's description."""
 
     arguments: tuple[str, ...] = ()
     in_python: dict[str, Any] = field(default_factory=dict[str, Any])
     chip: dict[str, int] = field(default_factory=dict[str, int])
     little_dram: bool = False
-    """The chip has `SHARE_THERE` of the DRAM that the network needs."""
+    """Whether the chip has only the share `SHARE_THERE` of the DRAM that the network needs."""
 
 
 SHARE_THERE = 0.8
@@ -67,19 +67,19 @@ NETWORKS = {
     "recurrent": networks.recurrent,
 }
 DRAM_BYTES = {"perceptron": 147456, "convolutions": 54848, "step": 78080, "recurrent": 40448}
-"""What each needs on `tiny`, whole."""
+"""Bytes of DRAM that each network needs on `tiny` as one launch."""
 Compiled: TypeAlias = CompiledNetwork | CompiledPipeline
 
 
 @cache
 def network_named(name: str) -> Network:
-    """Made once: its results do not change."""
+    """A network by name; made once, because its results do not change."""
     return NETWORKS[name]()
 
 
 @dataclass(frozen=True)
 class Case:
-    """A network in a folder, and options to compile it with."""
+    """A network in a folder, and the options with which it is compiled."""
 
     network: Network
     model: Path
@@ -88,7 +88,7 @@ class Case:
 
     @property
     def arguments(self) -> list[str]:
-        """For the command line."""
+        """The arguments of the command line."""
         found: list[str] = ["--chip", str(self.chip)]
         given: set[str] = set()
         for option in self.options:
@@ -100,13 +100,13 @@ class Case:
         return found
 
     def compiled(self) -> Compiled:
-        """Compiled by the command line. It must succeed."""
+        """The network compiled by the command line, which must succeed."""
         out = self.model.with_suffix(".mlx")
         assert main([str(self.model), "-o", str(out), "--jobs", "1", *self.arguments]) == 0
         return meshloom.load(out)
 
     def compiled_in_python(self) -> Compiled:
-        """The same by the Python API."""
+        """The network compiled by the Python API."""
         given: dict[str, Any] = {}
         for option in reversed(self.options):
             given |= option.in_python
@@ -116,7 +116,7 @@ class Case:
 
 
 def case_of(name: str, given: Sequence[str], folder: Path) -> Case:
-    """A network with options by name, written to a folder. Of two values of the same option the first counts."""
+    """A network with named options, written to a folder. Of two values of the same option, the first is used."""
     network = network_named(name)
     options = tuple(OPTIONS[one] for one in given)
     entries = {key: value for one in options for key, value in one.chip.items()}
@@ -132,12 +132,12 @@ def case_of(name: str, given: Sequence[str], folder: Path) -> Case:
 
 
 def executables(compiled: Compiled) -> list[Executable]:
-    """One for each chip."""
+    """The executables, one for each chip."""
     return [compiled.executable] if isinstance(compiled, CompiledNetwork) else list(compiled.pipeline.chips)
 
 
 def check_results(compiled: Compiled, network: Network, compressed: bool) -> None:
-    """Run it, and compare with what the network gives; what was compressed is rounded."""
+    """Run the network, and compare its results with the expected ones; compression allows for rounding."""
     found = compiled.run(network.inputs, check=True).outputs
     relative = COMPRESSED if compressed else RELATIVE
     for name, expected in network.expected.items():

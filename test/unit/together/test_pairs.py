@@ -1,6 +1,6 @@
 """
-Every pair of options of the compiler, on four small networks: the results are correct, and each option has the same
-effect as alone. No pair is rejected.
+Tests of every pair of options of the compiler, on four small networks: results are correct, and each option has the
+same effect as alone. No pair is rejected.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from option_table import NETWORKS, OPTIONS, SHARE, Compiled, case_of, check_resu
 
 PAIRS = [*combinations(OPTIONS, 2)]
 FEW = 30
-"""Random choices of three or four options."""
+"""Number of random choices of three or four options."""
 NAMES = [*OPTIONS]
 QUICK_PAIRS = {frozenset((NAMES[at], NAMES[(at + 3) % len(NAMES)])) for at in range(0, len(NAMES), 2)}
-"""Each option with another."""
+"""Each option occurs with another one."""
 SAVED = re.compile(r"device memory: ([\d,]+) bytes needed, ([\d,]+) there, ([\d,]+) reserved")
 
 
@@ -31,7 +31,7 @@ def ids(given: Collection[str]) -> str:
 
 
 def check_effects(given: Collection[str], compiled: Compiled, printed: str) -> None:
-    """What each of the options is for, as far as it shows whatever the others are."""
+    """Check the effect of each option, as far as it does not depend on the other options."""
     chips = executables(compiled)
     dense = "stays dense: " in printed or "nothing is encoded" in printed
     if {"sparse", "calibrate"} & {*given}:
@@ -76,7 +76,7 @@ def test_options_of_other_networks(
 
 
 def some_of(count: int) -> list[tuple[str, tuple[str, ...]]]:
-    """Networks in turn, each with three or four options, the same ones every time."""
+    """Networks in turn, each with three or four random options from a fixed seed."""
     generator = random.Random(0)
     names = [*NETWORKS]
     return [
@@ -105,7 +105,7 @@ SAMPLE = [
     pytest.param("perceptron", ("sparse", "subgraphs"), marks=pytest.mark.slow),
     pytest.param("perceptron", ("chips", "budget", "subgraphs", "fuse"), marks=pytest.mark.slow),
 ]
-"""For every option, one choice at least."""
+"""A selection with at least one combination for every option."""
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ SAMPLE = [
     [*(pytest.param((one,), marks=pytest.mark.slow) for one in ("budget", "chips")), ("budget", "chips")],
     ids=ids,
 )
-def test_loops_stay_with_memory_saving_and_chips(
+def test_loops_are_kept_with_memory_saving_and_chips(
     given: Collection[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     case = case_of("recurrent", [*given], tmp_path)
@@ -145,7 +145,7 @@ def test_the_command_line_python_and_the_list_of_passes_agree(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("given", [("calibrate", "subgraphs"), ("calibrate", "chips")], ids=ids)
-def test_the_list_of_passes_keeps_what_was_measured(
+def test_the_list_of_passes_keeps_the_calibration(
     given: Collection[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     case = case_of("perceptron", [*given], tmp_path)

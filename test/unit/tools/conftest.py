@@ -1,4 +1,4 @@
-"""A small model, and tools as users call them."""
+"""Fixtures: a small model, and calls of the tools as by users."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
     """
     Run a tool in an empty folder: `run("meshloom-run", "net.mlx", ...)`.
 
-    In this process: starting one takes longer than most of what is tested.
+    The tool runs in this process, because starting a process takes longer than most tests.
     """
     commands = {one.name: one.attr for one in entry_points(group="console_scripts", module="meshloom.tools.entry")}
 
@@ -45,7 +45,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
 
 @pytest.fixture
 def start(tmp_path: Path) -> Run:
-    """As `run`, in a process of its own."""
+    """As `run`, but in a separate process."""
 
     def start(tool: str, *arguments: object) -> subprocess.CompletedProcess[str]:
         command = [str(Path(sys.executable).with_name(tool)), *map(str, arguments)]
@@ -56,7 +56,7 @@ def start(tmp_path: Path) -> Run:
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    """y = relu(x w), and where each row of y is largest: an integer output whose name is unfit for a file."""
+    """y = relu(x w), and the index of the maximum of each row: an integer output whose name is invalid for a file."""
     weights = np.random.default_rng(0).standard_normal((6, 10)).astype(np.float32)
     nodes = [
         helper.make_node("MatMul", ["x", "w"], ["p"]),

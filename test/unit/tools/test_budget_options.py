@@ -1,4 +1,4 @@
-"""`--budget` with incompatible options: an error of one line and exit status 2."""
+"""Tests of `--budget` and related options: incompatible or repeated ones are errors of one line and status 2."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def chain(tmp_path: Path) -> Path:
 
 
 def test_a_budget_refuses_a_network_that_must_stay_whole(chain: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Also in Python."""
+    """`--subgraphs whole` with a budget is an error, also in Python."""
     program = chain.with_suffix(".mlx")
     options = ["--budget", "chip", "--subgraphs", "whole"]
     assert main([str(chain), "--chip", "tiny", "-o", str(program), *options]) == 2
@@ -55,7 +55,7 @@ def test_the_log_of_a_budget_lists_launches(chain: Path) -> None:
     assert all(": is a launch of 1 task, " in line for line in lines)
 
 
-def test_a_module_that_saves_memory_is_compiled_as_it_stands(chain: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_module_that_saves_memory_is_compiled_unchanged(chain: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saving = chain.with_name("saving.mlir")
     passes = "memory-insert-offload{chip=tiny th-tts=0 th-size=1}"
     assert opt_main([str(chain), "-p", passes, "-o", str(saving)]) == 0
@@ -87,8 +87,13 @@ func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
 """
 
 
-def test_what_is_only_needed_when_it_is_computed_again_is_not_computed_before(tmp_path: Path) -> None:
-    """%s is, over the 65536 bytes of %b and %c: computed for the product alone, and the printed level says the same."""
+def test_an_operation_needed_only_after_a_gap_is_computed_once(tmp_path: Path) -> None:
+    """
+    An operation whose result is needed only after a gap is computed once, at the end of the gap.
+
+    %s is read by the last product only, after %b and %c, which have 65536 bytes. The printed level compiles to the same
+    bytes.
+    """
     model, stages, program, again = (tmp_path / name for name in ("net.mlir", "stages", "net.mlx", "again.mlx"))
     model.write_text(RECOMPUTED)
     options = ["--budget", "75000", "--launch-bytes", "1", "--save", "recompute", "--print-ir-after-all", str(stages)]
@@ -141,10 +146,10 @@ def test_a_format_needs_something_to_compress(save: list[str], chain: Path, caps
         (["--launch-bytes", "1000"], ["--budget", "leave it out"]),
     ],
 )
-def test_how_memory_is_saved_needs_a_reason_to_save_it(
+def test_options_of_memory_saving_need_a_budget_or_thresholds(
     options: list[str], remedies: list[str], chain: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """On the command line, and in the list of passes that it stands for."""
+    """Options that specify how to save memory are errors without a budget or thresholds, also with --print-pipeline."""
     for more in ([], ["--print-pipeline"]):
         assert main([str(chain), "--chip", "tiny", "-o", str(chain.with_suffix(".mlx")), *options, *more]) == 2
         (line,) = capsys.readouterr().err.splitlines()

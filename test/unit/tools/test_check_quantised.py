@@ -1,4 +1,7 @@
-"""`meshloom-run --check` of quantised networks: one step off is right where each operator by itself is right."""
+"""
+Tests of `meshloom-run --check` on quantised networks: outputs may differ by one quantisation step if each operator,
+with the run's own operands, is right within one step.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,11 @@ F32, U8, I32, I64 = TensorProto.FLOAT, TensorProto.UINT8, TensorProto.INT32, Ten
 ROWS = 512
 
 
-def on_the_edge(scale: float = 1.0, bias: float = 0.0) -> onnx.ModelProto:
+def half_way_network(scale: float = 1.0, bias: float = 0.0) -> onnx.ModelProto:
     """
-    Sums of floats that lie half-way between two steps but for their rounding, which depends on the order of addition.
+    A network that quantises sums half-way between two steps, whose rounding depends on the order of addition.
 
-    All columns of the weights are permutations of one another: their sums are the same number, 20.5 steps.
+    All columns of the weights are permutations of each other, so that the exact sums are all 20.5 steps.
     """
     random = np.random.default_rng(0)
     column = random.uniform(0.5, 1.5, ROWS).astype(np.float32)
@@ -55,24 +58,24 @@ def on_the_edge(scale: float = 1.0, bias: float = 0.0) -> onnx.ModelProto:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     np.save("x.npy", np.ones((1, ROWS), np.float32))
-    Path("net.onnx").write_bytes(on_the_edge().SerializeToString())
+    Path("net.onnx").write_bytes(half_way_network().SerializeToString())
     assert compile_tool.main(["net.onnx", "--chip", "tiny", "-o", "net.mlx", "-q"]) == 0
     return tmp_path
 
 
 def check(model: str, capfd: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    """Status and what is said."""
+    """The status, output and errors of a check against a model."""
     capfd.readouterr()
     status = run_tool.main(["net.mlx", "--input", "x=x.npy", "--output", "values", "--check", model])
-    said = capfd.readouterr()
-    return status, said.out, said.err
+    printed = capfd.readouterr()
+    return status, printed.out, printed.err
 
 
-def test_one_step_off_is_right(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_difference_of_one_step_is_accepted(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     status, out, err = check("net.onnx", capfd)
     steps = np.load("values/steps.npy").astype(int)
     expected = Oracle(Path("net.onnx")).run({"x": np.load("x.npy")})["steps"].astype(int)
-    # Otherwise this network is no longer the one that the test needs.
+    # The test needs a network whose results differ by a step.
     assert np.abs(steps - expected).max() == 1
     assert (status, err) == (0, "")
     assert "steps  max difference 1, allowed 0: DIFFERENT" in out
@@ -80,15 +83,17 @@ def test_one_step_off_is_right(folder: Path, capfd: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.parametrize("change", [{"scale": 1.3}, {"bias": 60.0}])
-def test_another_model_is_not(change: dict[str, float], folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    Path("other.onnx").write_bytes(on_the_edge(**change).SerializeToString())
+def test_another_model_is_not_accepted(
+    change: dict[str, float], folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("other.onnx").write_bytes(half_way_network(**change).SerializeToString())
     status, _, err = check("other.onnx", capfd)
     assert status == 1
     assert err.startswith("error: outputs differ from ONNX Runtime's: steps, y; ")
 
 
-def test_a_wrong_operator_is_named(folder: Path) -> None:
-    search = NetworkSearch(on_the_edge(), {"x": np.load("x.npy")}, {})
+def test_a_wrong_operator_is_reported(folder: Path) -> None:
+    search = NetworkSearch(half_way_network(), {"x": np.load("x.npy")}, {})
     assert search.first_wrong_operator() is None
     search.expected["steps"] = search.expected["steps"] + np.uint8(1)
     search.expected["real"] = Oracle(_from_steps()).run({"steps": search.expected["steps"]})["real"]
@@ -103,9 +108,9 @@ def test_a_wrong_operator_is_named(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("off", "wrong"), [(1, None), (2, "real"), (0.5, "y")])
-def test_a_runs_dequantised_values_may_be_one_step_off(off: float, wrong: str | None, folder: Path) -> None:
-    """Where a run keeps no integers in memory, and its outputs follow from what it has."""
-    search = NetworkSearch(on_the_edge(), {"x": np.load("x.npy")}, {})
+def test_dequantised_values_may_be_one_step_off(off: float, wrong: str | None, folder: Path) -> None:
+    """Dequantised values may be one step off if the run has no integers, and its outputs follow from these values."""
+    search = NetworkSearch(half_way_network(), {"x": np.load("x.npy")}, {})
     step = numpy_helper.to_array(search.model.graph.initializer[1])
     real = search.interpreted()["real"] + np.float32(off) * step
     y = real * np.float32(0.5) + np.float32(wrong == "y")
@@ -114,8 +119,8 @@ def test_a_runs_dequantised_values_may_be_one_step_off(off: float, wrong: str | 
 
 
 def _from_steps() -> bytes:
-    """The network's DequantizeLinear by itself."""
-    model = on_the_edge()
+    """A model of the network's DequantizeLinear only."""
+    model = half_way_network()
     nodes = [node for node in model.graph.node if node.name == "dequantise"]
     del model.graph.node[:], model.graph.input[:], model.graph.output[:]
     model.graph.node.extend(nodes)
@@ -142,7 +147,7 @@ def _from_steps() -> bytes:
         ("MaxPool", np.uint8, 0, True),
     ],
 )
-def test_which_results_may_be_one_off(op: str, dtype: Any, difference: float, right: bool) -> None:
+def test_results_that_may_be_one_step_off(op: str, dtype: Any, difference: float, right: bool) -> None:
     node = helper.make_node(op, ["x"], ["y"])
     assert within_a_step(node, Comparison("y", difference, 0), np.zeros(1, dtype)) == right
     sums = ("MatMulInteger", "ConvInteger", "ArgMax", "MaxPool")
@@ -150,8 +155,8 @@ def test_which_results_may_be_one_off(op: str, dtype: Any, difference: float, ri
 
 
 @pytest.mark.parametrize(("dtype", "right"), [(np.float16, True), (np.float32, False)])
-def test_what_is_rounded_to_f16_may_be_one_rounding_off(dtype: Any, right: bool) -> None:
-    # From 2 to 4 floats of 16 bits lie 2^-9 apart.
+def test_results_in_f16_may_differ_by_one_rounding(dtype: Any, right: bool) -> None:
+    # The distance of adjacent f16 numbers from 2 to 4 is 2^-9.
     node, value = helper.make_node("MatMul", ["x", "w"], ["y"]), np.array([0.1, -3], dtype)
     assert within_a_step(node, Comparison("y", 2**-9, 1e-4), value) == right
     assert not within_a_step(node, Comparison("y", 2**-8, 1e-4), value)
@@ -159,7 +164,7 @@ def test_what_is_rounded_to_f16_may_be_one_rounding_off(dtype: Any, right: bool)
 
 @pytest.mark.parametrize(("difference", "right"), [(0.005, True), (0.01, False)])
 def test_states_of_8_bits_may_be_one_step_off(difference: float, right: bool) -> None:
-    # Steps of 2 / 255 from -1 to 1.
+    # Values from -1 to 1 have steps of 2 / 255.
     found = Comparison("y", difference, 1e-4)
     assert (
         within_a_step(helper.make_node("DynamicQuantizeLSTM", ["x"], ["y"]), found, np.array([-1, 1], np.float32))

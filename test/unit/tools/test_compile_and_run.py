@@ -1,4 +1,4 @@
-"""`meshloom-compile` and `meshloom-run` as a user calls them: results, files, errors, exit statuses."""
+"""Tests of `meshloom-compile` and `meshloom-run`: results, files, errors, exit statuses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def executable(model: Path, run: Run) -> Path:
     return model.with_name("net.mlx")
 
 
-def test_allocated_and_touched_memory_have_names_of_their_own(model: Path, run: Run) -> None:
+def test_allocated_and_touched_memory_have_different_names(model: Path, run: Run) -> None:
     """The run touches no more than the compiler has allocated, and the two figures have different names."""
     compiled = run("meshloom-compile", model, "--chip", "tiny", "--shape", "x=3x6", "-o", "net.mlx").stdout
     ran = run("meshloom-run", "net.mlx", "--random", 0, "--stats", "stats.json").stdout
@@ -56,7 +56,7 @@ def test_check_and_outputs(executable: Path, model: Path, start: Run) -> None:
     assert json.loads(executable.with_name("trace.json").read_text())["traceEvents"]
 
 
-def test_quiet_says_nothing(executable: Path, model: Path, run: Run) -> None:
+def test_quiet_prints_nothing(executable: Path, model: Path, run: Run) -> None:
     done = run("meshloom-run", executable, "--random", "0", "--check", model, "-q")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
@@ -66,7 +66,7 @@ def test_same_bytes_twice(executable: Path, model: Path, start: Run) -> None:
     assert executable.read_bytes() == executable.with_name("2.mlx").read_bytes()
 
 
-def test_another_model_is_noticed(executable: Path, model: Path, run: Run) -> None:
+def test_another_model_is_detected(executable: Path, model: Path, run: Run) -> None:
     other = onnx.load(str(model))  # pyright: ignore[reportUnknownMemberType]
     weights = numpy_helper.to_array(other.graph.initializer[0]).copy()
     weights[2, 3] += 1
@@ -88,8 +88,8 @@ def test_another_model_is_noticed(executable: Path, model: Path, run: Run) -> No
     ],
     ids=lambda arguments: arguments[0],
 )
-def test_a_free_batch_size_is_said(model: Path, run: Run, arguments: list[str]) -> None:
-    # As neurons the network must do without the largest elements.
+def test_an_assumed_batch_size_is_reported(model: Path, run: Run, arguments: list[str]) -> None:
+    # The maxima are removed, as the unrolling to neurons does not support them.
     if arguments[0] in ("meshloom-topology", "meshloom-map"):
         network = onnx.ModelProto.FromString(model.read_bytes())
         del network.graph.node[2], network.graph.output[1]
@@ -103,7 +103,7 @@ def test_a_free_batch_size_is_said(model: Path, run: Run, arguments: list[str]) 
 
 
 @pytest.mark.parametrize("options", [["-q"], ["--shape", "x=1x6"]], ids=lambda options: options[0])
-def test_a_free_batch_size_is_not_said(model: Path, run: Run, options: list[str]) -> None:
+def test_an_assumed_batch_size_is_not_reported(model: Path, run: Run, options: list[str]) -> None:
     assert run("meshloom-plan", model, "--units", *options).stderr == ""
 
 
@@ -127,7 +127,7 @@ def future_opset(model: onnx.ModelProto) -> None:
         (future_opset, "Opset 99 is under development"),
     ],
 )
-def test_words_of_onnx_runtime_are_for_users(
+def test_errors_of_onnx_runtime_are_reported_in_words_for_users(
     executable: Path, model: Path, run: Run, change: Callable[[onnx.ModelProto], None], message: str
 ) -> None:
     other = onnx.load(str(model))  # pyright: ignore[reportUnknownMemberType]
@@ -199,7 +199,7 @@ def test_bad_input_of_compile(model: Path, run: Run, arguments: list[str], messa
         defaults += ["--shape", "x=3x6"]
     done = run("meshloom-compile", *defaults, *arguments)
     assert done.returncode == 2
-    # One error; where it is at a place in a text, the line and a caret follow.
+    # One error; if it has a location in a text, the line and a caret follow.
     place, _, _ = done.stderr.partition("error: ")
     assert re.fullmatch(r"(\w+\.mlir:\d+:\d+: )?", place)
     assert done.stderr.count("\n") == (3 if place else 1)

@@ -1,4 +1,4 @@
-"""The reference's products of integers are exact on processors on which those of ONNX Runtime saturate."""
+"""Tests that the reference's integer products are exact, also on processors where ONNX Runtime's saturate."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 Array = NDArray[Any]
 F32, U8, I8, I32 = TensorProto.FLOAT, TensorProto.UINT8, TensorProto.INT8, TensorProto.INT32
 SMALL = 64
-"""Sums of two products of u8 with so small numbers fit in 16 bits, so that all processors compute them exactly."""
+"""With factors of at most this magnitude, sums of two products with u8 fit in 16 bits, exact on all processors."""
 
 
 def small(*shape: int) -> Array:
@@ -52,7 +52,11 @@ ATTRIBUTES: dict[str, dict[str, Any]] = {"QAttention": {"num_heads": 2}, "Dynami
 
 
 def model_of(op: str, values: list[Any], computed: bool = False) -> tuple[ModelProto, dict[str, Array]]:
-    """One node of initialisers, or of inputs; and the inputs."""
+    """
+    A model of one node, and its inputs.
+
+    The operands are initialisers, except for the first one and, with `computed`, all matrices.
+    """
     known = {f"x{index}": np.asarray(value) for index, value in enumerate(values) if value is not None}
     domain = "" if op in ("MatMulInteger", "ConvInteger", "QLinearMatMul", "QLinearConv") else "com.microsoft"
     names = [f"x{index}" if value is not None else "" for index, value in enumerate(values)]
@@ -72,7 +76,7 @@ def _type(value: Array) -> int:
 
 
 @pytest.mark.parametrize("op", SECOND)
-def test_the_same_function(op: str) -> None:
+def test_exact_products_compute_the_same_function(op: str) -> None:
     model, inputs = model_of(op, OPERANDS[op])
     exact = with_exact_products(model)
     changed = [name for name in exact.graph.node[-1].input if "unsigned" in name]
@@ -82,7 +86,7 @@ def test_the_same_function(op: str) -> None:
 
 
 @pytest.mark.parametrize("computed", [False, True])
-def test_what_saturates_is_exact(computed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_products_that_saturate_are_exact(computed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(oracle, "saturates", lambda: True)
     left, right = np.full((2, 6), 255, np.uint8), np.full((6, 3), 127, np.int8)
     model, inputs = model_of("MatMulInteger", [left, right], computed)
@@ -121,7 +125,7 @@ def test_inside_a_branch() -> None:
 
 
 def test_floats_are_not_rounded_before_products_with_narrow_weights() -> None:
-    """`accuracy_level` 4 allows 8 bits."""
+    """Inputs of MatMulNBits are not rounded to 8 bits, although `accuracy_level` 4 allows that."""
     weights = np.random.default_rng(3).integers(0, 256, (32, 2, 16), np.uint8)
     known = [("w", weights), ("s", np.ones(64, np.float32))]
     outputs: list[Array] = []

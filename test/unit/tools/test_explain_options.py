@@ -1,4 +1,4 @@
-"""`meshloom-run --explain --what-if` and the same from Python, on a small network."""
+"""Tests of `meshloom-run --explain --what-if` and of the same from Python, on a small network."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import meshloom
 
 
 def network() -> bytes:
-    """y = relu(x w), 16 x 64 x 64."""
+    """y = relu(x w), with x 16 x 64 and w 64 x 64."""
     weight = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32)
     nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Relu", ["h"], ["y"])]
     ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [16, 64]) for name in "xy"]
@@ -41,7 +41,7 @@ def test_the_options_print_and_write_the_same_sums(tmp_path: Path, capsys: pytes
     assert f"layers that take most of the {achievable['cycles']:,.0f} that are achievable" in printed
     of_layers = [layer["peak"] + layer["filling"] + layer["loads"] for layer in achievable["layers"]]
     assert sum(of_layers) + achievable["by_part"]["results"] == pytest.approx(achievable["cycles"])
-    # The first section of the page.
+    # It is the first section of the page.
     assert page.read_text().index("What limits it") < page.read_text().index("Distance to the roofline")
     result = compiled.run({"x": np.ones((16, 64), np.float32)})
     explanation = result.explain()
@@ -50,7 +50,7 @@ def test_the_options_print_and_write_the_same_sums(tmp_path: Path, capsys: pytes
     assert [one.doubled for one in result.what_if()] == [one["doubled"] for one in figures["what_if"]]
 
 
-def test_a_result_that_was_put_together_cannot_be_explained() -> None:
+def test_a_result_without_an_executable_cannot_be_explained() -> None:
     compiled = meshloom.compile(network(), chip="tiny")
     with pytest.raises(InputError, match="this result has no executable"):
         RunResult({}, compiled.timing, {}).explain()

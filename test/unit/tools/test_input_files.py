@@ -1,4 +1,7 @@
-"""Every file that is read is a regular one: pipes and devices are refused at once, whoever names them."""
+"""
+Tests that only regular files are read: pipes and devices are refused immediately, whether the user or a file names
+them.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +73,7 @@ NAMED_BY_THE_USER: dict[str, tuple[Main, list[str]]] = {
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with a pipe, which nobody writes to, under every name that is asked for, and a compiled network."""
+    """A folder with a compiled network, and links to a pipe without a writer, one for each extension."""
     monkeypatch.chdir(tmp_path)
     os.mkfifo("pipe")
     for kind in ("onnx", "mlir", "toml", "npy", "mlx", "lst", "bin", "json", "npz", "zip", "graph", "mtx", "nir"):
@@ -160,7 +163,7 @@ def test_devices_folders_and_links(tmp_path: Path) -> None:
     assert read_regular(tmp_path / "link") == b"abc"
 
 
-def test_what_the_header_of_an_array_claims(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_array_smaller_than_its_header_declares(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     header = {"descr": "<f4", "fortran_order": False, "shape": (1 << 20, 1 << 12)}
     with Path("x.npy").open("wb") as file:
         np.lib.format.write_array_header_1_0(file, header)

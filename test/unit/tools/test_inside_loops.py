@@ -1,4 +1,4 @@
-"""Looking inside runs of loops and of several chips: `--break [chipN:]TASK[@STEP]` and `--validate=tensors`."""
+"""Tests of the inspection of loops and of several chips: `--break [chipN:]TASK[@STEP]` and `--validate=tensors`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Floats = NDArray[np.float32]
 
 STEPS, LOW, HIGH = 12, -9.0, 9.0
-"""Steps of each loop, and bounds of values: whole numbers, so that all orders of summation give the same bits."""
+"""Steps of each loop, and bounds of values, which are integers, so that all orders of addition give equal bits."""
 
 
 WIDE, TWO = (12, 32), (12, 16, 16)
@@ -42,13 +42,13 @@ WIDE, TWO = (12, 32), (12, 16, 16)
 
 @dataclass(frozen=True)
 class Layer:
-    """h' = clip(x_t w + h r), for each row of x."""
+    """A layer that computes h' = clip(x_t w + h r) for each row of x."""
 
     w: Floats
     r: Floats
 
     def run(self, rows: Floats) -> Floats:
-        """h after each step."""
+        """The state h after each step."""
         h, found = np.zeros((1, len(self.r)), np.float32), list[Floats]()
         for row in rows:
             h = np.clip(row @ self.w + h @ self.r, LOW, HIGH).astype(np.float32)
@@ -69,7 +69,7 @@ def inputs(size: int) -> Floats:
 
 
 def network(sizes: Sequence[int], kind: int = TensorProto.FLOAT) -> ModelProto:
-    """Layers one after another, each a Scan."""
+    """A chain of layers, each a Scan."""
 
     def constant(name: str, value: Any) -> Any:
         return helper.make_tensor(name, kind, np.shape(value), np.asarray(value, np.float32).reshape(-1).tolist())
@@ -103,7 +103,7 @@ def network(sizes: Sequence[int], kind: int = TensorProto.FLOAT) -> ModelProto:
 
 
 def compiled(folder: Path, model: ModelProto, *options: str) -> Path:
-    """The folder, with net.mlx, and the module at the memory level as memory.mlir."""
+    """The folder, with the compiled net.mlx, and the module at each level in `stages`."""
     (folder / "net.onnx").write_bytes(model.SerializeToString())
     given = ["--chip", "tiny", "-q", "--print-ir-after-all", str(folder / "stages"), "-o", str(folder / "net.mlx")]
     assert compile_tool.main([str(folder / "net.onnx"), *given, *options]) == 0
@@ -111,7 +111,7 @@ def compiled(folder: Path, model: ModelProto, *options: str) -> Path:
 
 
 def arguments(folder: Path, **values: NDArray[Any]) -> list[object]:
-    """Of `meshloom-run`: the executable and its inputs."""
+    """The arguments of `meshloom-run`: the executable and its inputs."""
     given: list[object] = []
     for name, array in values.items():
         np.save(folder / f"{name}.npy", array)
@@ -126,13 +126,13 @@ def stage(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A layer whose state is spread over four cores."""
+    """A layer whose state is distributed over four cores."""
     return compiled(tmp_path_factory.mktemp("wide"), network(WIDE))
 
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two layers, each on a chip of its own."""
+    """Two layers, each on a separate chip."""
     return compiled(tmp_path_factory.mktemp("two"), network(TWO), "--chips", "2")
 
 
@@ -142,12 +142,12 @@ def of_chip(folder: Path, chip: int = 0) -> Executable:
 
 
 def place_of(exe: Executable, tensor: str) -> TaskResult:
-    """The task in a loop that computes the tensor last."""
+    """The last task in a loop that computes the tensor."""
     return [one for one in task_results(exe) if tensor in one.tensors and one.loop is not None][-1]
 
 
 def dumped(folder: Path, place: TaskResult, row: int | None = None) -> Floats:
-    """A result in SRAM, or a row of it, from the dumps of cores."""
+    """A result in SRAM, or one of its rows, from the dumps of the cores."""
     rows = 1 if row is None or place.loop is None or place.loop.rows is None else place.loop.rows.count
     shape = place.shape if row is None else place.shape[1:]
     found = np.zeros(shape, np.float32)
@@ -174,7 +174,7 @@ def test_memory_after_a_step(wide: Path, run: Run, tmp_path: Path, step: int) ->
     assert first in next(line for line in done.stdout.splitlines() if line.split()[:2] == ["0", "0,0"])
 
 
-def test_rows_that_steps_leave_in_sram(wide: Path, run: Run, tmp_path: Path) -> None:
+def test_rows_of_steps_in_sram(wide: Path, run: Run, tmp_path: Path) -> None:
     x = inputs(WIDE[0])
     (place,) = [one for one in task_results(of_chip(wide)) if one.loop is not None and one.loop.rows is not None]
     done = run("meshloom-run", *arguments(wide, x=x), "--break", f"{place.task}@7", "--dump", "memories")
@@ -183,7 +183,7 @@ def test_rows_that_steps_leave_in_sram(wide: Path, run: Run, tmp_path: Path) -> 
     assert np.array_equal(dumped(tmp_path / "memories", place, 7), layers(WIDE)[0].run(x)[7])
 
 
-def test_rows_that_steps_leave_in_dram(run: Run, tmp_path: Path) -> None:
+def test_rows_of_steps_in_dram(run: Run, tmp_path: Path) -> None:
     compiled(tmp_path, network((12, 64)))
     x = inputs(12)
     place = place_of(of_chip(tmp_path), "y0")
@@ -231,7 +231,9 @@ def test_a_name_on_one_chip_needs_no_chip(two: Path, run: Run) -> None:
         ("chip0:", "no task '' on chip 0"),
     ],
 )
-def test_places_that_there_are_not(two: Path, run: Run, tmp_path: Path, place: str, words: str) -> None:
+def test_invalid_tasks_chips_and_steps_are_reported(
+    two: Path, run: Run, tmp_path: Path, place: str, words: str
+) -> None:
     done = run("meshloom-run", *arguments(two, x=inputs(TWO[0])), "--break", place, "--dump", "memories")
     assert done.returncode == 2
     assert words in done.stderr
@@ -239,7 +241,7 @@ def test_places_that_there_are_not(two: Path, run: Run, tmp_path: Path, place: s
     assert not (tmp_path / "memories").exists()
 
 
-def test_one_chip_has_no_other(wide: Path, run: Run) -> None:
+def test_an_executable_for_one_chip_has_no_other_chip(wide: Path, run: Run) -> None:
     given = arguments(wide, x=inputs(WIDE[0]))
     done = run("meshloom-run", *given, "--break", "chip1:carried@1")
     assert "no chip 1: the executable is for chip 0 only" in done.stderr
@@ -260,7 +262,7 @@ def test_every_step_on_every_chip_is_compared(wide: Path, two: Path, run: Run) -
 
 
 def changed(exe: Executable, program: int, words: NDArray[Any]) -> Executable:
-    """The executable with other words in a program."""
+    """The executable with the words of a program replaced."""
     programs, old = list(exe.programs), exe.programs[program]
     programs[program] = Program(old.name, words, old.descs, old.params, old.sources)
     return replace(exe, programs=programs)
@@ -268,8 +270,10 @@ def changed(exe: Executable, program: int, words: NDArray[Any]) -> Executable:
 
 def faulty_read(exe: Executable, task: str, core: int) -> tuple[Executable, int]:
     """
-    The executable with an instruction inside the loop that reads a weight 4 bytes further on, on one core, and the
-    first step that the loop of the hardware, the one with a body that runs several times, computes.
+    An executable with a wrong address in a loop, and the first step that this hardware loop computes.
+
+    On one core, an instruction in the loop reads a weight at an address that is 4 bytes too large. Steps before the
+    hardware loop are peeled.
     """
     number = int(exe.launches[0].program_of_core[core])
     program = exe.programs[number]
@@ -307,10 +311,10 @@ def test_a_fault_in_a_loop_is_found_in_its_step(wide: Path, run: Run, tmp_path: 
         f"task 'matmul.1' of launch 0, step {step}: byte {byte} of its result, {place.address + byte:#x} in the SRAM"
     )
     assert f"{words} of core {core}, element [0, {column}]" in done.stderr
-    assert done.stderr.count("task '") == 1  # the others are right, on what this one has computed
+    assert done.stderr.count("task '") == 1  # the other tasks are right for the operands that this one has computed
 
 
-def test_a_fault_on_a_chip_is_found_there(two: Path, run: Run, tmp_path: Path) -> None:
+def test_a_fault_on_a_chip_is_reported_with_the_chip(two: Path, run: Run, tmp_path: Path) -> None:
     pipeline, x = read_any(two / "net.mlx"), inputs(TWO[0])
     assert isinstance(pipeline, ChipPipeline)
     damaged, _ = faulty_read(pipeline.chips[1], "matmul", 0)
@@ -332,13 +336,13 @@ def test_a_module_for_another_number_of_chips(wide: Path, two: Path, run: Run) -
     assert (done.returncode, "is for 1 chip, and the executable for 2 chips" in done.stderr) == (2, True)
 
 
-def test_what_cannot_be_compared_is_named(wide: Path, run: Run, tmp_path: Path) -> None:
+def test_tasks_that_cannot_be_compared_are_reported(wide: Path, run: Run, tmp_path: Path) -> None:
     exe, x = of_chip(wide), inputs(WIDE[0])
     (module,) = modules_of(exe, stage(wide))
     some = ResultRecorder(exe, [one for one in task_results(exe) if one.task != "carried"], all_steps=True)
     run_functional(exe, {"x": x}, observer=some)
     assert compare_results(module, {"x": x}, some).left_out == ["carried"]
-    # Without one of a step's instructions in some steps, nobody knows which step a write belongs to.
+    # If some steps lack an instruction, the step of a write is unknown.
     program = int(exe.launches[0].program_of_core[0])
     words = exe.programs[program].words.copy()
     source = exe.source_names.index("matmul.1")
@@ -353,8 +357,12 @@ def test_what_cannot_be_compared_is_named(wide: Path, run: Run, tmp_path: Path) 
     assert note in done.stderr
 
 
-def test_tasks_that_have_instructions_in_common_are_not_compared(wide: Path) -> None:
-    """As where the linker makes one loop of tasks that repeat: their instructions have the name of the first."""
+def test_tasks_with_common_instructions_are_not_compared(wide: Path) -> None:
+    """
+    Tasks with common instructions are reported as shared, and not compared.
+
+    This occurs if the linker makes one loop of repeated tasks: their instructions have the name of the first task.
+    """
     exe, x = of_chip(wide), inputs(WIDE[0])
     (module,) = modules_of(exe, stage(wide))
     one, other = (exe.source_names.index(name) for name in ("matmul.1", "carried"))
@@ -370,8 +378,8 @@ def test_tasks_that_have_instructions_in_common_are_not_compared(wide: Path) -> 
     assert found.tasks == len(recorder.recorded) - len(found.shared) > 0
 
 
-def test_loops_whose_number_of_steps_is_known_at_run_time(run: Run, tmp_path: Path) -> None:
-    """h' = h r, at most 9 times, in integers: n times."""
+def test_dynamic_loops(run: Run, tmp_path: Path) -> None:
+    """A loop that computes h' = clip(h r) n times, at most 9, can be inspected in each of its n steps."""
     r = layers((4, 16))[0].r
     value = helper.make_tensor_value_info
     body = helper.make_graph(
@@ -434,7 +442,7 @@ def test_bf16_between_chips(run: Run, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("text", ["LSTM:2:16:8:12", "GRU:1:16:8:12:both", "Loop:1:16:8:12"])
 def test_recurrent_networks(run: Run, tmp_path: Path, text: str) -> None:
-    """The state after a step against ONNX Runtime, which gives it as a row of the output; all steps of all tasks."""
+    """All steps of all tasks are right; states after a step equal the rows of ONNX Runtime's output."""
     model = build(Recurrent.parse(text))
     compiled(tmp_path, model, "--chips", "2")
     target = read_any(tmp_path / "net.mlx")
@@ -469,7 +477,7 @@ def test_loops_in_the_note(loop: TaskLoop | None) -> None:
     "loop", ["[0,0,1]", "[6,1,4]", "[3,0,1,[3,1,1]]", "[3,0,1,[7,2,1]]", "[3]", "[3,0,1,[3]]", "7"]
 )
 def test_damaged_loops_in_the_note_are_errors(wide: Path, loop: str) -> None:
-    """No steps, groups that do not divide them, rows beyond the last or that do not divide the result, no numbers."""
+    """Errors: no steps, groups that do not divide them, rows out of range or not dividing the result, few numbers."""
     exe = of_chip(wide)
     note = f'{{"orders":[[]],"results":[[0,"t",0,[3,2],0,null,0,{loop},{{}}]]}}'
     with pytest.raises(InputError, match="damaged"):

@@ -1,4 +1,4 @@
-"""Inspection of a run: intermediate tensors by name, results of tasks compared with their IR, memory at a task."""
+"""Tests of the inspection of runs: intermediate tensors, results of tasks compared with the IR, memory at a task."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def layers() -> dict[str, NDArray[np.float32]]:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a model of two layers, whose tensors have awkward names, and what it compiles to."""
+    """A folder with a model of two layers, whose tensors have unusual names, its executable, and its levels."""
     folder = tmp_path_factory.mktemp("inside")
     nodes = [
         helper.make_node("MatMul", ["x", "w"], ["1"]),
@@ -62,7 +62,7 @@ def expected(x: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
     return {"h/a:0": hidden, "out_1": hidden @ v, "out_2": out, "y": powers / powers.sum(axis=1, keepdims=True)}
 
 
-def test_tensors_have_the_models_names_and_the_right_values(built: Path) -> None:
+def test_tensors_have_the_names_of_the_model_and_the_right_values(built: Path) -> None:
     network = meshloom.load(built / "net.mlx")
     assert isinstance(network, meshloom.CompiledNetwork)
     x = np.random.default_rng(0).standard_normal((8, 24)).astype("f")
@@ -102,7 +102,7 @@ def test_tables_and_files(built: Path, run: Run, tmp_path: Path) -> None:
 
 
 def wrong_operand(exe: Executable) -> tuple[Executable, str]:
-    """The executable with a matrix product that reads 4 bytes further on, and the task that it is of."""
+    """An executable with a matrix product whose operand is read 4 bytes too far, and the task of the product."""
     for number, program in enumerate(exe.programs):
         for word in np.flatnonzero(program.words["op"] == OPCODE["matmul"]).tolist():
             if (program.params[:, 0] == word).any():
@@ -165,7 +165,7 @@ def test_memory_at_a_task(built: Path, run: Run, tmp_path: Path) -> None:
         (["--validate=tensors", "--ir", "IMPORT"], "is not at the memory level"),
     ],
 )
-def test_options_that_cannot_be(built: Path, run: Run, tmp_path: Path, options: list[str], words: str) -> None:
+def test_invalid_options(built: Path, run: Run, tmp_path: Path, options: list[str], words: str) -> None:
     (stage,) = (built / "stages").glob("*-import.mlir")
     given = [str(stage) if one == "IMPORT" else one for one in options]
     done = run("meshloom-run", built / "net.mlx", "--random", 0, *given)
@@ -189,7 +189,7 @@ def test_a_damaged_note_is_an_error(built: Path, note: str) -> None:
         task_results(replace(exe, notes={}))
 
 
-def test_what_notebooks_show(built: Path) -> None:
+def test_representations_in_notebooks(built: Path) -> None:
     network = meshloom.load(built / "net.mlx")
     assert isinstance(network, meshloom.CompiledNetwork)
     assert network.inputs == {"x": (8, 24)}
@@ -199,7 +199,7 @@ def test_what_notebooks_show(built: Path) -> None:
     assert repr(result) == f"<RunResult: {result.cycles:,} cycles; y float32[4, 24]>"
     for shown, words in (
         (network._repr_html_(), ("24", "matmul")),  # pyright: ignore[reportPrivateUsage]
-        # Softmax of zeros: 1 / 24.
+        # The softmax of 24 zeros is 1 / 24.
         (result._repr_html_(), ("0.04167", "host")),  # pyright: ignore[reportPrivateUsage]
     ):
         text = "".join(ElementTree.fromstring(shown).itertext())
@@ -207,7 +207,7 @@ def test_what_notebooks_show(built: Path) -> None:
         assert all(word in text for word in words)
 
 
-def test_nothing_in_the_signature_is_a_function() -> None:
+def test_no_default_in_the_signature_is_a_function() -> None:
     code = "import inspect, meshloom; print(inspect.signature(meshloom.compile)); help(meshloom.compile)"
     text = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "lambda" not in text
@@ -215,7 +215,7 @@ def test_nothing_in_the_signature_is_a_function() -> None:
     assert "plugins: 'Sequence[str]' = ()" in text
 
 
-def test_a_pipeline_in_the_place_of_the_compilers(built: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pipeline_replaces_that_of_the_compiler(built: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert compile_tool.main([str(built / "net.onnx"), "--chip", "tiny", "--print-pipeline"]) == 0
     pipeline = capsys.readouterr().out.strip()
     network = meshloom.compile(built / "net.onnx", chip="tiny", pipeline=pipeline)
@@ -232,6 +232,6 @@ def test_a_pipeline_in_the_place_of_the_compilers(built: Path, capsys: pytest.Ca
 
 
 def test_run_takes_its_options_in_any_order() -> None:
-    """`--validate` and `--validate=tensors` are two options."""
+    """`--validate` before the executable does not take it as a value; `--validate=tensors` is a separate option."""
     parsed = run_tool._parser().parse_args(["--validate", "net.mlx"])  # pyright: ignore[reportPrivateUsage]
     assert (parsed.validate, parsed.validate_tensors, parsed.executable) == (True, False, Path("net.mlx"))

@@ -1,4 +1,4 @@
-"""MLIR's own tool reads what we print for it, and verifies it with the dialects that we export."""
+"""Tests of the export to MLIR: `mlir-opt` reads modules printed for it, and verifies them with exported dialects."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ needs_mlir = pytest.mark.skipif(MLIR_OPT is None, reason="mlir-opt is not instal
 
 @pytest.fixture(scope="module")
 def irdl(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file of the exported dialects."""
+    """The file with the exported dialects."""
     path = tmp_path_factory.mktemp("irdl") / "meshloom.irdl.mlir"
     path.write_text(export_irdl({name: MESHLOOM.all_dialects[name]() for name in DIALECTS}))
     return path
@@ -48,13 +48,13 @@ def read_by_mlir(irdl: Path, text: str, *options: str) -> subprocess.CompletedPr
     return subprocess.run(command, input=text, capture_output=True, text=True, timeout=100)
 
 
-def test_every_operation_that_can_be_declared_is(irdl: Path) -> None:
+def test_all_operations_are_declared_except_known_ones(irdl: Path) -> None:
     module = Parser(context(), irdl.read_text()).parse_module()
     declared = [op.sym_name.data for op in module.walk() if isinstance(op, OperationOp)]
     operations = [op for name in DIALECTS for op in MESHLOOM.all_dialects[name]().operations]
     left_out = {op.name for op in operations if issubclass(op, IRDLOperation) and not can_declare(op)}
     assert len(declared) + len(left_out) == len(operations)
-    # Terminators, and what has values of several types in one list.
+    # Terminators, and operations with values of several types in one list.
     assert left_out == {
         "dataflow.concat", "dataflow.loop", "dataflow.yield", "manycore.execute", "manycore.host_concat",
         "manycore.repeat", "manycore.stage", "manycore.subgraph", "manycore.task", "manycore.yield", "memory.copy",
@@ -85,14 +85,14 @@ def test_mlir_reads_and_verifies_the_examples_of_all_definitions(irdl: Path) -> 
         ('"dataflow.none"() : () -> ()', "unregistered operation 'dataflow.none' found in dialect"),
     ],
 )
-def test_mlir_refuses_what_is_wrong(irdl: Path, text: str, message: str) -> None:
+def test_mlir_refuses_invalid_ir(irdl: Path, text: str, message: str) -> None:
     done = read_by_mlir(irdl, text)
     assert done.returncode != 0
     assert message in done.stderr
 
 
 def stages(model: Sequence[str], chip: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    """A network in the text for MLIR at each level: of operators, tasks, launches, instructions."""
+    """A network as text for MLIR at each level: operators, tasks, launches, instructions."""
     lists = (
         "canonicalize",
         f"dataflow-to-manycore,manycore-tile{{chip={chip}}}",

@@ -1,4 +1,4 @@
-"""`--order` and `--stop-at`: which orders of tasks are tried, on the command line, of passes, and in Python."""
+"""Tests of `--order` and `--stop-at`, on the command line, as options of passes, and in Python."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def rnet(order: str, stop_at: float | None = None) -> CompiledNetwork:
 
 
 def searched(network: CompiledNetwork) -> list[str]:
-    """The lines of the log on orders that were searched."""
+    """The lines of the log about searched orders."""
     return [line for line in network.report["log"] if "order of tasks by search" in line]
 
 
@@ -43,7 +43,7 @@ def test_orders_are_searched_inside_subgraphs() -> None:
     assert found["searched"].timing.cycles <= found["program"].timing.cycles
 
 
-def test_the_first_variant_under_a_preset_time() -> None:
+def test_the_first_variant_within_the_given_cycles_is_taken() -> None:
     program = rnet("program").timing.cycles
     first = rnet("searched", stop_at=program)
     assert first.timing.cycles == program
@@ -58,7 +58,7 @@ def test_the_first_variant_under_a_preset_time() -> None:
         (["--stop-at", "soon"], "stop-at=soon: expected a number"),
     ],
 )
-def test_options_that_make_no_sense(
+def test_invalid_options(
     arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "net.mlx"
@@ -69,16 +69,16 @@ def test_options_that_make_no_sense(
     assert not out.exists()
 
 
-def test_python_says_the_same() -> None:
+def test_an_invalid_order_in_python() -> None:
     with pytest.raises(InputError, match="no order is named 'best'"):
         compile(RNET, "edge", SHAPES, order="best")
 
 
-def test_the_options_are_those_of_the_passes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_options_become_options_of_passes(capsys: pytest.CaptureFixture[str]) -> None:
     assert compile_main(["any.onnx", "--chip=edge", "--order=mcts", "--stop-at=3000", "--print-pipeline"]) == 0
     passes = capsys.readouterr().out.split(",")
-    told = [one for one in passes if 'order="mcts" stop_at="3000"' in one]
-    assert [one.partition("{")[0] for one in told] == [
+    given = [one for one in passes if 'order="mcts" stop_at="3000"' in one]
+    assert [one.partition("{")[0] for one in given] == [
         "manycore-outline-to-fit",
         "manycore-fuse-subgraphs",
         "manycore-autotune",

@@ -1,4 +1,6 @@
-"""Files that tools write: whole or not at all, never in place of an input, another result, a link or a device."""
+"""
+Tests of files that tools write: completely or not at all, and never over an input, another result, a link or a device.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "far").iterdir()] == ["file"]
 
 
-def test_a_link_to_a_folder_stays(tmp_path: Path) -> None:
+def test_a_link_to_a_folder_is_kept(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     link = tmp_path / "link"
     link.symlink_to("folder")
@@ -57,7 +59,7 @@ def test_files_appear_together_or_not_at_all(tmp_path: Path) -> None:
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"one": "text", "two": "after"}
 
 
-def test_no_figures_without_the_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_statistics_are_written_if_the_trace_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "net.mlir").write_text(
         "func.func @main(%x : tensor<4xf32>) -> tensor<4xf32> {\n"
         "  %y = dataflow.neg %x : (tensor<4xf32>) -> tensor<4xf32>\n  func.return %y : tensor<4xf32>\n}\n"
@@ -82,7 +84,7 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
     assert pipe.is_fifo()
 
 
-def test_results_have_places_of_their_own(tmp_path: Path) -> None:
+def test_results_must_have_different_files(tmp_path: Path) -> None:
     one, null = tmp_path / "one", Path("/dev/null")
     check_folders(one, tmp_path / "two", None, null, null, inputs=[tmp_path / "three", None])
     with pytest.raises(InputError, match="one cannot be written, it is given for two results"):
@@ -95,7 +97,7 @@ def test_results_have_places_of_their_own(tmp_path: Path) -> None:
         check_folders(tmp_path)
 
 
-def test_tools_spare_what_they_read(
+def test_tools_do_not_overwrite_their_inputs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -172,7 +174,7 @@ sys.exit(run_tool(body))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_examples_in_a_help_text_line_up() -> None:
+def test_examples_in_a_help_text_are_aligned() -> None:
     text = make_parser("tool", "Does.", "\n  tool one\n  tool two\n").format_help()
     assert "examples:\n  tool one\n  tool two\n" in text
 

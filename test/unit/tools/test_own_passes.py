@@ -1,4 +1,4 @@
-"""Passes of the user's own: `--load-pass-plugin`, `passes=` of the Python API, and their place in the printed list."""
+"""Tests of passes defined by users: `--load-pass-plugin`, `passes=` of the Python API, and the printed list."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def norm() -> bytes:
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with `norm.onnx`, in which everything happens."""
+    """The working folder, with `norm.onnx`."""
     monkeypatch.chdir(tmp_path)
     Path("norm.onnx").write_bytes(norm())
     return tmp_path
@@ -90,7 +90,7 @@ def test_python_takes_passes_as_text_down_to_instructions(capsys: pytest.Capture
     assert Path("by_list.mlx").read_bytes() == Path("plain.mlx").read_bytes()
 
 
-def test_a_pass_of_ones_own_stands_in_the_printed_list_which_gives_the_same_bytes(
+def test_the_printed_list_has_the_users_pass_and_gives_the_same_bytes(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert compile_main(["norm.onnx", "--chip", "tiny", "-q", "-o", "own.mlx", *OWN]) == 0
@@ -99,15 +99,15 @@ def test_a_pass_of_ones_own_stands_in_the_printed_list_which_gives_the_same_byte
     assert compile_main(["norm.onnx", "--chip", "tiny", "--print-pipeline", *OWN]) == 0
     pipeline = capsys.readouterr().out.strip()
     assert pipeline == f"divide-by-root,{plain}"
-    # Behind passes of the compiler as well: the list is text.
-    behind = plain.replace("dataflow-fold-affine", "dataflow-fold-affine,divide-by-root")
-    for number, text in enumerate([pipeline, behind]):
+    # The user's pass may also follow passes of the compiler.
+    after = plain.replace("dataflow-fold-affine", "dataflow-fold-affine,divide-by-root")
+    for number, text in enumerate([pipeline, after]):
         assert opt_main(["norm.onnx", *OWN[:2], "-p", text, "--check-semantics", "-o", f"{number}.mlir"]) == 0
         assert compile_main([f"{number}.mlir", "-q", "-o", f"{number}.mlx"]) == 0
         assert Path(f"{number}.mlx").read_bytes() == Path("own.mlx").read_bytes()
 
 
-def test_a_root_that_others_read_stays(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_root_with_other_readers_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
     Path("two.mlir").write_text("""
         func.func @main(%x: tensor<4xf32>, %v: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
           %root = dataflow.sqrt %v : (tensor<4xf32>) -> tensor<4xf32>
@@ -116,9 +116,9 @@ def test_a_root_that_others_read_stays(capsys: pytest.CaptureFixture[str]) -> No
         }
     """)
     assert opt_main(["two.mlir", *OWN, "--check-semantics"]) == 0
-    said = capsys.readouterr().out
-    assert "dataflow.sqrt" in said
-    assert "dataflow.div" in said
+    printed = capsys.readouterr().out
+    assert "dataflow.sqrt" in printed
+    assert "dataflow.div" in printed
 
 
 PASS = """
@@ -182,12 +182,12 @@ def test_a_plugin_without_a_pass_to_run_is_refused(capsys: pytest.CaptureFixture
         ("onw", "unknown pass 'onw'"),
     ],
 )
-def test_python_refuses_what_is_no_pass(passes: Any, message: str) -> None:
+def test_python_refuses_objects_that_are_no_passes(passes: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         cast("Any", meshloom).compile("norm.onnx", "tiny", passes=passes)
 
 
-def test_python_names_the_pass_that_failed() -> None:
+def test_python_reports_the_pass_that_failed() -> None:
     Path("own.py").write_text(PASS.format("own", "raise KeyError('k')"))
     own = load_passes(["own.py"], {})["own"]()()
     with pytest.raises(MeshloomError, match="pass 'own' failed: KeyError: 'k'"):

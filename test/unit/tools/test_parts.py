@@ -1,4 +1,4 @@
-"""Parts of the tools: comparison, file names, random inputs, progress, figures."""
+"""Tests of parts of the tools: comparison, file names, random inputs, progress, numbers with units."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from meshloom.tools.tensor_files import file_stems, random_inputs
 
 def test_compare_floats_within_tolerance() -> None:
     expected = np.array([100.0, -1.0, 0.0], np.float32)
-    # allowed: 1e-4 of the largest value, 100, plus 1e-6
+    # the tolerance is 1e-4 of the largest value, 100, plus 1e-6
     assert compare("a", expected + np.float32(0.009), expected).equal
     assert not compare("a", expected + np.float32(0.011), expected).equal
 

@@ -1,4 +1,4 @@
-"""`meshloom-compile -p`: passes before the compiler's own, from every level that it can go on from."""
+"""Tests of `meshloom-compile -p`: passes before those of the compiler, which continues from the resulting level."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ARGUMENTS = ["small.onnx", "--chip", "tiny", "--shape", "x=3x6", "-q", "-o"]
 
 @pytest.fixture(autouse=True)
 def folder(model: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder but for `small.onnx`, in which everything happens."""
+    """The working folder, which has only `small.onnx`."""
     monkeypatch.chdir(model.parent)
     return model.parent
 
@@ -26,7 +26,7 @@ def test_down_to_tiled_tasks() -> None:
         "import.mlir",
         "dataflow-to-manycore.mlir",
         "manycore-tile.mlir",
-    ]  # the first changed nothing
+    ]  # the first pass changes nothing
     assert "in dram tiled" not in files["dataflow-to-manycore.mlir"].read_text()
     assert "in dram tiled" in files["manycore-tile.mlir"].read_text()
     page = Path("a.html").read_text()
@@ -34,14 +34,14 @@ def test_down_to_tiled_tasks() -> None:
     assert run_main(["net.mlx", "--random", "0", "--check", "small.onnx", "-q"]) == 0
 
 
-def test_passes_that_the_compiler_runs_anyway_change_nothing() -> None:
+def test_passes_of_the_compiler_itself_change_nothing() -> None:
     assert compile_main([*ARGUMENTS, "plain.mlx"]) == 0
     assert compile_main([*ARGUMENTS, "same.mlx", "-p", "canonicalize,dataflow-fold-affine"]) == 0
     assert Path("plain.mlx").read_bytes() == Path("same.mlx").read_bytes()
 
 
 @pytest.mark.parametrize("last", ["manycore-to-memory", "manycore-to-memory,memory-to-coreasm"])
-def test_compilation_goes_on_from_every_level(last: str) -> None:
+def test_compilation_continues_from_every_level(last: str) -> None:
     assert compile_main([*ARGUMENTS, "net.mlx", "-p", f"{TILED},{last}"]) == 0
     assert run_main(["net.mlx", "--random", "0", "--check", "small.onnx", "-q"]) == 0
 
@@ -69,7 +69,7 @@ def test_bad_usage_leaves_one_error_and_no_file(
 ) -> None:
     assert compile_main([*ARGUMENTS, "net.mlx", *arguments]) == 2
     error = capsys.readouterr().err
-    # An operation that is at fault has the name of its node.
+    # The error of an operation begins with the name of its node.
     assert error.removeprefix('loc("MatMul:p"): ').startswith("error: ")
     assert error.count("\n") == 1
     assert message in error

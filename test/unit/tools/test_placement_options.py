@@ -1,4 +1,4 @@
-"""`--placement`: how tiles are placed on cores, on the command line, of passes, and in Python."""
+"""Tests of `--placement`, on the command line, as an option of passes, and in Python."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def rnet(placement: str, chip: str = "edge") -> CompiledNetwork:
 
 
 def placed(network: CompiledNetwork) -> list[str]:
-    """The lines of the log on placements that were tried beside the first."""
+    """The lines of the log about placements that were tried in addition to the first one."""
     return [line.partition("tiles placed by ")[2] for line in network.report["log"] if "tiles placed by" in line]
 
 
 @pytest.mark.parametrize("chip", [pytest.param("edge", marks=pytest.mark.slow), "grid"])
 @pytest.mark.parametrize("method", EFFORTS["default"].placements)
-def test_what_is_searched_is_no_slower_than_one_method(chip: str, method: str) -> None:
+def test_the_search_is_no_slower_than_a_single_method(chip: str, method: str) -> None:
     assert rnet("searched", chip).timing.cycles <= rnet(method, chip).timing.cycles
 
 
-def test_the_log_says_by_how_much_each_placement_differs() -> None:
+def test_the_log_has_the_cycles_of_each_placement() -> None:
     lines = placed(rnet("searched", "grid"))
     assert {line.partition("'")[2].partition("'")[0] for line in lines} >= {"matched", "literal", "hops"}
     for line in lines:
@@ -45,7 +45,7 @@ def test_the_log_says_by_how_much_each_placement_differs() -> None:
         assert "cycles" in line
 
 
-def test_one_method_is_tried_alone() -> None:
+def test_a_single_method_is_the_only_one_tried() -> None:
     assert placed(rnet("hops")) == []
 
 
@@ -57,7 +57,7 @@ def test_placed_networks_compute_the_same(method: str) -> None:
         assert compare(name, outputs[name], expected).equal
 
 
-def test_options_that_make_no_sense(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "net.mlx"
     arguments = [str(RNET), "--chip", "edge", "--shape=input_2=1x24x24x3", "-o", str(out), "--placement", "best"]
     assert compile_main(arguments) == 2
@@ -69,10 +69,10 @@ def test_options_that_make_no_sense(tmp_path: Path, capsys: pytest.CaptureFixtur
         compile(RNET, "edge", SHAPES, placement="best")
 
 
-def test_the_options_are_those_of_the_passes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_option_becomes_an_option_of_passes(capsys: pytest.CaptureFixture[str]) -> None:
     assert compile_main(["any.onnx", "--chip=edge", "--placement=literal", "--print-pipeline"]) == 0
-    told = [one for one in capsys.readouterr().out.split(",") if 'placement="literal"' in one]
-    assert [one.partition("{")[0] for one in told] == [
+    given = [one for one in capsys.readouterr().out.split(",") if 'placement="literal"' in one]
+    assert [one.partition("{")[0] for one in given] == [
         "manycore-outline-to-fit",
         "manycore-fuse-subgraphs",
         "manycore-autotune",
@@ -80,7 +80,7 @@ def test_the_options_are_those_of_the_passes(capsys: pytest.CaptureFixture[str])
     ]
 
 
-def test_the_help_names_all_methods() -> None:
+def test_the_help_lists_all_methods() -> None:
     parser = ArgumentParser()
     add_subgraph_options(parser)
     text = next(action.help for action in parser._actions if action.dest == "placement")

@@ -1,4 +1,4 @@
-"""Formats of plug-ins in which tensors wait: planned, converted by cores, and kept in as many bytes as they say."""
+"""Tests of formats of plug-ins for compressed tensors: planned, converted by cores, of the declared size."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ func.func @main(%x: {TENSOR} {{dataflow.name = "x"}}) -> ({TENSOR} {{dataflow.na
 
 
 def chain(count: int) -> str:
-    """Tensors that are made one by one by products, saturate at 0 and 6, and are read in the opposite order."""
+    """A chain of products that are clipped to 0 to 6, and are read again in the opposite order."""
     type = "tensor<64x64xf32>"
     arguments = ", ".join(f'%{name}: {type} {{dataflow.name = "{name}"}}' for name in "xw")
     lines = [f'func.func @main({arguments}) -> ({type} {{dataflow.name = "y"}}) {{']
@@ -48,8 +48,8 @@ def chain(count: int) -> str:
     return "\n".join([*lines, f"  func.return {last} : {type}", "}"])
 
 
-def test_bits_are_those_that_the_format_says(start: Run, tmp_path: Path) -> None:
-    """In between steps, at their middle, and beyond the ends."""
+def test_values_are_rounded_as_the_format_declares(start: Run, tmp_path: Path) -> None:
+    """Values between steps, half-way between them, and out of range are rounded as the format declares."""
     (tmp_path / "net.mlir").write_text(KEPT)
     x = np.random.default_rng(0).normal(0, 4, (16, 24)).astype(np.float32)
     x[0, :6] = [np.inf, -np.inf, 0.0, -0.0, 1e-9, -3.0]
@@ -57,7 +57,7 @@ def test_bits_are_those_that_the_format_says(start: Run, tmp_path: Path) -> None
     np.save(tmp_path / "x.npy", x)
     compiled = start("meshloom-compile", "net.mlir", *PLUGIN, "--chip", "tiny", "-q", "-o", "net.mlx")
     assert compiled.returncode == 0, compiled.stderr
-    # The conversions are instructions of the chip's own: it runs without the plug-in.
+    # The conversions are built-in instructions of the chip: the executable runs without the plug-in.
     ran = start("meshloom-run", "net.mlx", "--input", "x=x.npy", "--output", "out", "--validate", "-q")
     assert ran.returncode == 0, ran.stderr
     expected = np.clip(np.rint(-x * np.float32(255 / 6)), 0, 255).astype(np.float32) * np.float32(6 / 255)
@@ -65,10 +65,11 @@ def test_bits_are_those_that_the_format_says(start: Run, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_a_budget_that_is_kept_with_the_format(start: Run, tmp_path: Path) -> None:
+def test_a_budget_is_kept_with_the_format(start: Run, tmp_path: Path) -> None:
     """
-    Where tensors of 16,384 bytes do not fit, they wait as 4,096; the result is that of the module as planned. What is
-    rounded to a byte are sums of whole numbers, so that their order does not decide which way.
+    Tensors of 16,384 bytes are compressed to 4,096 to keep a budget; the results are those of the planned module.
+
+    The rounded values are sums of integers, so that the order of additions does not change the rounding.
     """
     (tmp_path / "net.mlir").write_text(chain(6))
     random = np.random.default_rng(0)

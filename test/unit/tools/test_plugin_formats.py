@@ -1,4 +1,4 @@
-"""Sparse formats of plug-ins: chosen, packed, loaded, multiplied and read again like those of the project."""
+"""Tests of sparse formats of plug-ins: they are chosen, packed, loaded, multiplied and read as built-in ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 SATURATION = Path(__file__).parents[3] / "examples" / "plugin" / "saturation"
 PLUGIN = ["--plugin", SATURATION]
 
-# The plug-in in one file, so that it can be changed.
+# The plug-in as one file, so that tests can edit it.
 OWN = f"""{(SATURATION / "two_level.py").read_text()}
 from meshloom import plugins
 plugins.add_sparse_format(TwoLevelKind())
@@ -37,7 +37,7 @@ func.func @main(%x: tensor<4x64xf32> {dataflow.name = "x"}, %w: tensor<16x64xf32
 
 @pytest.fixture
 def weights(tmp_path: Path) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
-    """net.onnx: y = x @ weights, of which a tenth of the runs of eight inputs is not zero; small whole numbers."""
+    """The weights of net.onnx, y = x @ weights: small integers; a tenth of the runs of eight inputs is nonzero."""
     generator = np.random.default_rng(0)
     runs = np.repeat(generator.random((32, 32)) < 0.1, 8, axis=1)
     values = np.ascontiguousarray((runs * generator.integers(1, 9, runs.shape)).T.astype(np.float32))
@@ -53,8 +53,8 @@ def weights(tmp_path: Path) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]
 
 
 @pytest.mark.usefixtures("weights")
-def test_sizes_count_the_format(start: Run) -> None:
-    """32 fibers of 32 runs: a bit and, where it is set, a byte for each, and four bytes an element."""
+def test_sizes_include_the_format_of_the_plugin(start: Run) -> None:
+    """32 fibers of 32 runs take a bit for each run, a byte for each stored run, and four bytes for each element."""
     shown = start("meshloom-sparsity", "net.onnx", *PLUGIN)
     assert shown.returncode == 0, shown.stderr
     stored = 96
@@ -75,7 +75,7 @@ def test_known_weights(weights: np.ndarray[tuple[int, int], np.dtype[np.float32]
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("weights")
-def test_listings_and_what_is_said_without_the_plugin(start: Run, tmp_path: Path) -> None:
+def test_listings_and_errors_without_the_plugin(start: Run, tmp_path: Path) -> None:
     options = [*PLUGIN, "--chip", "quick", "--sparse", "-q"]
     assert start("meshloom-compile", "net.onnx", *options, "-o", "net.mlx").returncode == 0
     assert start("meshloom-objdump", "net.mlx", *PLUGIN, "-o", "net.lst").returncode == 0
@@ -92,7 +92,7 @@ def test_listings_and_what_is_said_without_the_plugin(start: Run, tmp_path: Path
 
 @pytest.mark.slow
 def test_operands_encoded_at_run_time(start: Run, tmp_path: Path) -> None:
-    """Compacted, encoded and multiplied on the chip; an encoded output may be an input again."""
+    """Operands are compacted, encoded and multiplied on the chip; an encoded output is a valid input."""
     (tmp_path / "net.mlir").write_text(CONNECTED)
     compiled = start("meshloom-compile", "net.mlir", *PLUGIN, "--chip", "quick", "-q", "-o", "net.mlx")
     assert compiled.returncode == 0, compiled.stderr
@@ -103,7 +103,7 @@ def test_operands_encoded_at_run_time(start: Run, tmp_path: Path) -> None:
     assert np.array_equal(kept["values"], dense[dense != 0])
     runs = np.packbits(dense != 0, axis=1, bitorder="little").reshape(-1)
     assert np.array_equal(kept["index"], np.concatenate([np.packbits(runs != 0, bitorder="little"), runs[runs != 0]]))
-    # The connections that were kept, as an input of their own: the same index over ones.
+    # The stored connections as a separate input: the same index, with ones as values.
     np.savez(tmp_path / "c.npz", index=kept["index"], values=np.ones(len(kept["values"]), np.bool_))
     np.save(tmp_path / "x.npy", dense)
     given = ["--input", "x=x.npy", "--input", "c=c.npz", "--random", "3"]
@@ -117,8 +117,8 @@ def test_operands_encoded_at_run_time(start: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_of_another_version(start: Run, tmp_path: Path) -> None:
-    """Runs of eight positions from the highest bit on are another format."""
+def test_another_version_of_the_format(start: Run, tmp_path: Path) -> None:
+    """An executable is refused if the plug-in's format has changed, here the order of bits in a run."""
     (tmp_path / "net.mlir").write_text(CONNECTED)
     (tmp_path / "own.py").write_text(OWN)
     options = ["--plugin", "own.py", "--chip", "tiny", "-q", "-o", "net.mlx"]
@@ -137,7 +137,7 @@ def test_of_another_version(start: Run, tmp_path: Path) -> None:
         ("code: ClassVar[int] = 1", "code: ClassVar[int] = 16", "number 16 is not of plug-ins: choose 1 to 15"),
     ],
 )
-def test_what_is_wrong_with_a_format(old: str, new: str, message: str, start: Run, tmp_path: Path) -> None:
+def test_errors_of_formats(old: str, new: str, message: str, start: Run, tmp_path: Path) -> None:
     (tmp_path / "net.mlir").write_text(CONNECTED)
     (tmp_path / "own.py").write_text(OWN.replace(old, new))
     ran = start("meshloom-opt", "net.mlir", "--plugin", "own.py")

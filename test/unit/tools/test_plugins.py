@@ -1,4 +1,4 @@
-"""Plug-ins: loaded by option or because they are installed, with one clear error for what is wrong with them."""
+"""Tests of plug-ins: loaded by an option or as installed packages; each defect is an error of one line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SATURATION = EXAMPLE / "saturation"
 
 @pytest.fixture(autouse=True)
 def model(tmp_path: Path) -> Path:
-    """y = Saturate(x), an operator that only the plug-in knows."""
+    """y = Saturate(x), an operator of the plug-in."""
     node = helper.make_node("Saturate", ["x"], ["y"], domain="com.example", low=-0.5, high=2.0)
     x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [8]) for name in "xy")
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.example", 1)]
@@ -42,7 +42,7 @@ def test_an_operator_of_a_plugin_on_its_chip(start: Run, tmp_path: Path) -> None
 
 
 def test_an_installed_plugin_needs_no_option(start: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Installed: a package on the path with the entry point that its pyproject.toml declares."""
+    """A package on the path with the entry point of its pyproject.toml is loaded without an option."""
     site = tmp_path / "site"
     shutil.copytree(SATURATION, site / "saturation")
     info = site / "meshloom_saturation-1.0.dist-info"
@@ -56,8 +56,8 @@ def test_an_installed_plugin_needs_no_option(start: Run, tmp_path: Path, monkeyp
     assert "find-saturation" in printed.stdout
 
 
-def test_an_executable_for_a_chip_with_a_key_of_a_plugin_names_it(start: Run, tmp_path: Path) -> None:
-    """It holds nothing else of the plug-in: the network is a ReLU."""
+def test_an_executable_for_a_chip_with_a_key_of_a_plugin_needs_the_plugin(start: Run, tmp_path: Path) -> None:
+    """An executable that needs the plug-in only for a key of its chip (the network is a ReLU) is refused without it."""
     (tmp_path / "relu.mlir").write_text(
         'func.func @main(%x: tensor<8xf32> {dataflow.name = "x"}) -> (tensor<8xf32> {dataflow.name = "y"}) {\n'
         "  %y = dataflow.relu %x : (tensor<8xf32>) -> tensor<8xf32>\n"
@@ -86,7 +86,7 @@ def test_the_printed_list_gives_the_same_bytes(start: Run, tmp_path: Path) -> No
 
 
 def test_a_mapping_method(start: Run, tmp_path: Path) -> None:
-    """Eight vertices of size 1, one a core, on a mesh of two rows: from left to right, then back."""
+    """The method of the plug-in maps eight vertices to a mesh of two rows: from left to right, then back."""
     (tmp_path / "ring.graph").write_text("8 8\n" + "\n".join(f"{(i - 1) % 8 + 1} {(i + 1) % 8 + 1}" for i in range(8)))
     options = ["--mesh", "4x2", "--capacity", "1", "--method", "serpentine", "-q", "-o", "map.npy"]
     mapped = start("meshloom-map", "ring.graph", "--plugin", SATURATION, *options)
@@ -136,7 +136,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("text", "name", "message"), BAD, ids=[message[:30] for _, _, message in BAD])
-def test_what_is_wrong_with_a_plugin_is_one_line(
+def test_defects_of_plugins_are_errors_of_one_line(
     text: str, name: str, message: str, start: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "own.py").write_text(text)
@@ -158,7 +158,7 @@ plugins.add_instruction(DISTANCE, lambda a, b: np.abs(a - b))
 
 
 def assembled(start: Run, folder: Path) -> None:
-    """net.mlx: y = distance(x, 0.5) of 8 elements, by a listing in which a maximum was replaced."""
+    """Assemble net.mlx, y = distance(x, 0.5) of 8 elements, from a listing in which a maximum is replaced."""
     (folder / "net.mlir").write_text(
         'func.func @main(%x: tensor<8xf32> {dataflow.name = "x"}) -> (tensor<8xf32> {dataflow.name = "y"}) {\n'
         "  %half = dataflow.constant dense<0.5> : tensor<f32>\n"
@@ -193,8 +193,8 @@ def cycles(start: Run, factor: int, folder: Path) -> int:
 
 
 @pytest.mark.slow
-def test_an_instruction_costs_what_its_entry_says(start: Run, tmp_path: Path) -> None:
-    """Nine passes over 8 elements in place of one."""
+def test_an_instruction_has_the_cost_of_its_entry(start: Run, tmp_path: Path) -> None:
+    """With factor 9, the instruction takes nine passes over 8 elements instead of one."""
     lanes = load_chip("tiny").vpu_lanes
     assert cycles(start, 9, tmp_path) - cycles(start, 1, tmp_path) == 8 * -(-8 // lanes)
 
@@ -211,7 +211,9 @@ def test_an_instruction_costs_what_its_entry_says(start: Run, tmp_path: Path) ->
         ),
     ],
 )
-def test_an_executable_says_which_plugin_it_needs(plugin: str | None, message: str, start: Run, tmp_path: Path) -> None:
+def test_the_error_without_the_right_plugin_has_its_name(
+    plugin: str | None, message: str, start: Run, tmp_path: Path
+) -> None:
     (tmp_path / "own.py").write_text(OWN.format(code=0xE5, factor=1))
     assembled(start, tmp_path)
     given: list[str] = []
@@ -227,7 +229,7 @@ def test_an_executable_says_which_plugin_it_needs(plugin: str | None, message: s
 
 
 def test_a_key_of_chips(start: Run, tmp_path: Path) -> None:
-    """A chip whose description does not give it computes the same with its own instructions, and needs no plug-in."""
+    """A chip whose description lacks the key computes the same with built-in instructions, without the plug-in."""
     options = ["--plugin", SATURATION, "-q", "-o", "net.mlx"]
     assert start("meshloom-compile", "net.onnx", "--chip", "tiny", *options).returncode == 0
     x = np.linspace(-2, 3, 8, dtype=np.float32)
@@ -237,7 +239,7 @@ def test_a_key_of_chips(start: Run, tmp_path: Path) -> None:
     assert np.array_equal(np.load(tmp_path / "out" / "y.npy"), np.clip(x, -0.5, 2.0))
 
 
-def test_a_key_that_no_plugin_explains(start: Run, tmp_path: Path) -> None:
+def test_an_unknown_key_of_a_chip(start: Run, tmp_path: Path) -> None:
     (tmp_path / "quick.toml").write_text((SATURATION / "quick.toml").read_text())
     ran = start("meshloom-compile", "net.onnx", "--chip", "quick.toml", "-o", "net.mlx")
     assert ran.returncode == 2

@@ -1,4 +1,4 @@
-"""Names in files may hold anything: errors show it in lines that a terminal can print."""
+"""Tests that errors are printable in a terminal, whatever characters the names in files have."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_names_of_a_network(made: ModelProto, tmp_path: Path, run: Callable[...,
     assert ESCAPED in done["stderr"]
 
 
-def test_lines_of_the_message_itself_stay() -> None:
+def test_line_breaks_of_the_message_are_kept() -> None:
     assert printable("net.onnx cannot be imported:\n  operator é\n  node 2") == (
         "net.onnx cannot be imported:\n  operator é\n  node 2"
     )

@@ -1,4 +1,4 @@
-"""The Python API: arguments of a wrong type are errors of the project's own, and what is assumed is a warning."""
+"""Tests of the Python API: arguments of a wrong type are `InputError`s, and assumed sizes are warnings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ X = np.zeros((1, 3), np.float32)
 
 
 def relu(*shape: int | str) -> onnx.ModelProto:
-    """y = relu(x)."""
+    """A model of y = relu(x)."""
     graph = helper.make_graph(
         [helper.make_node("Relu", ["x"], ["y"])],
         "g",
@@ -87,7 +87,7 @@ def test_wrong_arguments(case: str) -> None:
         call()
 
 
-def test_paths_of_either_kind(tmp_path: Path) -> None:
+def test_paths_as_text_or_path_objects(tmp_path: Path) -> None:
     path = tmp_path / "net.onnx"
     path.write_bytes(relu(1, 3).SerializeToString())
     for model in (path, str(path)):
@@ -109,7 +109,7 @@ def test_a_batch_without_a_size_is_a_warning(tmp_path: Path) -> None:
         mapping.read_topology(path)
 
 
-def test_a_batch_with_a_size_is_none() -> None:
+def test_a_batch_with_a_size_is_no_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         meshloom.compile(relu("batch", 3), "tiny", {"x": (2, 3)})

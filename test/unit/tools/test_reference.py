@@ -1,4 +1,4 @@
-"""The reference pages are what the definitions say, and each definition says all that a page needs."""
+"""Tests that the reference pages equal those generated from definitions, and that each definition is documented."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SEARCHING = {
     "memory-insert-offload",
     "sparse-encode-if-faster",
 }
-"""Passes that compile and emulate what they choose from."""
+"""Passes that compile and emulate several variants."""
 DEFINITIONS: list[type[Operation | Attribute]] = [
     one
     for dialect in DIALECTS
@@ -50,12 +50,12 @@ def test_page_of_a_dialect_is_up_to_date(dialect: str) -> None:
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow) if name in SEARCHING else name for name in pass_names()]
 )
-def test_what_the_page_says_of_a_pass_is_up_to_date(name: str) -> None:
+def test_section_of_a_pass_is_up_to_date(name: str) -> None:
     page = (REFERENCE / "passes.md").read_text(encoding="utf-8")
     assert pass_section(name, REFERENCE / EXAMPLES) in page, REMEDY
 
 
-def test_page_of_passes_has_all_of_them_and_no_others() -> None:
+def test_page_of_passes_has_exactly_all_passes() -> None:
     page = (REFERENCE / "passes.md").read_text(encoding="utf-8")
     assert re.findall(r"^## `(.*)`$", page, re.MULTILINE) == list(pass_names())
     assert {file.stem for file in (REFERENCE / EXAMPLES).iterdir()} == set(pass_names())
@@ -120,7 +120,7 @@ class Example(Base):
 """
 
 
-def test_lines_below_fields_belong_to_them() -> None:
+def test_docstrings_below_fields_belong_to_them() -> None:
     (node,) = ast.parse(CLASS).body
     assert isinstance(node, ast.ClassDef)
     assert documents_in(node) == {"first": "Of the first.", "third": "Of the third."}

@@ -1,4 +1,4 @@
-"""Names before the renaming: tools take them for one release, and say what they are called now."""
+"""Tests of renamed passes, rules and attributes: old names are accepted for one release, with a warning."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_the_old_name_of_a_split_rule() -> None:
     assert rule == FirstThatSplits((AfterNamedOperators(("conv",)),))
 
 
-def test_the_old_attribute_of_a_pass_of_ones_own() -> None:
+def test_the_old_attribute_of_a_users_pass() -> None:
     class Old(ModulePass):
         name = "old"
         nature = lossy(0.5)

@@ -1,4 +1,4 @@
-"""Charts that are cut out of a report stand by themselves."""
+"""Tests that charts extracted from a report are complete SVG files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Networks in parts from the command line: options, log, list, cache, IR of the parts."""
+"""Tests of networks in parts on the command line: options, log, table, cache, IR of the parts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def small_chip(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_network_over_the_dram(run: Run, small_chip: Path, tmp_path: Path) -> None:
+def test_a_network_that_exceeds_the_dram(run: Run, small_chip: Path, tmp_path: Path) -> None:
     options = ("--chip", small_chip, *SHAPE, "--cache", "cache", "--log", "log.txt")
     done = run("meshloom-compile", RNET, *options, "-o", "a.mlx")
     out, err = done.stdout, done.stderr
@@ -43,7 +43,7 @@ def test_a_network_over_the_dram(run: Run, small_chip: Path, tmp_path: Path) -> 
     assert "\n  launch   1: subgraph " in checked.stdout
 
 
-def test_whole_or_not_at_all(run: Run, small_chip: Path, tmp_path: Path) -> None:
+def test_a_network_that_must_stay_whole_is_an_error(run: Run, small_chip: Path, tmp_path: Path) -> None:
     options = ("--chip", small_chip, *SHAPE, "--subgraphs", "whole", "--log", "log.txt", "-q")
     done = run("meshloom-compile", RNET, *options, "-o", "a.mlx")
     assert done.returncode == 1
@@ -52,7 +52,7 @@ def test_whole_or_not_at_all(run: Run, small_chip: Path, tmp_path: Path) -> None
     assert not (tmp_path / "a.mlx").exists()
 
 
-def test_options_that_make_no_sense(run: Run) -> None:
+def test_invalid_options(run: Run) -> None:
     done = run("meshloom-compile", RNET, "--chip", "tiny", "--fuse", "everything", "-o", "a.mlx")
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1

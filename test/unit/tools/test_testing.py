@@ -1,4 +1,4 @@
-"""What `meshloom.testing` offers to tests of others."""
+"""Tests of `meshloom.testing`, the functions for tests of plug-ins."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_file_is_checked(tmp_path: Path) -> None:
     assert "Passed" in run_filecheck(file, {"%how": "'interpret{inputs=iota}'"})
 
 
-def test_what_is_not_as_the_file_says_is_shown(tmp_path: Path) -> None:
+def test_a_failed_check_is_shown(tmp_path: Path) -> None:
     file = tmp_path / "wrong.mlir"
     file.write_text(f"// RUN: meshloom-opt %s | filecheck %s\n// CHECK: dataflow.abs\n{MODULE}")
     with pytest.raises(AssertionError, match=r"dataflow\.abs"):
@@ -52,7 +52,7 @@ def _minus(random: np.random.Generator, x: SSAValue) -> Operation | None:
     return NegOp(x)
 
 
-def test_random_networks_take_operations_of_others_and_run_on_the_chip() -> None:
+def test_random_networks_with_operations_of_plugins_run_on_the_chip() -> None:
     network = RandomNetwork(3, 6, [_minus] * 40)
     assert sum(isinstance(op, NegOp) for op in network.module.walk()) > 2
     assert str(network.module) == str(RandomNetwork(3, 6, [_minus] * 40).module)
@@ -61,7 +61,7 @@ def test_random_networks_take_operations_of_others_and_run_on_the_chip() -> None
     assert str(network.module) == before
 
 
-def test_a_difference_from_the_interpreter_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_difference_from_the_interpreter_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "twice.mlir"
     file.write_text(MODULE)
     assert set(check_on_chip(file).outputs) == {"y"}

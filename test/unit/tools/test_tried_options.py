@@ -1,4 +1,4 @@
-"""`meshloom-compile --try`, and the hint for weights that are mostly zero, on small networks."""
+"""Tests of `meshloom-compile --try`, and of the hint for weights that are mostly zero, on small networks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 
 def network(density: float, frames: int | str = "n") -> bytes:
-    """y = x w, where a share of the weights is not zero."""
+    """y = x w, with weights of the given density."""
     random = np.random.default_rng(0)
     weight = random.standard_normal((64, 64)) * (random.random((64, 64)) < density)
     node = helper.make_node("MatMul", ["x", "w"], ["y"])
@@ -36,9 +36,7 @@ def test_the_hint(density: float, hinted: bool, tmp_path: Path, capsys: pytest.C
     assert hint not in capsys.readouterr().err
 
 
-def test_what_was_tried_comes_with_the_cycles_of_that_option(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_reported_cycles_equal_those_with_the_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, output = tmp_path / "net.onnx", tmp_path / "net.mlx"
     path.write_bytes(network(0.1))
     arguments = [str(path), "--chip", "tiny", "--shape", "x=4x64", "-o", str(output)]
@@ -56,7 +54,9 @@ def test_what_was_tried_comes_with_the_cycles_of_that_option(
     assert run_timing(read_executable(output)).cycles == cycles["a batch 8 times as large"]
 
 
-def test_networks_of_a_fixed_size_have_no_larger_batch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_larger_batch_is_tried_for_networks_of_a_fixed_size(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "net.onnx"
     path.write_bytes(network(1.0, frames=4))
     arguments = [str(path), "--chip", "tiny", "-o", str(tmp_path / "net.mlx"), "--try", "--effort", "fast"]

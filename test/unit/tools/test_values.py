@@ -1,4 +1,4 @@
-"""Inputs that are constants: `--value` on the command lines, `values=` in Python; and branches that need one."""
+"""Tests of constant inputs: `--value` on command lines, `values=` in Python; and of branches that need one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ F32, I64 = TensorProto.FLOAT, TensorProto.INT64
 
 
 def two_rates() -> onnx.ModelProto:
-    """y = x w for the weights [576, 3] of rate 16000 or those [288, 3] of rate 8000: one does not fit x."""
+    """y = x w with weights [576, 3] for rate 16000, or [288, 3] for rate 8000: only one of them fits x."""
     random = np.random.default_rng(0)
     rates = {16000: random.standard_normal((576, 3)), 8000: random.standard_normal((288, 3))}
     branches = {
@@ -68,7 +68,7 @@ def test_a_known_condition_takes_one_branch(rate: int, samples: int, path: Path)
     np.testing.assert_allclose(network.run({"x": x}).outputs["y"], expected["y"], rtol=1e-4, atol=1e-4)
 
 
-def test_a_condition_at_run_time_names_the_input(path: Path) -> None:
+def test_the_error_of_a_condition_at_run_time_names_the_input(path: Path) -> None:
     with pytest.raises(ValuesNeededError) as caught:
         import_onnx(path, {"x": (1, 576)})
     assert caught.value.inputs == ("sr",)
@@ -111,7 +111,7 @@ def test_the_command_lines(path: Path, capfd: pytest.CaptureFixture[str]) -> Non
         ("a=missing.npy", None),
     ],
 )
-def test_how_values_are_written(option: str, value: Any) -> None:
+def test_syntax_of_values(option: str, value: Any) -> None:
     if value is None:
         with pytest.raises(InputError):
             parse_values([option])

@@ -1,4 +1,4 @@
-"""Convolutions that compute blocks of outputs as channels give the results of before."""
+"""Tests of convolutions that compute blocks of outputs as channels, against ONNX Runtime and NumPy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CHIP = load_chip("tiny")
 
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Convolutions are replaced even where they are faster as they are."""
+    """Convolutions are replaced, even if that makes them slower."""
     monkeypatch.setattr(dataflow_block_outputs, "ACCEPT_RATIO", float("inf"))
 
 
@@ -39,7 +39,7 @@ def conv_model(
     groups: int,
     act: str,
 ) -> ModelProto:
-    """A convolution with bias and activation; sums of small whole numbers, which are exact in any order."""
+    """A convolution with bias and activation, of small integers, whose sums are exact in any order."""
     generator = np.random.default_rng(sum(shape))
     constants = {"w": generator.integers(-3, 4, weights), "b": generator.integers(-9, 10, weights[0])}
     nodes = [
@@ -79,7 +79,7 @@ def test_random_convolutions(data: st.DataObject) -> None:
 
 
 def test_a_filter_takes_fewer_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One output channel is one of 32 columns, of which neighbouring outputs fill the others."""
+    """A convolution whose only output channel fills one of 32 columns is faster with blocks of outputs."""
     model = conv_model((1, 16, 40, 120), (1, 16, 1, 31), (1, 1), (0, 15, 0, 15), (1, 1), 1, "Relu")
     x = {"x": np.random.default_rng(1).integers(-4, 5, (1, 16, 40, 120)).astype(np.float32)}
     (expected,) = Oracle(model.SerializeToString()).run(x).values()
@@ -93,7 +93,7 @@ def test_a_filter_takes_fewer_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_integers_with_a_zero_point() -> None:
-    """Positions outside count as the zero point, also those that only a block's last outputs see."""
+    """Padding has the value of the zero point, also at positions that only the last outputs of a block read."""
     generator = np.random.default_rng(0)
     weights = generator.integers(-128, 128, (2, 3, 1, 5), np.int8)
     x = generator.integers(-128, 128, (1, 3, 4, 13), np.int8)
@@ -114,8 +114,8 @@ def test_integers_with_a_zero_point() -> None:
     np.testing.assert_array_equal(interpret_function(module, {"x": x})["y"], expected)
 
 
-def test_weights_of_two_convolutions_have_names_of_their_own() -> None:
-    """Both read one weight, which is too large to stand in the text, with different strides."""
+def test_weights_of_two_convolutions_have_different_names() -> None:
+    """Two convolutions with different strides read one weight, which becomes two weights with different names."""
     weights = np.random.default_rng(0).integers(-3, 4, (1, 64, 3, 9)).astype(np.float32)
     inputs = {"x": np.random.default_rng(1).integers(-3, 4, (1, 64, 6, 40)).astype(np.float32)}
     nodes = [helper.make_node("Conv", ["x", "w"], [f"y{stride}"], strides=[1, stride]) for stride in (1, 2)]

@@ -1,4 +1,4 @@
-"""`dataflow-fold-affine` keeps values within rounding and leaves no more operations than needed."""
+"""Tests of `dataflow-fold-affine`: values are kept within rounding, and no operations are added."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from xdsl.rewriter import InsertPoint
 KINDS = ("add", "sub", "subtract from", "mul", "div", "neg", "relu", "used twice")
 SHAPES = ((), (1,), (3, 1, 1), (1, 3, 1, 1), (4, 4), (1, 3, 4, 4))
 BOUND: dict[Attribute, float] = {f64: 1e-12, f32: 2e-5, f16: 0.1, bf16: 0.5}
-"""Of the largest magnitude; generous, for the chains cancel."""
+"""Tolerance relative to the largest magnitude; it is large, because chains may cancel."""
 
 
 def new_main(element: Attribute, shape: tuple[int, ...]) -> tuple[ModuleOp, FuncOp, Builder, SSAValue]:
@@ -69,7 +69,7 @@ def fold(module: ModuleOp) -> Counter[str]:
 
 @st.composite
 def networks(draw: st.DrawFn) -> tuple[ModuleOp, Attribute, np.random.Generator]:
-    """A contraction or none, then a chain of steps, some of them barriers."""
+    """Random networks: a contraction or none, then a chain of operations, some of which cannot be folded."""
     element = draw(st.sampled_from(tuple(BOUND)))
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     module, function, builder, value = new_main(element, (1, 3, 4, 4))
@@ -123,7 +123,7 @@ def networks(draw: st.DrawFn) -> tuple[ModuleOp, Attribute, np.random.Generator]
 
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(networks())
-def test_values_stay(network: tuple[ModuleOp, Attribute, np.random.Generator]) -> None:
+def test_values_are_kept(network: tuple[ModuleOp, Attribute, np.random.Generator]) -> None:
     module, element, random = network
     x = random.standard_normal((1, 3, 4, 4))
     names = Counter(op.name for op in module.walk())
@@ -152,7 +152,7 @@ def test_large_constants_become_weights() -> None:
 
 
 @pytest.mark.parametrize("element", [f16, bf16])
-def test_narrow_weights_of_a_wide_product_stay(element: Attribute) -> None:
+def test_narrow_weights_of_a_wide_product_are_kept(element: Attribute) -> None:
     module, function, builder, x = new_main(element, (2, 2))
     weights = builder.insert(ConstantOp.from_array(rounded(np.ones((2, 2)), element), element))
     product = builder.insert(MatmulOp(x, weights, result_element=f32))
@@ -161,7 +161,7 @@ def test_narrow_weights_of_a_wide_product_stay(element: Attribute) -> None:
     assert fold(module)["mul"] == 1
 
 
-def test_element_types_are_all_known() -> None:
+def test_all_element_types_are_accepted() -> None:
     for element in DTYPE_CODES:
         module, function, builder, x = new_main(element, (2,))
         assert element_of(x) == element

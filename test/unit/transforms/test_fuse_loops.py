@@ -1,4 +1,4 @@
-"""Loops that become one: which of them may."""
+"""Tests of the fusion of loops: loops are fused if they are independent and their constants fit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROOM = 1 << 20
 
 
 def fused(text: str, room: int = ROOM) -> int:
-    """How many loops are left of a body of `@main`, which gives one vector."""
+    """The number of loops after fusion in a body of `@main`, which returns one vector."""
     function = f"""
     func.func @main(%x: tensor<9x2xf32>, %h0: tensor<2xf32>) -> tensor<2xf32> {{
       {text}
@@ -38,13 +38,13 @@ RETURN = """
     func.return %sum : tensor<2xf32>"""
 
 
-def test_loops_that_need_nothing_of_each_other() -> None:
+def test_independent_loops() -> None:
     assert fused(loop("a") + loop("b") + RETURN) == 1
 
 
 @pytest.mark.parametrize(("begin", "weights"), [("%a", "%h0"), ("%n", "%h0"), ("%h0", "%a"), ("%h0", "%n")])
-def test_loops_of_which_one_needs_the_other(begin: str, weights: str) -> None:
-    """As it begins, or in its steps; directly, or through an operation between them."""
+def test_dependent_loops(begin: str, weights: str) -> None:
+    """A loop that depends on another, initially or in its steps, directly or through an operation, is not fused."""
     assert fused(loop("a") + NEG + loop("b", begin, weights) + RETURN) == 2
 
 

@@ -1,4 +1,4 @@
-"""`dataflow-hoist-from-loops` on random loops against a recurrence in numpy, and what stays of the networks' loops."""
+"""Tests of `dataflow-hoist-from-loops`: random loops against a recurrence in NumPy, and loops of networks."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ OPERATIONS: tuple[tuple[str, tuple[tuple[int, ...], ...], Build], ...] = (
     ("gather along the first axis", ((4, 3), (-2, 2)), lambda v: GatherOp(v[0], v[1], 0)),
     ("gather along the last axis", ((2, 4), (-2, 2)), lambda v: GatherOp(v[0], v[1], 1)),
 )
-"""Names, shapes of operands (those that begin with -2 hold indices below 4), and how it is built."""
+"""Names, shapes of operands (those that begin with -2 are indices below 4), and functions that build the operation."""
 
 
 def _run(block: Block, results: Sequence[SSAValue], inputs: Sequence[Array]) -> list[Array]:
@@ -88,7 +88,7 @@ def _cases() -> list[Any]:
 
 
 @pytest.mark.parametrize(("shapes", "make", "stepped"), _cases())
-def test_an_operation_for_all_steps_gives_each_step_s_result(
+def test_an_operation_for_all_steps_equals_that_of_each_step(
     shapes: tuple[tuple[int, ...], ...], make: Build, stepped: tuple[bool, ...]
 ) -> None:
     generator = np.random.default_rng(7)
@@ -175,8 +175,9 @@ class _Random:
         self, build: Builder, known: list[SSAValue], matrices: Sequence[tuple[SSAValue, Array]]
     ) -> Callable[[list[Array]], Array]:
         """
-        Add a random operation on the values `known`, and its result to these; `matrices` are [W, W] and [2 W, W].
-        Returns its computation on the arrays of the values.
+        Add a random operation on the values `known`, and append its result; `matrices` are [W, W] and [2 W, W].
+
+        Returns a function that computes the operation on arrays.
         """
         rows = [number for number, value in enumerate(known) if shape_of(value) == (2, WIDTH)]
         a, b = (int(self.generator.choice(rows)) for _ in range(2))
@@ -198,7 +199,7 @@ class _Random:
                 return lambda row: row[a] + row[c]
 
     def _array(self, shape: tuple[int, ...]) -> int:
-        """Small whole numbers: sums and products of few steps are exact in any order."""
+        """Small integers, whose sums and products over few steps are exact in any order; the number of the input."""
         self.inputs.append(self.generator.integers(-1, 2, shape).astype(np.float32))
         return len(self.inputs) - 1
 
@@ -210,14 +211,14 @@ class _Random:
 
 
 def _stacked(values: list[Array], along: Along) -> Array:
-    """The values of all steps as one array."""
+    """The values of all steps, stacked to one array."""
     if not values:
         return np.zeros(along.of_all((2, WIDTH), 0), np.float32)
     return np.stack(values[::-1] if along.backwards else values, along.axis)
 
 
 @pytest.mark.parametrize("seed", range(120))
-def test_random_loops_compute_the_same_once_hoisted_from(seed: int) -> None:
+def test_hoisting_keeps_results_of_random_loops(seed: int) -> None:
     case = _Random(seed)
     case.check()
     hoist_from_loops(case.module)
@@ -229,7 +230,7 @@ def test_random_loops_compute_the_same_once_hoisted_from(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_nothing_that_computes_on_scanned_values_alone_is_left(seed: int) -> None:
+def test_no_operation_on_scanned_values_only_is_left(seed: int) -> None:
     case = _Random(seed)
     hoist_from_loops(case.module)
     for loop in case.module.walk():
@@ -241,8 +242,8 @@ def test_nothing_that_computes_on_scanned_values_alone_is_left(seed: int) -> Non
 
 
 @pytest.mark.parametrize("kind", ["Scan", "Loop"])
-def test_products_with_inputs_leave_scans_and_loops(kind: str) -> None:
-    """Of the cell's product [1, 4 + 8] x [12, 32], the part with x is one of all 6 steps; 8 rows of weights stay."""
+def test_products_with_inputs_are_hoisted_from_scans_and_loops(kind: str) -> None:
+    """The product of a cell, [1, 4 + 8] x [12, 32], is split: the part with x becomes one product of all 6 steps."""
     module = import_onnx(build(Recurrent.parse(f"{kind}:1:8:4:6")))
     DataflowHoistFromLoopsPass().apply(Context(), module)
     (loop,) = (op for op in module.walk() if isinstance(op, LoopOp))

@@ -1,4 +1,4 @@
-"""`dataflow-interleave-gates` on cells with any number of gates, units and activations, against numpy."""
+"""Tests of `dataflow-interleave-gates` on random cells of several gates, units and activations, against NumPy."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Cell:
 
     @staticmethod
     def of_seed(random: np.random.Generator) -> Cell:
-        """A random one."""
+        """A random cell."""
         count, units, inputs = (int(random.integers(low, high)) for low, high in ((2, 6), (2, 8), (1, 5)))
         shapes = ((inputs, count * units), (units, count * units), (count * units,))
         w, r, b = (random.standard_normal(shape).astype(np.float32) for shape in shapes)
@@ -58,7 +58,7 @@ class Cell:
         return h
 
     def text(self, batch: int) -> str:
-        """The same as a loop."""
+        """The cell as a loop in textual IR."""
         (inputs, size), units = self.w.shape, self.r.shape[0]
         state, wide, all_steps = (
             f"tensor<{shape}xf32>" for shape in (f"{batch}x{units}", f"{batch}x{size}", f"{STEPS}x{batch}x{size}")
@@ -91,13 +91,13 @@ class Cell:
 
 
 def step_along_units(op: Operation) -> int:
-    """The step with which a slice reads the last axis."""
+    """The step of a slice along the last axis."""
     assert isinstance(op, SliceOp)
     return ints(op.steps)[-1]
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_states_are_those_of_numpy(seed: int) -> None:
+def test_states_equal_those_of_numpy(seed: int) -> None:
     random = np.random.default_rng(seed)
     cell, batch = Cell.of_seed(random), int(random.integers(1, 4))
     context = Context()
@@ -109,7 +109,7 @@ def test_states_are_those_of_numpy(seed: int) -> None:
     x = random.standard_normal((STEPS, batch, len(cell.w))).astype(np.float32)
     h = random.standard_normal((batch, len(cell.r))).astype(np.float32)
     np.testing.assert_allclose(run_main(module, {"x": x, "h": h})["y"], cell.last(x, h), rtol=1e-5, atol=1e-5)
-    # What is in another order is not the value of that name any more.
+    # Values whose elements are permuted lose their names.
     assert {result.name_hint for op in module.walk() for result in op.results}.isdisjoint({"p", "m", "n", "z"})
     gates = [op for op in module.walk() if isinstance(op, SliceOp) and step_along_units(op) > 1]
     assert len(gates) == len(cell.order)

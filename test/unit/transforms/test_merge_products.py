@@ -1,4 +1,4 @@
-"""`dataflow-merge-products` on cells with a product for each gate, against numpy."""
+"""Tests of `dataflow-merge-products` on cells with a product for each gate, against NumPy."""
 
 from __future__ import annotations
 
@@ -30,12 +30,16 @@ def _typed(*shape: int) -> str:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_states_are_those_of_numpy(seed: int) -> None:
-    """h' = tanh(sum of the gates a(x W + h R + b)): one product with x and one with h are left."""
+def test_states_equal_those_of_numpy(seed: int) -> None:
+    """
+    One product with x and one with h remain, and states equal those of NumPy.
+
+    The cell computes h' = tanh(h + sum of the gates a(x W + h R - b)).
+    """
     random = np.random.default_rng(seed)
     count, batch = int(random.integers(2, 5)), int(random.integers(1, 3))
     names = [str(random.choice([*ACTIVATIONS])) for _ in range(count)]
-    turned, scalar_bias = bool(random.integers(2)), bool(random.integers(2))
+    transposed, scalar_bias = bool(random.integers(2)), bool(random.integers(2))
     constants: dict[str, NDArray[np.float32]] = {}
     for gate in range(count):
         shapes = {"w": (INPUTS, UNITS), "r": (UNITS, UNITS), "b": (1,) if scalar_bias and gate else (UNITS,)}
@@ -44,7 +48,7 @@ def test_states_are_those_of_numpy(seed: int) -> None:
     state, row = _typed(batch, UNITS), _typed(batch, INPUTS)
     body = [f"%s0 = dataflow.reshape %h : ({state}) -> {state}"]
     for gate, name in enumerate(names):
-        bias, flag = constants[f"b{gate}"].shape, " transpose_b" if turned else ""
+        bias, flag = constants[f"b{gate}"].shape, " transpose_b" if transposed else ""
         body += [
             f"%p{gate} = dataflow.matmul %row, %w{gate} : ({row}, {_typed(INPUTS, UNITS)}) -> {state}",
             f"%q{gate} = dataflow.matmul %h, %r{gate}{flag} : ({state}, {_typed(UNITS, UNITS)}) -> {state}",
@@ -83,7 +87,7 @@ def test_states_are_those_of_numpy(seed: int) -> None:
     for one in values["x"].astype(np.float64):
         total = h
         for gate, name in enumerate(names):
-            r = constants[f"r{gate}"].T if turned else constants[f"r{gate}"]
+            r = constants[f"r{gate}"].T if transposed else constants[f"r{gate}"]
             total = total + ACTIVATIONS[name](one @ constants[f"w{gate}"] + h @ r - constants[f"b{gate}"])
         h = np.tanh(total)
     np.testing.assert_allclose(run_main(module, values)["y"], h, rtol=1e-5, atol=1e-5)

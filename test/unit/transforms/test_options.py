@@ -1,4 +1,4 @@
-"""Numbers among the options of passes, as a pipeline's text gives them."""
+"""Tests of numbers as options of passes, as a pipeline's text specifies them."""
 
 from __future__ import annotations
 

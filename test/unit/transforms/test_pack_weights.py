@@ -1,4 +1,4 @@
-"""Weights of 4 bits: which are held two a byte, and what networks with them compute."""
+"""Tests of 4-bit weights: which are stored two per byte, and results of networks with them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def of_blocks(zero_points: bool, bits: int = 4) -> ModelProto:
 
 
 def of_channels(element: type, zero: int | None, block: int = 0) -> ModelProto:
-    """DequantizeLinear of a matrix, with a scale for each output, or each block of inputs."""
+    """A product with a DequantizeLinear of its weights, with a scale for each output, or for each block of inputs."""
     kind = np.dtype(element)
     low = 0 if kind == np.dtype(ml_dtypes.uint4) else -8
     shape = (DEPTH // block, OUTPUTS) if block else (OUTPUTS,)
@@ -88,7 +88,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_networks_hold_them_two_a_byte(name: str) -> None:
+def test_weights_are_stored_two_per_byte(name: str) -> None:
     model = CASES[name]()
     module = import_onnx(model)
     DataflowPackWeightsPass().apply(Context(), module)
@@ -100,7 +100,7 @@ def test_networks_hold_them_two_a_byte(name: str) -> None:
     assert np.abs(got - expected).max() <= 1e-4 * np.abs(expected).max()
 
 
-def test_wider_ones_and_those_that_others_read_stay() -> None:
+def test_wider_weights_are_kept() -> None:
     known = {"w": RNG.integers(-9, 8, (DEPTH, OUTPUTS)).astype(np.int8), "s": np.float32(0.1)}
     nodes = [
         helper.make_node("DequantizeLinear", [*known], ["f"]),

@@ -1,4 +1,4 @@
-"""Passes on modules in subgraphs: each works inside them, or says that it does not; none does nothing in silence."""
+"""Tests of passes on modules in subgraphs: each works inside them, or is an error; none silently does nothing."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def order(tmp_path: Path) -> Path:
         ("", "dataflow-split-batch{parts=2}"),
     ],
 )
-def test_passes_that_do_not_work_inside_subgraphs_say_so(
+def test_passes_that_do_not_work_inside_subgraphs_are_errors(
     order: Path, before: str, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert opt_main([str(order), "-p", f"{before}{OUTLINE},{name}"]) == 2
@@ -72,7 +72,7 @@ def test_passes_that_do_not_work_inside_subgraphs_say_so(
     assert f"pass '{plain}': {plain}" in line
     assert "does not work inside subgraphs, and there is one, @0" in line
     assert "manycore-inline-subgraphs before it" in line
-    # What it says to do helps.
+    # The remedy in the message works.
     inline = "manycore-inline-subgraphs"
     assert opt_main([str(order), "-p", f"{before}{OUTLINE},{inline},{name}", "-o", str(order.with_suffix(".out"))]) == 0
 

@@ -1,4 +1,4 @@
-"""`dataflow-remove-zero-channels`: shapes shrink, results stay those of ONNX Runtime."""
+"""Tests of `dataflow-remove-zero-channels`: shapes become smaller, results equal those of ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Floats = NDArray[np.float32]
 
 
 def reference(model: ModelProto, inputs: dict[str, Any]) -> dict[str, NDArray[Any]]:
-    """What ONNX Runtime computes without optimisations."""
+    """The results of ONNX Runtime without optimisations."""
     runtime = pytest.importorskip("onnxruntime")
     options = runtime.SessionOptions()
     options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -40,7 +40,7 @@ def reference(model: ModelProto, inputs: dict[str, Any]) -> dict[str, NDArray[An
 
 
 class Network:
-    """A random convolutional network of a few layers, in which whole channels have no weights."""
+    """A random convolutional network of a few layers, in which all weights of some channels are zero."""
 
     def __init__(self, random: np.random.Generator) -> None:
         self.random = random
@@ -49,29 +49,29 @@ class Network:
         self.outputs: list[tuple[str, list[int]]] = []
 
     def known(self, values: NDArray[Any]) -> str:
-        """A weight of these values."""
+        """Add a weight with the given values; its name."""
         name = f"w{len(self.weights)}"
         self.weights.append(numpy_helper.from_array(values.astype(np.float32), name))
         return name
 
     def indices(self, *values: int) -> str:
-        """A constant of these integers."""
+        """Add a constant of the given integers; its name."""
         name = f"w{len(self.weights)}"
         self.weights.append(numpy_helper.from_array(np.array(values, np.int64), name))
         return name
 
     def op(self, kind: str, inputs: list[str], **attributes: Any) -> str:
-        """A node; the name of its result."""
+        """Add a node; the name of its result."""
         name = f"v{len(self.nodes)}"
         self.nodes.append(helper.make_node(kind, inputs, [name], **attributes))
         return name
 
     def numbers(self, *shape: int) -> NDArray[np.float64]:
-        """Numbers that are not zero."""
+        """Random nonzero numbers."""
         return self.random.uniform(0.3, 1, shape) * self.random.choice((-1, 1), shape)
 
     def pruned(self, values: NDArray[np.float64], axis: int, share: float) -> NDArray[np.float64]:
-        """The values with some indices of an axis set to zeros, of either sign."""
+        """The values with some indices along an axis set to +0 or -0."""
         shape = [1] * values.ndim
         shape[axis] = -1
         sizes: tuple[int, ...] = values.shape
@@ -79,7 +79,7 @@ class Network:
         return values * np.where(gone, self.random.choice((0.0, -0.0)), 1.0).reshape(shape)
 
     def conv(self, x: str, channels: int, outputs: int, groups: int = 1) -> str:
-        """A convolution that keeps sizes, with or without padding and a bias."""
+        """Add a convolution that keeps sizes, with or without padding and a bias."""
         kernel = int(self.random.choice((1, 3)))
         weights = self.numbers(outputs, channels // groups, kernel, kernel)
         weights = self.pruned(self.pruned(weights, 0, 0.5), 1, 0.0 if groups > 1 else 0.4)
@@ -89,20 +89,20 @@ class Network:
         return self.op("Conv", inputs, group=groups, pads=[kernel // 2] * 4)
 
     def norm(self, x: str, channels: int) -> str:
-        """A batch normalisation, some of whose scales are zero."""
+        """Add a batch normalisation, some of whose scales are zero."""
         scale = self.pruned(self.numbers(channels), 0, 0.3)
         variance = np.abs(self.numbers(channels))
         known = [self.known(one) for one in (scale, self.numbers(channels), self.numbers(channels), variance)]
         return self.op("BatchNormalization", [x, *known])
 
     def gate(self, x: str, channels: int) -> str:
-        """x times a factor for each channel, computed from the channels' means."""
+        """Add the product of x and a factor for each channel, computed from the means of channels."""
         mean = self.op("GlobalAveragePool", [x])
         weights = self.known(self.pruned(self.numbers(channels, channels, 1, 1), 0, 0.3))
         return self.op("Mul", [x, self.op("Sigmoid", [self.op("Conv", [mean, weights])])])
 
     def step(self, x: str, channels: int) -> tuple[str, int]:
-        """One more layer behind x [2, channels, 6, 6]."""
+        """Add a layer after x [2, channels, 6, 6]; its result and channels."""
         kind = self.random.choice(
             ["conv", "conv", "grouped", "depthwise", "relu", "sigmoid", "clip", "norm", "residual", "concat", "gate",
              "pool", "mean pool", "pad", "split", "scale", "output", "rows"]
@@ -151,7 +151,7 @@ class Network:
         return x, channels
 
     def model(self, steps: int) -> ModelProto:
-        """The whole network, which ends in a matrix product with or without a softmax."""
+        """The complete network, which ends in a matrix product with or without a softmax."""
         x, channels = self.conv("x", 3, 6), 6
         for _ in range(steps):
             x, channels = self.step(x, channels)
@@ -167,7 +167,7 @@ class Network:
         return self.finished({"x": [2, 3, 6, 6]})
 
     def finished(self, inputs: dict[str, list[int]]) -> ModelProto:
-        """The model of the nodes so far."""
+        """The model of the nodes added so far."""
         made = dict(self.outputs)
         graph = helper.make_graph(
             self.nodes,
@@ -180,7 +180,7 @@ class Network:
 
 
 def simplify(module: ModuleOp) -> None:
-    """What the compiler does first."""
+    """Simplify as the compiler does first."""
     context = Context()
     context.load_dialect(Dataflow)
     CanonicalizePass().apply(context, module)
@@ -195,7 +195,7 @@ def read(model: ModelProto) -> ModuleOp:
 
 
 def check(model: ModelProto, random: np.random.Generator) -> tuple[dict[str, Any], ModuleOp]:
-    """Remove channels and compare all results; what shrank, and the module."""
+    """Remove channels and compare all results; the weights with fewer channels, and the module."""
     module = read(model)
     shapes = {one.name: [d.dim_value for d in one.type.tensor_type.shape.dim] for one in model.graph.input}
     inputs = {name: random.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
@@ -218,7 +218,7 @@ def test_random_networks_keep_their_results(seed: int, steps: int) -> None:
 
 
 def product_of(weights: Floats, name: str = "v", **attributes: Any) -> tuple[ModelProto, np.random.Generator]:
-    """x [4, inputs] times weights [inputs, outputs], and a bias."""
+    """A product of x [4, inputs] and weights [inputs, outputs], plus a bias."""
     network = Network(np.random.default_rng(0))
     bias = np.arange(weights.shape[1], dtype=np.float64) - 2
     y = network.op("Gemm", ["x", network.known(weights), network.known(bias)], **attributes)
@@ -245,15 +245,15 @@ def test_rows_of_a_product_are_removed_and_its_input_keeps_its_shape() -> None:
     assert shape_of(gather.data) == (4, 50)
 
 
-def test_channels_stay_where_moving_them_is_more_than_their_weights() -> None:
+def test_channels_are_kept_if_moving_them_costs_more_than_their_weights() -> None:
     weights = np.ones((3, 2), np.float32)
-    weights[1] = 0  # 8 bytes of weights; x has 48
+    weights[1] = 0  # 8 bytes of weights, while x has 48
     model, random = product_of(weights)
     assert check(model, random)[0] == {}
 
 
 def two_convolutions(first: Floats, bias: Floats, second: Floats, pads: int) -> tuple[ModelProto, np.random.Generator]:
-    """relu(conv(x, first) + bias), and a second convolution of it."""
+    """A second convolution of relu(conv(x, first) + bias)."""
     network = Network(np.random.default_rng(0))
     y = network.op("Conv", ["x", network.known(first), network.known(bias)])
     y = network.op("Conv", [network.op("Relu", [y]), network.known(second)], pads=[pads] * 4)
@@ -263,8 +263,12 @@ def two_convolutions(first: Floats, bias: Floats, second: Floats, pads: int) -> 
 
 
 @pytest.mark.parametrize(("bias", "pads", "left"), [(2.0, 0, 3), (2.0, 1, 4), (-2.0, 1, 3), (0.0, 1, 3)])
-def test_a_constant_channel_goes_into_the_next_bias_where_nothing_is_padded(bias: float, pads: int, left: int) -> None:
-    """relu(-2) is 0, as what lies around is."""
+def test_a_constant_channel_is_added_to_the_next_bias(bias: float, pads: int, left: int) -> None:
+    """
+    A constant channel is removed and added to the next bias if there is no padding, or its value equals the padding.
+
+    relu(-2) is 0, the value of the padding.
+    """
     random = np.random.default_rng(2)
     first = random.standard_normal((4, 2, 1, 1)).astype(np.float32)
     first[1] = 0
@@ -275,7 +279,7 @@ def test_a_constant_channel_goes_into_the_next_bias_where_nothing_is_padded(bias
     assert shapes == [(left, 2, 1, 1), (5, left, 3, 3)]
 
 
-def test_channels_that_nobody_multiplies_are_not_computed() -> None:
+def test_channels_that_only_zero_weights_read_are_removed() -> None:
     random = np.random.default_rng(3)
     first = random.standard_normal((6, 2, 3, 3)).astype(np.float32)
     second = random.standard_normal((5, 6, 1, 1)).astype(np.float32)
@@ -287,7 +291,7 @@ def test_channels_that_nobody_multiplies_are_not_computed() -> None:
 
 
 @pytest.mark.parametrize("agree", [True, False])
-def test_a_channel_goes_only_where_both_sides_of_an_addition_agree(agree: bool) -> None:
+def test_a_channel_is_removed_only_if_both_operands_of_an_addition_agree(agree: bool) -> None:
     network = Network(np.random.default_rng(4))
     first, second = network.numbers(4, 2, 1, 1), network.numbers(4, 2, 1, 1)
     first[1] = 0
@@ -302,14 +306,14 @@ def test_a_channel_goes_only_where_both_sides_of_an_addition_agree(agree: bool) 
     assert shapes == [(left, 2, 1, 1), (left, 2, 1, 1), (3, left, 1, 1)]
 
 
-def test_groups_go_as_a_whole_and_depthwise_channels_one_by_one() -> None:
+def test_groups_are_removed_as_a_whole_and_depthwise_channels_separately() -> None:
     network = Network(np.random.default_rng(5))
     first, last = network.numbers(8, 2, 1, 1), network.numbers(3, 8, 1, 1)
-    first[[2, 3, 6]] = 0  # the second group of two, and half of the fourth
+    first[[2, 3, 6]] = 0  # the second group of two channels, and half of the fourth group
     x = network.op("Conv", ["x", network.known(first)])
     x = network.op("Conv", [x, network.known(network.numbers(8, 2, 1, 1))], group=4)
     x = network.op("Conv", [x, network.known(network.numbers(8, 1, 3, 3))], group=8)
-    last[:, 4] = 0  # of the third group: the other half of it is read
+    last[:, 4] = 0  # half of the third group, whose other half is read
     network.outputs.append((network.op("Conv", [x, network.known(last)]), [1, 3, 4, 4]))
     _, module = check(network.finished({"x": [1, 2, 6, 6]}), network.random)
     convs = [(shape_of(op.weights), op.group_count) for op in module.walk() if isinstance(op, ConvOp)]
@@ -332,8 +336,8 @@ def test_all_results_may_be_constant() -> None:
     assert not any(isinstance(op, MatmulOp) for op in module.walk())
 
 
-def test_infinite_neurons_do_not_meet_weights_that_are_zero() -> None:
-    """As with encoded weights: what is left out would have been NaN, and counts as zero."""
+def test_infinite_activations_are_not_multiplied_by_zero_weights() -> None:
+    """Infinite activations of removed channels count as zero, as with encoded weights; products would be NaN."""
     weights = np.ones((40, 40), np.float32)
     weights[:30] = 0
     model, _ = product_of(weights)
@@ -364,7 +368,7 @@ def test_integers_are_exact() -> None:
     first, second = random.integers(-128, 128, (6, 8, 1, 1)), random.integers(-128, 128, (3, 6, 3, 3))
     first[[1, 4]] = 0
     second[:, 3] = 0
-    bias = random.integers(-300, 300, (1, 6, 1, 1))  # wraps when it is cast
+    bias = random.integers(-300, 300, (1, 6, 1, 1))  # overflows in the cast
     lists = {"first": first.tolist(), "second": second.tolist(), "bias": bias.tolist()}
     module = LocatingParser(MeshloomOpt(args=[]).ctx, text.format(**lists), "text").parse_module()
     assert remove_zero_channels(module)
@@ -379,7 +383,11 @@ def test_integers_are_exact() -> None:
 
 
 def test_sparse_compilation_removes_channels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A tenth of the columns of two products: the executable has a tenth of the first, a hundredth of the second."""
+    """
+    `--sparse` removes the zero channels of two products.
+
+    A tenth of the columns of each is nonzero: a tenth of the first weights and a hundredth of the second are stored.
+    """
     network = Network(np.random.default_rng(8))
     first, second = network.numbers(200, 300), network.numbers(300, 200)
     first[:, np.arange(300) % 10 != 0] = 0
@@ -391,10 +399,10 @@ def test_sparse_compilation_removes_channels(tmp_path: Path, capsys: pytest.Capt
     dense, sparse = (tmp_path / name for name in ("dense.mlx", "sparse.mlx"))
     assert compile_main([str(path), "--chip", "tiny", "-o", str(dense)]) == 0
     assert compile_main([str(path), "--chip", "tiny", "--sparse", "-o", str(sparse)]) == 0
-    said = capsys.readouterr().out
-    assert "channels that are zero are removed: " in said
-    assert "(200x300, now 200x30)" in said
-    assert "(300x200, now 30x20)" in said
+    printed = capsys.readouterr().out
+    assert "channels that are zero are removed: " in printed
+    assert "(200x300, now 200x30)" in printed
+    assert "(300x200, now 30x20)" in printed
     assert run_main_tool([str(sparse), "--random", "0", "--validate", "--check", str(path)]) == 0
     cycles = [run_timing(read_executable(one)).cycles for one in (dense, sparse)]
     assert cycles[1] < cycles[0] / 3

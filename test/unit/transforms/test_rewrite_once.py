@@ -1,4 +1,4 @@
-"""One walk of patterns: what is rewritten, what it is told to come from, and what leaves it as an error."""
+"""Tests of one walk of rewrite patterns: rewritten operations, their locations, and errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 
 class TwoNegations(RewritePattern):
-    """-x == -|-x|, of which another walk would make more."""
+    """Rewrites -x to -|-x|, which another walk would rewrite again."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NegOp, rewriter: PatternRewriter) -> None:
@@ -27,7 +27,7 @@ class TwoNegations(RewritePattern):
 
 
 class EraseReaders(RewritePattern):
-    """Nothing reads the result of an `abs`."""
+    """Erases negations that read the result of an `abs`."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AbsOp, rewriter: PatternRewriter) -> None:
@@ -37,7 +37,7 @@ class EraseReaders(RewritePattern):
 
 
 class NoRelu(RewritePattern):
-    """Fails."""
+    """Raises an error."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ReluOp, rewriter: PatternRewriter) -> None:
@@ -45,7 +45,7 @@ class NoRelu(RewritePattern):
 
 
 def function_of(*kinds: type[NegOp | AbsOp | ReluOp]) -> ModuleOp:
-    """A chain of operations whose result nobody reads, each with its number as location."""
+    """A chain of operations without a reader of the last result, each with its number as location."""
     function = FuncOp("main", ([tensor(f32, [4])], [tensor(f32, [4])]))
     block = function.body.block
     value = block.args[0]
@@ -62,7 +62,7 @@ def names(module: ModuleOp) -> list[str]:
     return [op.name.removeprefix("dataflow.") for op in module.walk() if op.name.startswith("dataflow.")]
 
 
-def test_what_a_pattern_builds_is_not_rewritten_again_and_comes_from_what_it_replaces() -> None:
+def test_new_operations_are_not_rewritten_and_have_the_location_of_the_replaced_one() -> None:
     module = function_of(ReluOp, NegOp)
     rewrite_once(module, {NegOp: (TwoNegations(),)})
     assert names(module) == ["relu", "neg", "abs", "neg"]
@@ -70,13 +70,13 @@ def test_what_a_pattern_builds_is_not_rewritten_again_and_comes_from_what_it_rep
     assert made == [named("1")] * 3
 
 
-def test_what_was_erased_has_no_turn() -> None:
+def test_erased_operations_are_not_rewritten() -> None:
     module = function_of(AbsOp, NegOp)
     rewrite_once(module, {AbsOp: (EraseReaders(),), NegOp: (TwoNegations(),)})
     assert names(module) == ["abs"]
 
 
-def test_the_first_pattern_that_does_something_is_the_last() -> None:
+def test_only_the_first_pattern_that_matches_is_applied() -> None:
     module = function_of(AbsOp, NegOp)
     rewrite_once(module, {NegOp: (EraseReaders(), TwoNegations(), TwoNegations())})
     assert names(module) == ["abs", "neg", "abs", "neg"]
@@ -89,5 +89,5 @@ def test_an_error_of_a_pattern_names_the_operation_and_not_the_module() -> None:
     assert not hasattr(caught.value, "__notes__")
 
 
-def test_every_sparse_operation_but_those_on_panels_has_a_dense_form() -> None:
+def test_every_sparse_operation_except_those_on_panels_has_a_dense_form() -> None:
     assert set(PATTERNS) == {op for op in Sparse.operations if not issubclass(op, TiledOp)}

@@ -1,4 +1,4 @@
-"""`dataflow-roll-loops`: unrolled loops come back as they were, and networks that were written out become loops."""
+"""Tests of `dataflow-roll-loops`: unrolled loops are restored, and networks written out step by step become loops."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _context() -> Context:
 
 
 def _canonical(module: ModuleOp) -> str:
-    """The text of the canonical form, in which names of values are numbers."""
+    """The text of the canonicalised module, in which names of values are numbers."""
     CanonicalizePass().apply(_context(), module)
     for op in module.walk():
         for value in (
@@ -48,7 +48,7 @@ def _canonical(module: ModuleOp) -> str:
 
 
 def _random_loop(seed: int) -> tuple[ModuleOp, dict[str, NDArray[Any]]]:
-    """A loop whose steps multiply a carried value by weights; other carried values follow from any of a step."""
+    """A loop that multiplies a carried value by weights; other carried values are random values of a step."""
     generator = np.random.default_rng(seed)
     pick = generator.integers
     steps = int(pick(3, 7))
@@ -81,8 +81,12 @@ def _random_loop(seed: int) -> tuple[ModuleOp, dict[str, NDArray[Any]]]:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_unrolled_random_loops_compute_the_same_once_rolled_up(seed: int) -> None:
-    """Bit by bit, and as one loop; of all steps, unless canonicalisation has removed what some of them need not do."""
+def test_unrolled_random_loops_are_restored_with_the_same_results(seed: int) -> None:
+    """
+    A loop that is unrolled and rolled again gives the same bits, as one loop.
+
+    It has all steps, unless canonicalisation removes operations of some steps.
+    """
     module, inputs = _random_loop(seed)
     CanonicalizePass().apply(_context(), module)
     (loop,) = (op for op in module.walk() if isinstance(op, LoopOp))
@@ -104,7 +108,7 @@ def test_unrolled_random_loops_compute_the_same_once_rolled_up(seed: int) -> Non
 
 
 @pytest.mark.parametrize("text", ["LSTM:1:8:4:6", "GRU:1:8:4:5", "RNN:2:8:4:7", "LSTM:1:8:4:4:both", "Scan:1:8:4:6"])
-def test_unrolled_layers_come_back_as_they_were(text: str) -> None:
+def test_unrolled_layers_are_restored(text: str) -> None:
     module = import_onnx(build(Recurrent.parse(text)))
     before = _canonical(module)
     assert "dataflow.loop" in before
@@ -115,7 +119,7 @@ def test_unrolled_layers_come_back_as_they_were(text: str) -> None:
 
 
 def _written_out(steps: int, reverse: bool, every: bool) -> tuple[onnx.ModelProto, dict[str, NDArray[Any]]]:
-    """An Elman cell that is written out for each step, as tracing exporters do, over x [steps, 2, 3]."""
+    """An Elman cell over x [steps, 2, 3], written out for each step as by tracing exporters."""
     rng = np.random.default_rng(steps)
     weights = {"w": rng.standard_normal((3, 4)), "r": rng.standard_normal((4, 4)) * 0.5, "b": rng.standard_normal(4)}
     tensors = [numpy_helper.from_array(array.astype(np.float32), name) for name, array in weights.items()]
@@ -152,7 +156,7 @@ def _written_out(steps: int, reverse: bool, every: bool) -> tuple[onnx.ModelProt
 
 @pytest.mark.parametrize("text", ["Cells:3:8:8:6", "Cells:2:8:4:5"])
 def test_each_layer_of_written_out_cells_becomes_one_loop_of_all_steps(text: str) -> None:
-    """The first step as well, although its state is zero; layers of equal sizes are not taken for further steps."""
+    """Each loop includes the first step, although its state is zero; layers of equal sizes remain separate loops."""
     network = Recurrent.parse(text)
     module = import_onnx(build(network))
     DataflowRollLoopsPass().apply(_context(), module)
@@ -179,7 +183,7 @@ def test_networks_that_are_written_out_become_loops(reverse: bool, every: bool) 
         np.testing.assert_allclose(found[name], expected, rtol=1e-5, atol=1e-6)
 
 
-def test_rolled_networks_compile_to_what_they_compute() -> None:
+def test_rolled_networks_compile_and_keep_their_results() -> None:
     model, inputs = _written_out(4, False, True)
     module = import_onnx(model)
     CanonicalizePass().apply(_context(), module)
@@ -212,7 +216,7 @@ def test_compiled_code_of_written_out_networks_does_not_grow_with_their_steps() 
     assert instructions[1] < 1.2 * instructions[0]
 
 
-def test_equal_operations_that_do_not_follow_from_one_another_are_no_loop() -> None:
+def test_equal_but_independent_operations_are_no_loop() -> None:
     generator = np.random.default_rng(0)
     inputs = {f"x{number}": generator.standard_normal((2, 3)).astype(np.float32) for number in range(9)}
     nodes = [helper.make_node("MatMul", [name, "w"], [f"p{name}"]) for name in inputs]
@@ -230,7 +234,7 @@ def test_equal_operations_that_do_not_follow_from_one_another_are_no_loop() -> N
     assert str(module) == before
 
 
-def test_networks_without_equal_steps_stay_as_they_are() -> None:
+def test_networks_without_equal_steps_are_not_changed() -> None:
     model, _ = _written_out(2, False, True)
     module = import_onnx(model)
     before = str(module)

@@ -1,4 +1,4 @@
-"""`dataflow-split-to-fit`: every part fits, and together they are the operator, to the last bit if nothing rounds."""
+"""Tests of `dataflow-split-to-fit`: every part fits, and results are those of the operator, exact for integers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def integers(draw: Draw, low: int, high: int, count: int) -> tuple[int, ...]:
 
 
 class Inputs:
-    """Arguments of a function that is still to be made, with small whole numbers as values: their sums are exact."""
+    """Arguments of a function that is being built, with small integers as values, whose sums are exact."""
 
     def __init__(self, seed: int) -> None:
         self.block = Block()
@@ -158,7 +158,7 @@ def along(draw: Draw, new: Inputs) -> Operation:
 
 @given(data=st.data(), seed=st.integers(0, 1 << 30))
 @settings(max_examples=200, deadline=None)
-def test_parts_fit_and_are_the_operator(data: st.DataObject, seed: int) -> None:
+def test_parts_fit_and_compute_the_operator(data: st.DataObject, seed: int) -> None:
     new = Inputs(seed)
     made = data.draw(st.sampled_from([conv, matmul, pool, elementwise, movement, along]))(data.draw, new)
     assert isinstance(made, TilingInterface)
@@ -177,7 +177,7 @@ def test_parts_fit_and_are_the_operator(data: st.DataObject, seed: int) -> None:
     module.verify()
     assert bool(done.parts) == (limit < whole)
     main = next(op for op in module.ops if isinstance(op, FuncOp))
-    # Padding is put in piece by piece, and no limit keeps a part from lying in it as a whole.
+    # Padding is inserted piece by piece; the limit does not apply to parts that are entirely padding.
     padding = [op for op in main.body.block.ops if isinstance(op, PadOp | BroadcastOp)]
     inside = {use.operation for op in padding for use in op.results[0].uses}
     operators = [
@@ -187,7 +187,7 @@ def test_parts_fit_and_are_the_operator(data: st.DataObject, seed: int) -> None:
     ]
     over = {op for op in operators if data_bytes(op, [dim.size for dim in op.iteration_space()]) > limit}
     assert not over - set(padding) - inside
-    # Parts that lie in padding read nothing: no values without elements are left.
+    # Parts that are entirely padding read nothing: no values without elements are left.
     assert not [value for op in main.body.block.ops for value in op.operands if 0 in shape_of(value)]
     for name, value in run_main(module, new.values).items():
         np.testing.assert_array_equal(value, expected[name])
@@ -216,13 +216,13 @@ def frames_and_channels(frames: int, channels: int, limit: int) -> tuple[int, ..
 
 
 def test_ten_frames_of_a_hundred_channels() -> None:
-    # One frame and channel: 64 bytes in and 64 out; a channel's parameters: 36 bytes.
+    # One channel of one frame has 64 bytes of input and of output; a channel has 36 bytes of parameters.
     five_frames = 5 * 100 * 128 + 100 * 36
     assert frames_and_channels(10, 100, five_frames) == (2, 1, 1, 1, 1, 1, 1)
-    # A whole frame is too much: frames and channels, in the fewest parts. Of 10 frames 6 channels fit, 7 do not.
+    # A whole frame is too large: of 10 frames, 6 channels fit and 7 do not; the fewest parts are chosen.
     assert 10 * 6 * 128 + 6 * 36 <= 8200 < 10 * 7 * 128 + 7 * 36
     assert frames_and_channels(10, 100, 8200) == (1, 17, 1, 1, 1, 1, 1)
-    # Parameters of 100 x 100 numbers leave no room however few the frames are: all frames, half of the channels.
+    # 100 x 100 parameters do not fit with any number of frames: half of the channels of all frames.
     new = Inputs(0)
     dense = ConvOp(new((10, 100, 1, 1)), new((100, 100, 1, 1)))
     ten_frames = 10 * 100 * 4 + 50 * 100 * 4 + 10 * 50 * 4
@@ -239,22 +239,22 @@ def test_preferences() -> None:
     assert split_dims(MatmulOp(new((4, 5)), new((5, 6)))) == (0, 1, 2)
     assert split_dims(ReduceOp(x, "sum", [2, 3])) == (0, 1)
     assert split_dims(ReduceWindowOp(x, "max", (1, 1, 2, 2))) == (0, 1, 2, 3)
-    assert split_dims(TransposeOp(x, (0, 3, 2, 1)))[:2] == (0, 2)  # channel and width change places: frames or height
+    assert split_dims(TransposeOp(x, (0, 3, 2, 1)))[:2] == (0, 2)  # channels and width are exchanged: frames or height
 
 
-def test_neighbours_are_cut_alike() -> None:
+def test_adjacent_operators_are_divided_in_the_same_way() -> None:
     new = Inputs(0)
     x, w = new((8, 4, 4, 4)), new.constant((4, 4, 3, 3))
     product = ConvOp(x, w, pad_low=(1, 1), pad_high=(1, 1))
     relu = ReluOp(product.result)
     new.block.add_ops([product, relu])
     module = module_of(new.block, relu.result)
-    # Weights of 576 bytes: three frames of the convolution fit in 2,176, four of relu alone would.
+    # With 576 bytes of weights, three frames of the convolution fit in 2,176 bytes; of relu alone, four would.
     split_to_fit(module, 576 + 3 * 512 + 64)
     assert sum(isinstance(op, ConcatOp) for op in module.walk()) == 1
 
 
-def test_error_names_operator_and_bytes() -> None:
+def test_error_states_operator_and_bytes() -> None:
     new = Inputs(0)
     total = ReduceOp(new((3, 100)), "sum", [1])
     new.block.add_op(total)
@@ -282,7 +282,7 @@ def test_weights_are_cut_at_compile_time() -> None:
     assert element_of(parts[0].result) == f32
 
 
-def test_parts_in_one_piece_stay_in_their_file(tmp_path: Path) -> None:
+def test_contiguous_parts_of_weights_stay_in_their_file(tmp_path: Path) -> None:
     array = np.arange(60 * 64, dtype=np.float32).reshape(60, 64)
     path = tmp_path / "weights.bin"
     path.write_bytes(bytes(128) + array.tobytes())

@@ -1,4 +1,4 @@
-"""Outlining and inlining keep every bit, wherever the cuts are."""
+"""Property tests of outlining and inlining: results are the same bits for all cuts."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_any_cuts_keep_the_results(seed: int, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_live_bytes_are_what_crosses_the_subgraphs(seed: int) -> None:
+def test_live_bytes_equal_those_between_subgraphs(seed: int) -> None:
     network = RandomNetwork(seed, operations=9)
     block = find_main(network.module).body.block
     nodes = block_graph(block)

@@ -1,4 +1,4 @@
-"""Batches of sequences with the batch first run as loops."""
+"""Test that sequences whose first dimension is the batch become loops."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def batch_first_scan(steps: int) -> ModelProto:
 
 
 def test_steps_along_an_inner_axis_stay_a_loop() -> None:
-    """The code does not grow with the number of steps, and results are those of ONNX Runtime."""
+    """The code does not grow with the number of steps, and results equal those of ONNX Runtime."""
     random = np.random.default_rng(1)
     instructions: list[int] = []
     for steps in (8, 16):
