@@ -14,7 +14,8 @@ from xdsl.ir import Attribute
 from ...dialects import added
 from ...dialects.coreasm.block_text import text_of
 from ...dialects.coreasm.executable_ops import NoteOp
-from ...dialects.coreasm.interpreter import is_executable, run_module, tensor_types
+from ...dialects.coreasm.interpreter import run_module, tensor_types
+from ...dialects.coreasm.is_executable import is_executable
 from ...dialects.dataflow.constants import narrow_bf16, numpy_type, widen_bf16
 from ...dialects.dataflow.entry_function import argument_names, find_main, result_names
 from ...dialects.dataflow.interpreter import Watch, check_input, interpret_function

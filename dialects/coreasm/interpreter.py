@@ -20,8 +20,7 @@ from ..dataflow.types import ELEMENT_TYPES, tensor
 from .block_text import location_of, text_of
 from .encoding import TENSOR_TYPES, TypeCode
 from .executable_ops import TensorOp
-from .ops import UnpackedControllerOp
-from .packed import ControllerOp, ProgramOp
+from .packed import ProgramOp
 
 if TYPE_CHECKING:
     from ...emulator.executable.executable import Executable, TensorInfo
@@ -29,11 +28,6 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = NDArray[Any]
 _TYPES: dict[str, Attribute] = {t.name: element for t, element in zip(TENSOR_TYPES, ELEMENT_TYPES, strict=True)}
-
-
-def is_executable(module: ModuleOp) -> bool:
-    """Whether a module is at the level of instructions: it has a controller's program."""
-    return any(isinstance(op, ControllerOp | UnpackedControllerOp) for op in module.ops)
 
 
 def tensor_types(module: ModuleOp, role: str) -> dict[str, Attribute]:

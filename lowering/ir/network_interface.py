@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 
-from ...dialects.coreasm.interpreter import is_executable, outputs_in_dram, tensor_types
+from ...dialects.coreasm.interpreter import outputs_in_dram, tensor_types
+from ...dialects.coreasm.is_executable import is_executable
 from ...dialects.dataflow.entry_function import argument_names, find_main, result_names
 from ...dialects.dataflow.types import tensor
 from ...dialects.memory import BufferType, Space

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from xdsl.dialects.builtin import ModuleOp
 
-from ...dialects.coreasm.interpreter import is_executable
+from ...dialects.coreasm.is_executable import is_executable
 from ...dialects.manycore.stage import networks_of, stages_of
-from ...emulator.executable.chip_pipeline import ChipPipeline
-from ...emulator.executable.executable import Executable
-from ..coreasm_to_executable import coreasm_to_executable
-from .read_stages import read_stages
+
+if TYPE_CHECKING:
+    from ...emulator.executable.chip_pipeline import ChipPipeline
+    from ...emulator.executable.executable import Executable
 
 
 def is_assembled(module: ModuleOp) -> bool:
@@ -22,6 +24,9 @@ def assembled(module: ModuleOp, location: str = "the module") -> Executable | Ch
     The executable, or the pipeline of several, that a module of instructions describes. Raises InputError as
     `coreasm_to_executable` and `read_stages` do.
     """
+    from ..coreasm_to_executable import coreasm_to_executable
+    from .read_stages import read_stages
+
     if not stages_of(module):
         return coreasm_to_executable(module, location)
     stages = read_stages(module)
