@@ -8,10 +8,9 @@ from ...chips import Chip
 from ...dialects.manycore import Tiling
 from ...dialects.memory import Space
 from ...support.errors import InputError
-from ..tasks.slices import Tiles
 from ..tasks.task_info import TaskInfo
 from .plan_task import Cut, fits
-from .reads import last_tile, plan_read
+from .reads import all_tiles, last_tile, plan_read
 from .sram_budget import SramBudget
 from .task_plan import Shortage, Source, TaskPlan
 
@@ -59,7 +58,7 @@ def plan_tiled(
     resident: bool,
 ) -> TaskPlan | Shortage:
     """The plan of a task with this tiling, double-buffered if that fits; otherwise as `plan_specified`."""
-    tiles = Tiles.of(tiling, info.sizes)
+    tiles = all_tiles(info, tiling)
     reads = tuple(
         plan_read(info, chip, tiles, read, source.distribution, source.constant, source.keep)
         for read, source in zip(info.reads, (sources[read.operand] for read in info.reads), strict=True)

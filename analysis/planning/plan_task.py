@@ -22,6 +22,7 @@ from .estimate import Gather, Pricing, TaskWork, step_work, task_work
 from .reads import (
     ReadPlan,
     ReadSize,
+    all_tiles,
     burst_bytes,
     last_tile,
     measure_read,
@@ -92,7 +93,7 @@ def task_plans(
             break
         if bound.least_price >= limit:
             continue
-        cut = _cut(request, Tiles.of(bound.tiling, request.info.sizes))
+        cut = _cut(request, all_tiles(request.info, bound.tiling))
         if cut.plan(bound.tiling).least_price >= limit:
             continue
         cut = cut.with_traffic()

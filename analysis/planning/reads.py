@@ -125,6 +125,12 @@ def sample_tiles(info: TaskInfo, tiling: Tiling) -> Tiles:
     return info.once(key, lambda: Tiles.of(tiling, info.sizes, chosen))
 
 
+def all_tiles(info: TaskInfo, tiling: Tiling) -> Tiles:
+    """All nonempty tiles of a tiling; the same for tilings that differ in steps only."""
+    key = "tiles", tiling.grid, tiling.multiples, tiling.cores
+    return info.once(key, lambda: Tiles.of(tiling, info.sizes))
+
+
 def plan_read(
     info: TaskInfo,
     chip: Chip,
@@ -138,18 +144,17 @@ def plan_read(
     Decide how `read` is served if the value is in the cores with distribution `source`, or in DRAM (None). `keep`: a
     constant is to stay in the cores.
     """
-    if tiles.sampled:
-        # This does not depend on sources, and is cached for searches with other values in the cores.
-        cut = tiles.tiling
-        key = "samples", read.uses[0], cut.grid, cut.multiples, cut.cores
-        whole = info.once(key, lambda: info.read_slices(read, tiles))
-    else:
-        whole = info.read_slices(read, tiles)
+    # Slices do not depend on sources: they are cached for searches with other values in the cores.
+    cut = tiles.tiling
+    key = read.uses[0], tiles.sampled, cut.grid, cut.multiples, cut.cores
+    whole = info.once(("slices", *key), lambda: info.read_slices(read, tiles))
     item_bytes = info.argument_bytes[read.operand]
     if whole.like.indexed:
         return ReadPlan(read, ReadKind.INDEXED, constant, item_bytes, whole)
     if source is None:
-        return ReadPlan(read, ReadKind.STREAM, constant, item_bytes, whole, keep=keep and constant and whole.is_plain)
+        keep = keep and constant and whole.is_plain
+        streamed = "streamed", *key, constant, keep
+        return info.once(streamed, lambda: ReadPlan(read, ReadKind.STREAM, constant, item_bytes, whole, keep=keep))
     needed = BoxArrays(whole.cores, *whole.bounds)
     missing, absent = most_missing(source.arrays, needed)
     if not missing and not absent and not whole.is_padded:
