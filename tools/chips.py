@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .budget import saving_table
-from .report.summary import MICRO, PICO, scaled
 from .table import table
 
 if TYPE_CHECKING:
@@ -44,6 +43,8 @@ def chips_summary(name: str, compilation: ChipsCompilation) -> str:
 
 def run_summary(name: str, pipeline: ChipPipeline, stats: dict[str, Any]) -> str:
     """Summary of a run. Keys as in `collect_chips`."""
+    from .report.summary import MICRO, PICO, scaled
+
     chip, each = pipeline.chip, stats["of_chip"]
     interval, latency = stats["interval_cycles"], stats["latency_cycles"]
     rows = [("chip", "begins", "cycles", "busy", "launches", "host in", "host out", "DRAM")]

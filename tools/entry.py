@@ -1,6 +1,6 @@
 """
-Entry points of the installed commands. The handler of interrupts is installed before a command's module is imported,
-which takes a while.
+Entry points of the installed commands. The handler of interrupts is installed before anything else is imported, which
+takes a while, and Python looks for garbage rarely from then on.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from ..support.interrupts import end_on_interrupt, ignore_interrupts
 def _start(tool: str) -> int:
     ours = end_on_interrupt()
     try:
+        from ..support.garbage import collect_rarely
+
+        collect_rarely()
         module = f"{__package__}.{tool}"
         __import__(module)
         return sys.modules[module].main()

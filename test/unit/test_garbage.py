@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 
 import pytest
-from meshloom.support.garbage import NEW_OBJECTS, rare_collections
+from meshloom.support.garbage import NEW_OBJECTS, collect_rarely, rare_collections
 
 
 @pytest.fixture(autouse=True)
@@ -37,3 +37,9 @@ def test_a_setting_with_fewer_or_no_collections_is_kept(first: int) -> None:
     with rare_collections():
         assert gc.get_threshold() == (first, 5, 5)
     assert gc.get_threshold() == (first, 5, 5)
+
+
+def test_rare_from_now_on() -> None:
+    gc.set_threshold(700, 10, 10)
+    collect_rarely()
+    assert gc.get_threshold() == (NEW_OBJECTS, 10, 10)
