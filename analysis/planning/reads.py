@@ -112,6 +112,10 @@ _NOTHING = ReadSize(1, 0, 0, 0)
 
 def last_tile(info: TaskInfo, tiling: Tiling) -> Box:
     """The last tile, as large as any (`split_evenly`)."""
+    return info.once(("last", tiling.grid, tiling.multiples), lambda: _last_tile(info, tiling))
+
+
+def _last_tile(info: TaskInfo, tiling: Tiling) -> Box:
     cut = tiling.over_cores
     ranges = [cut.range_at(dim, size, cut.parts[dim] - 1) for dim, size in enumerate(info.sizes)]
     return Box(tuple([low for low, _ in ranges]), tuple([extent for _, extent in ranges]))
