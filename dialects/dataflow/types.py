@@ -168,13 +168,14 @@ _MOST_SHAPES = 1 << 14
 
 
 def shape_of(value: SSAValue | Operation) -> Shape:
-    """The shape of a tensor value."""
-    type = tensor_of(value)
-    found = _SHAPES.get(id(type))
-    if found is None or found[0] is not type:
+    """The shape of a tensor value. Raises as `tensor_of`."""
+    known = cast("SSAValue", value).type if type(value) in _VALUES else tensor_of(value)
+    found = _SHAPES.get(id(known))
+    if found is None or found[0] is not known:
         if len(_SHAPES) >= _MOST_SHAPES:
             _SHAPES.clear()
-        found = _SHAPES[id(type)] = type, tuple(type.get_shape())
+        tensor = tensor_of(value)
+        found = _SHAPES[id(tensor)] = tensor, tuple(tensor.get_shape())
     return found[1]
 
 
