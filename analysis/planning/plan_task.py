@@ -96,9 +96,10 @@ def task_plans(
         cut = _cut(request, all_tiles(request.info, bound.tiling))
         if cut.plan(bound.tiling).least_price >= limit:
             continue
-        cut = cut.with_traffic()
-        if cut.plan(bound.tiling).least_price >= limit:
-            continue
+        if any([read.held_needed is not None for read in cut.reads]):
+            cut = cut.with_traffic()
+            if cut.plan(bound.tiling).least_price >= limit:
+                continue
         plan = _refined(cut, bound.tiling, budget)
         if isinstance(plan, Shortage):
             least = min(least, plan, key=lambda shortage: shortage.needed)
