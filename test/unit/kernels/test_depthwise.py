@@ -62,3 +62,20 @@ def test_results_equal_onnx_runtime(channels: int, multiplier: int, size: int, k
     (expected,) = Oracle(model.SerializeToString()).run({"x": x}).values()
     result = meshloom.compile(model, chip="tiny").run({"x": x}, check=True)
     np.testing.assert_array_equal(result.outputs["y"], expected)
+
+
+def test_sums_of_bytes_equal_onnx_runtime() -> None:
+    rng = np.random.default_rng(2)
+    weights = rng.integers(-128, 128, (40, 1, 5, 5)).astype(np.int8)
+    graph = helper.make_graph(
+        [helper.make_node("ConvInteger", ["x", "w"], ["y"], group=40, pads=[2] * 4)],
+        "depthwise",
+        [helper.make_tensor_value_info("x", TensorProto.UINT8, [1, 40, 18, 18])],
+        [helper.make_tensor_value_info("y", TensorProto.INT32, None)],
+        [numpy_helper.from_array(weights, "w")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    x = rng.integers(0, 256, (1, 40, 18, 18)).astype(np.uint8)
+    (expected,) = Oracle(model.SerializeToString()).run({"x": x}).values()
+    result = meshloom.compile(model, chip="tiny").run({"x": x}, check=True)
+    np.testing.assert_array_equal(result.outputs["y"], expected)
