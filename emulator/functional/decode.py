@@ -49,8 +49,8 @@ class DecodedLaunch:
 
 class Decoder:
     """
-    Decodes words to executable steps, with a cache. Runs may use a decoder one after the other, each between `begin` and
-    `end`.
+    Decodes words to executable steps, with a cache. Runs may use a decoder one after the other, each between `begin`
+    and `end`.
 
     Steps refer to the memories of other cores, to which `put` writes, and to the record of costs only by lists that
     remain the same objects and are refilled for each run.

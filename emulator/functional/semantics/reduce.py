@@ -30,7 +30,7 @@ def _kept_and_reduced(ins: Instruction, slots: tuple[int, ...]) -> tuple[Geometr
     """
     Destination, kept parts and reduced parts of the sources, each with as few dimensions as possible.
 
-    The byte offset of element (i, j) of a source is the offset of i in the kept part plus that of j in the reduced part.
+    Element (i, j) of a source has the byte offset of i in the kept part plus that of j in the reduced part.
     """
     r = ins.imm
     if not 0 <= r <= 5:

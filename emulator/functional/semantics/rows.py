@@ -13,8 +13,8 @@ from .base import Access, Decoded, Instruction, check_types, reader, same_shape,
 
 def rows(function: Callable[[Array], Array]) -> Callable[[Instruction], Decoded]:
     """
-    D[..., m] = `function` of A[..., n], an array of the type of arithmetic. Raises Fault if the result does not have the
-    shape of D.
+    D[..., m] = `function` of A[..., n], an array of the type of arithmetic. Raises Fault if the result does not have
+    the shape of D.
     """
 
     def decode(ins: Instruction) -> Decoded:

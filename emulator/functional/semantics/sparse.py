@@ -89,7 +89,7 @@ def sparse_matmul(ins: Instruction, chip: Chip, record: Record) -> Decoded:
 
 
 def _fits(slot: int, block: Block | None, fibers: int, length: int) -> None:
-    """Raise Fault unless a block (if any) has this number of fibers, and fibers this length."""
+    """Raise Fault unless a block (if any) has this number of fibers, of this length."""
     if block is not None and (block.fibers, block.length) != (fibers, length):
         raise Fault(
             f"operand {slot} is a block of {block.fibers} fibers, {block.length} long: "
