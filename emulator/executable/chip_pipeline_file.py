@@ -92,7 +92,7 @@ def write_any(found: Executable | ChipPipeline, path: str | Path) -> None:
 
 
 def read_any(path: str | Path) -> Executable | ChipPipeline:
-    """The `.mlx` file at `path`, for one chip or several; weights remain in the file (memory-mapped). Raises InputError."""
+    """The `.mlx` file at `path`, for one chip or several; weights remain in the file. Raises InputError."""
     return decode_any(map_file(path), str(path))
 
 

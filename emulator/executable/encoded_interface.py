@@ -61,8 +61,8 @@ class HostInterface:
 
     def in_memory(self, inputs: Mapping[str, Any]) -> dict[str, Array]:
         """
-        Inputs as the chip reads them; encoded ones as bytes. Raises InputError, naming the input, for an input that does
-        not match, and for a number of steps that is too large.
+        Inputs as the chip reads them; encoded ones as bytes. Raises InputError, naming the input, for an input that
+        does not match, and for a number of steps that is too large.
         """
         for name, most in self.steps.most.items():
             given = np.asarray(inputs.get(name, 0))
@@ -99,8 +99,8 @@ class HostInterface:
         self, outputs: Mapping[str, Array], given: Mapping[str, Any]
     ) -> tuple[dict[str, Array], dict[str, Encoded]]:
         """
-        Dense values of all outputs (bf16 as f32), cut to their numbers of rows, and the encoded outputs in encoded form.
-        `given`: the inputs in memory.
+        Dense values of all outputs (bf16 as f32), cut to their numbers of rows, and the encoded outputs in encoded
+        form. `given`: the inputs in memory.
         """
         found = self.encoded.unpack(outputs)
         dense = dict(outputs)

@@ -171,7 +171,7 @@ def map_file(path: str | Path) -> memoryview:
 
 
 def decode(data: bytes | bytearray | memoryview, location: str) -> Executable:
-    """The executable in `data`, checked; its weights share the memory of `data`. Raises InputError naming `location`."""
+    """The executable in `data`, checked; its weights share memory with `data`. Raises InputError naming `location`."""
     data = memoryview(data).cast("B")
     sections = find_sections(data, location)
     read = {section.name: section for section in sections if not section.name.startswith(".text.")}

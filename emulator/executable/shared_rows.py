@@ -1,6 +1,6 @@
 """
-Tables of distinct rows: programs of different cores have most words and access descriptors in common, so a file has each
-only once, and programs refer to them by index.
+Tables of distinct rows: programs of different cores have most words and access descriptors in common, so a file has
+each only once, and programs refer to them by index.
 """
 
 from __future__ import annotations
