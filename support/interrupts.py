@@ -59,7 +59,7 @@ def ignore_interrupts() -> None:
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    """The signal handler. Raises KeyboardInterrupt if there are worker processes, so that these are ended as well."""
+    """The signal handler: ends the process, or raises KeyboardInterrupt if there are worker processes to be ended."""
     active_children = getattr(sys.modules.get("multiprocessing"), "active_children", None)
     if active_children is not None and active_children():
         raise KeyboardInterrupt

@@ -27,7 +27,7 @@ _PROGRAM_NAME = re.compile(r"[ !#-\[\]-~]{1,200}")
 
 
 class WordError(InputError):
-    """An invalid word, of the program with this name or of the controller (None)."""
+    """An invalid word of the program of that name, or of the controller (None)."""
 
     def __init__(self, message: str, program: str | None, word: int) -> None:
         super().__init__(message)

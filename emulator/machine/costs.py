@@ -39,7 +39,7 @@ MAX_POINTS = 1 << 40
 """Upper limit on the elements of an instruction, so that damaged descriptors do not overflow the arithmetic."""
 
 RATE = np.array([RATES.get(t.name, RATE_BY_WIDTH.get(t.bytes, 1)) for t in TYPES] + [1] * (16 - len(TYPES)), np.int64)
-"""Operations per cycle relative to f32 by type code; types without an own rate have that of their width."""
+"""Operations per cycle relative to f32 by type code; others have that of their width."""
 
 
 def _kinds(*costs: Cost) -> NDArray[np.bool_]:

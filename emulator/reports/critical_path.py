@@ -1,10 +1,10 @@
 """
 The critical path of a run: the chain of instructions, messages and waits that ends with its last cycle.
 
-The path is followed backwards. An instruction starts when the last of its dependences is fulfilled: its unit is free, a
-token of another unit, a message, or its dispatch by the sequencer. The cause of that last one is on the path, and so on
-to cycle 0. The pieces are contiguous, so their lengths add up to the run's cycles. If several dependences are fulfilled
-in the same cycle, the unit has precedence, then tokens.
+The path is followed backwards. An instruction starts when the last of its dependences is fulfilled: on its unit, which
+must be free, on a token of another unit, on a message, or on the sequencer. The path continues with the cause of that
+dependence, and so on back to cycle 0. The pieces are contiguous, so their lengths add up to the run's cycles. If
+several dependences are fulfilled in the same cycle, the unit has precedence, then tokens.
 """
 
 from __future__ import annotations
@@ -118,9 +118,9 @@ class _Walk:
 
     def cause(self, entry: int) -> tuple[int | None, int, str]:
         """
-        (cause, cycle, reason) of the start of an entry: the entry of the dependence that was fulfilled last (None: not
-        an entry), the cycle from which it counts, and the reason for the time between that cycle and the start; "" if
-        there is none.
+        (cause, cycle, reason) of the start of an entry: the entry that fulfilled its last dependence (None: no entry),
+        the cycle in which the path continues there, and the reason for the time between that cycle and the start; "" if
+        there is no such time.
         """
         trace, start = self.trace, int(self.trace.start[entry])
         previous = trace.previous(entry)

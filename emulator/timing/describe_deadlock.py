@@ -31,7 +31,7 @@ class Blocked:
     """Current count of the semaphore that it waits for (valid for waits only)."""
     needs: int
     since: int
-    """Cycle of the launch in which it was dispatched, from which it could have started."""
+    """Cycle of the launch from which it could have started, as it was dispatched."""
     rest: int
     """The word that the core's sequencer would dispatch next."""
 

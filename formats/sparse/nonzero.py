@@ -85,9 +85,9 @@ class Nonzero:
 
     def of_lane(self, rows: int, lines: int = 0) -> LaneShares:
         """
-        The shares of the lane that takes longest, for a tile of `rows` neighbouring rows in `lines` lines (0: a tile of
-        the shape of the largest known one). Interpolated between known sizes by their logarithms; if none is known,
-        rows count as independent, and `loads` equals `met`.
+        The shares of the lane that takes longest, for a tile of `rows` neighbouring rows in `lines` lines (0: a tile
+        with the proportions of the largest known one). Interpolated between known sizes by their logarithms; if none is
+        known, rows count as independent, and `loads` equals `met`.
         """
         if not self.lanes:
             met = 1 - (1 - self.density) ** rows
