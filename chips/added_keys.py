@@ -1,7 +1,7 @@
 """
-Keys that plug-ins add to chip descriptions: numbers, texts or truth values, with a default for chips that do not say.
+Keys that plug-ins add to chip descriptions: numbers, strings or booleans, each with a default value.
 
-A description that gives such a key is refused without the plug-in, as one with any unknown key is.
+Without the plug-in, a description that gives such a key is rejected, as with any unknown key.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class ChipKey(Generic[V]):
 
     name: str
     default: V
-    """Of chips whose description does not give the key; its type is that of the key's values."""
+    """The value for chips whose description does not give the key; its type is the type of all values."""
     problem: Callable[[V, Chip], str | None] = lambda value, chip: None
-    """What is wrong with a value for a chip whose other keys are valid ("expected ..."), or None."""
+    """Why a value is invalid for a chip whose other keys are valid ("expected ..."), or None."""
 
     def of(self, chip: Chip) -> V:
         """The value for a chip."""
@@ -39,7 +39,7 @@ class ChipKey(Generic[V]):
         return found
 
     def typed(self, value: object, location: str) -> V:
-        """The value from a description. Raises InputError for one of another type."""
+        """The value of the key from a description. Raises InputError for a value of another type, or beyond 2**48."""
         kind = type(self.default)
         found: Any = float(value) if kind is float and type(value) is int else value
         wrong = not isinstance(found, kind) or (kind is int and isinstance(found, bool))
@@ -49,13 +49,13 @@ class ChipKey(Generic[V]):
 
 
 KEYS: dict[str, ChipKey[Any]] = {}
-"""All keys of plug-ins by name."""
+"""All keys that plug-ins have added, by name."""
 PLUGIN_OF: dict[str, str] = {}
 """For each key the plug-in that adds it."""
 
 
 def add_key(key: ChipKey[Any], plugin: str) -> None:
-    """Make a key of a plug-in known. Raises InputError for a default of a type that descriptions do not have."""
+    """Register a key of a plug-in. Raises InputError for a default value of a type that descriptions do not have."""
     if type(key.default) not in _EXPECTED or (isinstance(key.default, float) and not math.isfinite(key.default)):
         raise InputError(f"chip key '{key.name}': its default is {key.default!r}, expected a number, text or bool")
     KEYS[key.name] = key
@@ -64,15 +64,15 @@ def add_key(key: ChipKey[Any], plugin: str) -> None:
 
 def added_values(table: dict[str, Any], location: str) -> tuple[tuple[str, Value], ...]:
     """
-    Take the keys of plug-ins out of a description. Values that are the default are as if they were not given. Raises
-    InputError for those of a wrong type.
+    Remove the keys of plug-ins from `table` and return them with their values, sorted by name, without those that have
+    the default value. Raises InputError for values of a wrong type.
     """
     given = {name: KEYS[name].typed(table.pop(name), location) for name in sorted(KEYS) if name in table}
     return tuple((name, value) for name, value in given.items() if value != KEYS[name].default)
 
 
 def check_added(chip: Chip, location: str) -> None:
-    """Raise InputError for values that the plug-ins refuse."""
+    """Raises InputError for values that the plug-ins reject."""
     for name, value in chip.added:
         if (problem := KEYS[name].problem(value, chip)) is not None:
             raise InputError(f"{location}: '{name}' is {value!r}, {problem}")

@@ -1,4 +1,4 @@
-"""The chip description: every hardware number that costs, capacities and the emulator use."""
+"""The chip description: all hardware parameters that cost models, capacity checks and the emulator use."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ RATES = {"f32": 1, "f16": 2, "bf16": 2, "i8": 4}
 """Multiply-accumulates and vector operations per cycle and lane, relative to f32, by element type."""
 
 MAP_CACHES = ("before", "after")
-"""Places of the input caches relative to the mapping unit."""
+"""Positions of the input caches relative to the mapping unit."""
 MAP_LANES = ("own", "joined")
-"""Ways in which stored weights fill the lanes of a matrix unit."""
+"""How stored weights are assigned to the lanes of a matrix unit."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Energy:
     dram_byte: float
     host_byte: float
     map_index: float
-    """An element of an index that the mapping unit looks at."""
+    """Per element of an index that the mapping unit reads."""
 
 
 @dataclass(frozen=True)
@@ -61,32 +61,32 @@ class Chip:
     semaphores: int
     map_caches: str
     """
-    Where the input caches stand, one of `MAP_CACHES` (spec 5, claims 3 and 4): "before" the mapping unit, which maps at
-    each use, or "after" it, which keeps what was mapped once for an instruction.
+    Position of the input caches, one of `MAP_CACHES` (spec 5, claims 3 and 4): "before" the mapping unit, which then
+    maps at each use, or "after" it, so that they keep data that was mapped once for an instruction.
     """
     map_bytes_per_cycle: int
-    """Between SRAM and the mapping unit, per operand."""
+    """Bandwidth between SRAM and the mapping unit, per operand."""
     map_direct_bits: int
-    """Positions of direct indices that the mapping unit looks at, for all lanes together."""
+    """Positions of direct indices that the mapping unit reads per cycle, for all lanes together."""
     map_stride_codes: int
-    """Entries of stride indices that it looks at, for all lanes together."""
+    """Entries of stride indices that it reads per cycle, for all lanes together."""
     map_encode_elements: int
-    """Elements that its encoder looks at."""
+    """Elements that its encoder reads per cycle."""
     energy: Energy
     unusable_cores: tuple[int, ...] = ()
     map_lanes: str = "own"
     """
-    How the stored weights of a block fill the columns of the matrix unit (its lanes), one of `MAP_LANES`: "own", where
-    a lane holds those of output neurons of its own, or "joined", where all hold them one after the other, as they lie
-    in memory, and sums go on from one lane to the next.
+    How the stored weights of a block are assigned to the columns of the matrix unit (its lanes), one of `MAP_LANES`:
+    "own", where each lane holds the weights of its own output neurons, or "joined", where the lanes together hold the
+    weights in the order of memory, and sums continue from one lane to the next.
     """
     source: str = ""
-    """Where the numbers come from, for descriptions of published chips."""
+    """Source of the parameters, for descriptions of published chips."""
     added: tuple[tuple[str, Value], ...] = ()
-    """Keys of plug-ins that the description gives, in the order of their names (`added_keys.py`)."""
+    """(key, value) of the keys of plug-ins in the description, sorted by name (`added_keys.py`)."""
 
     def __hash__(self) -> int:
-        # Caches look up chips often; those that differ in other numbers only are told apart by comparison.
+        # A cheap hash, as caches look up chips often; chips that differ in other fields only are compared.
         return hash((self.rows, self.cols, self.sram_bytes, self.link_bytes_per_cycle, self.dram_bytes_per_cycle))
 
     @property
@@ -101,11 +101,11 @@ class Chip:
 
     @property
     def table(self) -> dict[str, Any]:
-        """The description, as TOML or JSON has it."""
+        """The description as a table of TOML or JSON."""
         found = asdict(self)
         return found | dict(found.pop("added"))
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 (hex) over all numbers: an executable runs only on the chip that it was compiled for."""
+        """SHA-256 (hex) of the description: an executable runs only on the chip that it was compiled for."""
         return hashlib.sha256(json.dumps(self.table, sort_keys=True).encode()).hexdigest()

@@ -1,7 +1,7 @@
 """
-What the units of a core take for an instruction: one closed form each, over integers or arrays of them.
+Cycles of instructions on the units of a core: one closed formula for each kind, for integers or arrays of integers.
 
-The emulator charges these, instruction selection weighs its alternatives by them, and planning adds them up.
+The emulator, instruction selection (to compare alternatives) and planning (to estimate cycles) all use these formulas.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from .chip import RATES, Chip
 
 Number = TypeVar("Number", int, NDArray[np.int64])
-"""One integer, or many."""
+"""An integer, or an array of integers."""
 
 STARTUP = 4
-"""Cycles that the vector and the data access unit need to begin an instruction."""
+"""Startup cycles of an instruction of the vector unit or the data access unit."""
 RATE_BY_WIDTH = {1: RATES["i8"], 2: RATES["f16"]}
-"""Operations a cycle relative to f32, by bytes of an element; 1 for others."""
+"""Operations per cycle relative to f32, by bytes of an element; 1 for other sizes."""
 
 
 def ceil_div(a: Number, b: Any) -> Number:
@@ -28,32 +28,32 @@ def ceil_div(a: Number, b: Any) -> Number:
 
 
 def larger(a: Number, b: Number) -> Number:
-    """The larger of both, element by element."""
+    """The elementwise maximum."""
     return a + (b - a) * (b > a)
 
 
 def load_cycles(chip: Chip) -> int:
-    """Cycles that a block of weights takes to load, and the array to fill and drain."""
+    """Cycles to load a block of weights, and to fill and drain the array."""
     return 2 * chip.mpu_rows + chip.mpu_cols - 2
 
 
 def encoded_lanes(chip: Chip) -> tuple[int, int]:
     """
-    Lanes for encoded weights that are filled independently of each other, and the f32 weights that each holds at a
-    time: the columns of the array, or one of them all where they are joined.
+    (lanes, weights): number of lanes that are filled with encoded weights independently of each other, and number of
+    f32 weights that each holds at a time. The lanes are the columns of the array, or one lane of all if joined.
     """
     joined = chip.map_lanes == "joined"
     return (1, chip.mpu_rows * chip.mpu_cols) if joined else (chip.mpu_cols, chip.mpu_rows)
 
 
 def bound_by_weights(chip: Chip, rows: int) -> bool:
-    """Whether a matrix unit spends at least 4/5 of its time on loading weights that so many rows are to pass."""
+    """Whether a matrix unit spends at least 4/5 of its time on loading weights when `rows` rows pass each block."""
     return rows * 4 <= load_cycles(chip)
 
 
 def matmul_cycles(chip: Chip, rate: Any, batch: Number, m: Number, k: Number, n: Number) -> Number:
     """
-    Cold-start cycles of D[b, m, n] = A[b, m, k] x B[b, k, n], with elements of which `rate` take the place of one f32.
+    Cold-start cycles of D[b, m, n] = A[b, m, k] x B[b, k, n], with `rate` elements in the place of one f32 element.
 
     An R x C weight-stationary array, R = mpu_rows * rate: each block of R x C weights takes mpu_rows cycles to load
     and the m rows of A take m + mpu_rows + C - 2 to pass (SCALE-Sim's form where the rate is 1).
@@ -62,24 +62,24 @@ def matmul_cycles(chip: Chip, rate: Any, batch: Number, m: Number, k: Number, n:
 
 
 def matmul_blocks(chip: Chip, rate: Any, k: Number, n: Number) -> Number:
-    """Blocks of weights that K x N of them make."""
+    """Number of blocks of weights of a K x N matrix."""
     return ceil_div(k, chip.mpu_rows * rate) * ceil_div(n, chip.mpu_cols)
 
 
 def vector_cycles(chip: Chip, rate: Any, points: Number, factor: Any, operand_bytes: Number) -> Number:
-    """Cycles of `points` element operations (each `factor` passes) whose largest operand has `operand_bytes`."""
+    """Cycles of `points` element operations, of `factor` passes each, whose largest operand has `operand_bytes`."""
     passing = ceil_div(points, chip.vpu_lanes * rate) * factor
     return STARTUP + larger(passing, ceil_div(operand_bytes, chip.sram_bytes_per_cycle))
 
 
 def shared_product(chip: Chip, k: int, n: int) -> tuple[int, int]:
     """
-    (terms, cycles) of a product of one row of K elements with K x N, in f32, on both units: the matrix unit sums so
-    many of the K terms, the last ones, while the vector unit sums the others, which then adds both sums. 0 terms: one
-    of the units is faster alone; the cycles are then those of the vector unit.
+    (terms, cycles) of the fastest division of a product of one row of K elements and a K x N matrix, in f32, between
+    both units: the matrix unit sums the last `terms` of the K terms, concurrently the vector unit sums the others, and
+    then adds both sums. If one unit alone is faster, `terms` is 0, and the cycles are those of the vector unit alone.
 
-    A matrix unit loads a block of weights for a single row; with the row held and columns streamed, a block takes N
-    cycles more than it takes to load, which is less than a vector unit takes for as many terms where N is large.
+    A matrix unit loads each block of weights for a single row. If it holds the row and streams the columns instead, a
+    block takes N cycles more than it takes to load; for large N, the vector unit takes longer for as many terms.
     """
     alone = vector_cycles(chip, 1, k * n, 1, 4 * k * n)
     best, fewest = 0, alone
@@ -101,8 +101,9 @@ def shared_product(chip: Chip, k: int, n: int) -> tuple[int, int]:
 
 def shared_batch(chip: Chip, rate: Any, sizes: tuple[int, int, int, int], item_bytes: int) -> tuple[int, int]:
     """
-    (products, cycles) of `batch` independent products of M x K and K x N on both units: the matrix unit computes so
-    many of them while the vector unit computes the others, whose sums of products read K x N elements for each row.
+    (products, cycles) of the fastest division of `batch` independent products of M x K and K x N between both units:
+    the matrix unit computes `products` of them, concurrently the vector unit computes the others, as sums of products
+    that read K x N elements for each row. `sizes` is (batch, M, K, N).
     """
     batch, m, k, n = sizes
 
@@ -122,10 +123,10 @@ def shared_batch(chip: Chip, rate: Any, sizes: tuple[int, int, int, int], item_b
 
 
 def copy_cycles(chip: Chip, runs: Number, run_bytes: Number) -> Number:
-    """Cycles of moving `runs` contiguous pieces of `run_bytes` each within SRAM."""
+    """Cycles of copying `runs` contiguous pieces of `run_bytes` bytes each within SRAM."""
     return STARTUP + runs * ceil_div(run_bytes, chip.sram_bytes_per_cycle)
 
 
 def dram_traffic(chip: Chip, runs: Number, run_bytes: Number) -> Number:
-    """Bytes that cross the DRAM port for `runs` contiguous pieces of `run_bytes` each: whole bursts."""
+    """Bytes through the DRAM port for `runs` contiguous pieces of `run_bytes` each, rounded up to whole bursts."""
     return runs * ceil_div(run_bytes, chip.dram_burst) * chip.dram_burst

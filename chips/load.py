@@ -1,4 +1,4 @@
-"""Read a chip description from TOML, by name (`chips/NAME.toml`) or by path, and check it against the schema."""
+"""Loading of chip descriptions from TOML, by name (`chips/NAME.toml`) or by path, with a check of all keys."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .chip import MAP_CACHES, MAP_LANES, Chip, Energy
 
 HERE = Path(__file__).parent
 ADDED: dict[str, Path] = {}
-"""Descriptions that plug-ins add, by the chip's name."""
+"""Paths of descriptions that plug-ins add, by the chip's name."""
 _MAY_BE_ZERO = {"hop_cycles", "dram_latency", "host_latency"}
 _LARGEST = 1 << 48
-"""Sums and products of a few such numbers stay within 64 bits."""
+"""Largest integer, so that sums and products of a few of them fit in 64 bits."""
 _LARGEST_OF = {"queue_depth": 1 << 16, "semaphores": 1 << 16, "dram_burst": 1 << 16}
-"""A queue takes memory; an instruction has 16 bits for a semaphore; copies are rounded up to bursts."""
+"""Smaller limits: queues take memory; instructions have 16 bits for a semaphore; copies are rounded up to bursts."""
 
 
 def chip_names() -> list[str]:
@@ -31,7 +31,7 @@ def load_chip(name_or_path: str) -> Chip:
     """
     The chip called `name_or_path` (see `chip_names`), or described by the TOML file at that path.
 
-    Raises InputError naming the file, the key and what it should be.
+    Raises InputError naming the file, the key and the expected value.
     """
     path = Path(name_or_path)
     if path.suffix != ".toml":

@@ -1,4 +1,4 @@
-"""Runs of networks on several chips: values, and the schedule of the chips for a stream of inputs."""
+"""Runs of networks on several chips: computed values, and the schedule of the chips for a stream of inputs."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from .timing.engine import HostCopy, TimingResult, depends_on_values, run_timing
 
 @dataclass(frozen=True)
 class PipelineValues:
-    """The result of a run."""
+    """The result of a functional run of all chips."""
 
     outputs: dict[str, Array]
     mapped: tuple[MappedWork | None, ...]
-    """Work that depends on values, of each chip that has some."""
+    """For each chip the work that depends on values; None if it has none."""
     inputs: tuple[dict[str, Array], ...] = ()
-    """Of each chip, by name, as they lie in memory."""
+    """For each chip its inputs by name, in their layout in memory."""
 
 
 def run_chip_pipeline(
     pipeline: ChipPipeline, inputs: Mapping[str, Array], check: bool = False, observers: Sequence[Observer] = ()
 ) -> PipelineValues:
     """
-    Run the chips one after the other on `inputs` (by name) and give the network's outputs.
+    Run the chips one after the other on `inputs` (by name). Returns the network's outputs and the work of each chip.
 
-    `check` also detects reads of unwritten memory and races; `observers`, one for each chip, look on.
-    Raises as `run_functional` does.
+    `check` also detects reads of unwritten memory and races; `observers`, one for each chip, are notified of the
+    execution. Raises as `run_functional` does.
     """
     given: list[dict[str, Array]] = []
     taken: list[dict[str, Array]] = []
@@ -64,7 +64,7 @@ def inputs_of_chip(
 def _fed(
     pipeline: ChipPipeline, chip: int, inputs: Mapping[str, Array], given: Sequence[Mapping[str, Array]]
 ) -> dict[str, Array]:
-    """The inputs of a chip as they lie in memory, from the network's and from what the chips before it have given."""
+    """The inputs of a chip in their layout in memory, from the network's inputs and the outputs of earlier chips."""
     mine: dict[str, Array] = {}
     for info in pipeline.chips[chip].inputs:
         feed = pipeline.feeds[chip][info.name]
@@ -83,20 +83,20 @@ def time_chip_pipeline(pipeline: ChipPipeline, mapped: Sequence[MappedWork | Non
 @dataclass(frozen=True)
 class PipelineSchedule:
     """
-    The schedule of the chips if an input enters every `interval` cycles: chip c works on input n from `n * interval +
-    start[c]` for `cycles[c]` cycles, its copies from and to the host included.
+    The periodic schedule of the chips, in which an input enters every `interval` cycles: chip c processes input n from
+    `n * interval + start[c]` for `cycles[c]` cycles, including its copies from and to the host.
 
-    No chip gets its next input while it works on the one before, or before others have copied what stays in its memory,
-    so this goes on for ever; where nothing stays, no schedule in which chips take one input after the other has a
-    shorter interval.
+    A chip starts its next input only when it has finished the previous one, and when other chips have copied the
+    tensors that remain in its memory; therefore the schedule can be repeated without end. If no tensors remain in the
+    memories of chips, no schedule in which chips process one input after the other has a shorter interval.
     """
 
     cycles: tuple[int, ...]
     start: tuple[int, ...]
     fetched: tuple[Mapping[int, int], ...] = ()
     """
-    Of each chip, by the chip in whose memory something stays that it reads: cycles from its start until it has copied
-    that.
+    For each chip, by the number of the chip from whose memory it copies tensors: cycles from its start to the end of
+    these copies.
     """
 
     @property
@@ -117,13 +117,13 @@ class PipelineSchedule:
 
 
 def pipeline_schedule(pipeline: ChipPipeline, timings: Sequence[TimingResult]) -> PipelineSchedule:
-    """The schedule of a pipeline, from a run of each chip."""
+    """The schedule of a pipeline, from the timing of a run of each chip."""
     cycles = [timing.total_cycles for timing in timings]
     return schedule(pipeline.feeds, cycles, [fetched_by(pipeline, *one) for one in enumerate(timings)])
 
 
 def fetched_by(pipeline: ChipPipeline, chip: int, timing: TimingResult) -> dict[int, int]:
-    """By chip in whose memory something stays that another one reads: cycles until that has copied it all."""
+    """By the number of the chip from whose memory `chip` copies tensors: cycles to the end of its last such copy."""
     found: dict[int, int] = {}
     for source, copy in _fetches(pipeline, chip, timing):
         found[source] = max(found.get(source, 0), copy.end)
@@ -131,7 +131,7 @@ def fetched_by(pipeline: ChipPipeline, chip: int, timing: TimingResult) -> dict[
 
 
 def _fetches(pipeline: ChipPipeline, chip: int, timing: TimingResult) -> Iterator[tuple[int, HostCopy]]:
-    """The copies of a chip's run from the memories of other chips, each with the chip that it is from."""
+    """(source chip, copy) of each copy from the memory of another chip in a chip's run."""
     for info in pipeline.chips[chip].inputs:
         feed = pipeline.feeds[chip][info.name]
         if pipeline.stays(feed):
@@ -145,8 +145,8 @@ def schedule(
     feeds: Sequence[Mapping[str, Feed]], cycles: Sequence[int], fetched: Sequence[Mapping[int, int]] = ()
 ) -> PipelineSchedule:
     """
-    The schedule, from what feeds the inputs of each chip and the cycles of its run: each begins as soon as all that it
-    reads is there. `fetched`: see `PipelineSchedule`.
+    The schedule, from the sources of each chip's inputs and the cycles of its run: each chip starts as soon as all its
+    inputs are complete. `fetched`: see `PipelineSchedule`.
     """
     start: list[int] = []
     for inputs in feeds:
@@ -159,9 +159,9 @@ def stream_cycles(
     pipeline: ChipPipeline, cycles: Sequence[Sequence[int]], fetched: Sequence[Sequence[Mapping[int, int]]] = ()
 ) -> int:
     """
-    Cycles from the first input to the results of the last: each chip takes one input after the other, as soon as it is
-    free, others have copied what stayed in its memory, and all that it reads is there. `cycles`: of each input's runs,
-    one a chip; `fetched`: of each input, see `PipelineSchedule`.
+    Cycles from the first input to the results of the last. Each chip processes one input after the other, as soon as it
+    is free, other chips have copied the tensors that remain in its memory, and its inputs are complete. `cycles`: for
+    each input, the cycles of the run of each chip; `fetched`: for each input, as in `PipelineSchedule`.
     """
     free = [0] * len(pipeline.chips)
     for number, runs in enumerate(cycles):
@@ -178,14 +178,15 @@ def stream_cycles(
 
 def host_bytes(pipeline: ChipPipeline, when: PipelineSchedule) -> int:
     """
-    Host memory for the tensors of all inputs under way, and for the temporaries of each chip.
+    Bytes of host memory for the tensors of all inputs in the pipeline, and for the temporaries of each chip.
 
-    A tensor lives from the start of the chip that writes it (an input of the network: from its entry) to the end of
-    the last that reads it (an output: to the end of the network). What stays in a chip's memory does not count.
+    A tensor's lifetime is from the start of the chip that writes it (an input of the network: from its entry) to the
+    end of the last chip that reads it (an output: to the end of the network). Tensors that remain in a chip's memory
+    do not count.
     """
 
     def copies(first: int, last: int) -> int:
-        """Number of inputs whose tensors of one kind exist at the same time."""
+        """Number of copies of a tensor with this lifetime that exist at the same time, one per input."""
         return max(1, -(-(last - first) // max(when.interval, 1)))
 
     ends = [start + cycles for start, cycles in zip(when.start, when.cycles, strict=True)]
@@ -204,7 +205,7 @@ def host_bytes(pipeline: ChipPipeline, when: PipelineSchedule) -> int:
         else:
             nbytes = output_of(pipeline.chips[feed.chip], feed.name).nbytes
             total += nbytes * copies(when.start[feed.chip], end)
-    # Behind its tensors a chip's part of host memory holds weights and values that it keeps there for a while.
+    # After its tensors, a chip's part of host memory has streamed weights and spilled values.
     for exe in pipeline.chips:
         total += exe.host_bytes - max((info.host_address + info.nbytes for info in exe.tensors), default=0)
     return total
@@ -213,10 +214,10 @@ def host_bytes(pipeline: ChipPipeline, when: PipelineSchedule) -> int:
 def collect_chips(
     pipeline: ChipPipeline, timings: Sequence[TimingResult], mapped: Sequence[MappedWork | None] = ()
 ) -> dict[str, Any]:
-    """All figures of a run, ready for JSON: those of the whole, and under `of_chip` what `collect` says of each."""
+    """All figures of a run as a JSON-serialisable table: of the pipeline, and under `of_chip` those of each chip."""
     when = pipeline_schedule(pipeline, timings)
     chip = pipeline.chip
-    # Of a copy from another chip, each chip counts its own link: that of the one that it is from is added here.
+    # Each chip counts copies on its own host link; for a copy from another chip, the link of the source is added here.
     fetched = sum(copy.nbytes for one in enumerate(timings) for _, copy in _fetches(pipeline, *one))
     work = mapped or [None] * len(timings)
     each: list[dict[str, Any]] = [

@@ -1,4 +1,4 @@
-"""Integers of 4 bits, two a byte: those of even number along an axis in the low bits, the others in the high bits."""
+"""4-bit integers, two per byte: along an axis, those of even index in the low bits, the others in the high bits."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ LOW_BITS = (1 << BITS) - 1
 
 
 def pairs_along(size: int) -> int:
-    """How many pairs hold so many integers along an axis; the last one has one that nobody reads where that is odd."""
+    """Number of pairs for `size` integers along an axis; if `size` is odd, the last pair has one unused integer."""
     return -(-size // 2)
 
 
 def pack_pairs(values: NDArray[Any], axis: int) -> NDArray[np.uint8]:
     """
-    Integers of which 4 bits are kept, as bytes with the axis about half as long; what fills an odd last pair is 0.
+    The low 4 bits of integers as bytes, with ceil(n / 2) bytes for n integers along `axis`; an unused integer is 0.
     """
     bits = np.moveaxis(values.astype(np.uint8) & np.uint8(LOW_BITS), axis, -1)
     if bits.shape[-1] % 2:
@@ -29,7 +29,8 @@ def pack_pairs(values: NDArray[Any], axis: int) -> NDArray[np.uint8]:
 
 def unpack_pairs(pairs: NDArray[Any], axis: int, size: int) -> NDArray[Any]:
     """
-    The first `size` integers along an axis of bytes, in the bytes' own type: of int8 with their sign, of uint8 without.
+    The first `size` integers along an axis of pairs, in the element type of `pairs`: signed for int8, unsigned for
+    uint8.
     """
     low, high = low_of(pairs), high_of(pairs)
     both = np.stack([low, high], axis + 1 if axis >= 0 else pairs.ndim + axis + 1)
@@ -39,7 +40,7 @@ def unpack_pairs(pairs: NDArray[Any], axis: int, size: int) -> NDArray[Any]:
 
 
 def low_of(pairs: NDArray[Any]) -> NDArray[Any]:
-    """The integers in the low bits of bytes, in the bytes' own type."""
+    """The integers in the low bits of each byte, in the element type of `pairs`."""
     bits = pairs & pairs.dtype.type(LOW_BITS)
     if pairs.dtype.kind == "u":
         return bits
@@ -48,5 +49,5 @@ def low_of(pairs: NDArray[Any]) -> NDArray[Any]:
 
 
 def high_of(pairs: NDArray[Any]) -> NDArray[Any]:
-    """The integers in the high bits of bytes, in the bytes' own type."""
+    """The integers in the high bits of each byte, in the element type of `pairs`."""
     return pairs >> pairs.dtype.type(BITS)

@@ -1,11 +1,11 @@
 """
-Where the bytes of weights live: a process-wide, content-addressed store and memory-mapped files.
+The store of weights: a process-wide, content-addressed store of bytes, and memory-mapped files.
 
 The textual IR names a weight by `source`, `offset`, `bytes` and `sha256` (`dataflow.weight`) and never holds its
-data; `coreasm.data` does so for what the memories of a chip hold. `source` is the path of a file (an `.onnx`, one of
+data; `coreasm.data` does so for the contents of a chip's memories. `source` is the path of a file (an `.onnx`, one of
 its external data files, or a side file written by `externalise`), or `mem`: then the bytes are in this process, found
 by their SHA-256. The bytes are raw, little-endian and row-major; booleans take one byte each. A file is checked against
-the SHA-256 the first time it is read and again whenever its size or modification time has changed since.
+the SHA-256 when it is first read, and again when its size or modification time has changed since.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 MEMORY = "mem"
-"""The `source` of weights that live in this process only."""
+"""The `source` of weights whose bytes are in this process only."""
 
 ALIGNMENT = 64
 """Offsets in side files are multiples of this many bytes."""
@@ -35,7 +35,7 @@ ALIGNMENT = 64
 
 @dataclass(frozen=True)
 class WeightRef:
-    """`bytes` raw bytes at `offset` of the file `source` (or of nothing: `mem`), with their SHA-256 in hex."""
+    """Reference to `bytes` raw bytes at `offset` of the file `source` (`mem`: in memory), with their SHA-256 in hex."""
 
     source: str
     offset: int
@@ -57,10 +57,10 @@ def sha256_of(data: NDArray[np.uint8]) -> str:
 
 @dataclass
 class WeightStore:
-    """Finds the bytes that a `WeightRef` names; keeps what was `put` for as long as the process lives."""
+    """Finds the bytes of a `WeightRef`; keeps the arrays given to `put` until the process ends."""
 
     search_path: list[Path] = field(default_factory=list[Path])
-    """Folders where relative sources are looked for when they are not in the working directory: those of IR read."""
+    """Folders in which relative sources are searched after the working directory: those of IR files that were read."""
 
     _memory: dict[str, NDArray[np.uint8]] = field(default_factory=dict[str, NDArray[np.uint8]])
     _maps: dict[tuple[str, int, int], NDArray[np.uint8]] = field(
@@ -69,11 +69,11 @@ class WeightStore:
     _checked: set[tuple[str, int, int, WeightRef]] = field(default_factory=set[tuple[str, int, int, WeightRef]])
 
     def put(self, array: NDArray[Any]) -> WeightRef:
-        """Keep the bytes of `array` (equal bytes are kept once) and return their name."""
+        """Keep the bytes of `array` (equal bytes are kept once) and return a reference to them."""
         data = raw_bytes(array)
         digest = sha256_of(data)
         if digest not in self._memory:
-            # A private read-only copy: the caller may go on to change its array.
+            # A read-only copy, as the caller may change its array later.
             data = data.copy()
             data.flags.writeable = False
             self._memory[digest] = data
@@ -83,9 +83,10 @@ class WeightStore:
         self, ref: WeightRef, dtype: np.dtype[Any] | None = None, shape: Sequence[int] | None = None
     ) -> NDArray[Any]:
         """
-        The bytes of `ref`, read-only; with `dtype` and `shape` the array they stand for.
+        The bytes of `ref`, read-only; with `dtype` and `shape`, as an array of that type and shape.
 
-        Raises InputError if the file is missing, too short or holds other bytes, or if the process has no such bytes.
+        Raises InputError if the file is missing, too short or has other bytes, if bytes in memory are unknown to this
+        process, or if type and shape do not match the number of bytes.
         """
         data = self._in_memory(ref) if ref.source == MEMORY else self._in_file(ref)
         if dtype is None:
@@ -96,7 +97,7 @@ class WeightStore:
         return data.view(dtype).reshape(shape) if len(data) else np.zeros(shape, dtype)
 
     def _candidates(self, source: str) -> list[Path]:
-        """All files that `source` may name. Raises InputError where there is none."""
+        """All existing files that `source` may refer to. Raises InputError if there is none."""
         folders = [] if os.path.isabs(source) else self.search_path
         paths = [Path(source), *(folder / source for folder in folders)]
         for path in paths:
@@ -107,7 +108,7 @@ class WeightStore:
         return found
 
     def search_beside(self, path: str | Path) -> None:
-        """Look for relative sources in the folder of the file `path`, too."""
+        """Search for relative sources in the folder of the file `path`, too."""
         folder = Path(path).absolute().parent
         if folder not in self.search_path:
             self.search_path.insert(0, folder)
@@ -126,8 +127,8 @@ class WeightStore:
 
     def file_of(self, ref: WeightRef) -> Path:
         """
-        The first file of the name that has the bytes: modules of several folders may use the same name. Raises
-        InputError where there is none.
+        The first file with the name `ref.source` that has the bytes: modules in several folders may use the same name.
+        Raises InputError if there is none.
         """
         failed: InputError | None = None
         for path in self._candidates(ref.source):

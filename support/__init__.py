@@ -1,1 +1,1 @@
-"""What every part needs: errors, files, progress, compiled kernels."""
+"""Utilities that all other folders use: errors, files, progress, compiled kernels."""

@@ -1,4 +1,4 @@
-"""Arguments of the Python API: what is of a wrong type is said at once, by name."""
+"""Type checks of arguments of the Python API; errors name the argument."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def check_argument(name: str, value: object, kinds: tuple[type, ...], expected: 
 
 
 def check_names(name: str, value: object, expected: str) -> Mapping[str, Any]:
-    """`value`, a mapping from names. Raises InputError where it is none, or where a key is no string."""
+    """Returns `value`, a mapping from names. Raises InputError if it is not a mapping, or if a key is not a string."""
     check_argument(name, value, (Mapping,), expected)
     table = cast("Mapping[Any, Any]", value)
     for key in table:

@@ -1,6 +1,6 @@
 """
-Of processes that need the same kernel at the same time, one compiles it and the others read what it wrote: compiling a
-kernel takes seconds, and tools are often started side by side.
+File locks that let one process compile a kernel while other processes that need it wait, and then load the result:
+compiling a kernel takes seconds, and tools are often run concurrently.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from numba.core.compiler_lock import (  # pyright: ignore[reportMissingTypeStubs
 )
 
 _held: set[Path] = set()
-"""The lock files that this process holds; only the thread with numba's own lock changes it."""
+"""The lock files that this process holds; changed only by the thread that holds numba's global compiler lock."""
 
 
 def compiled_once(compile: Callable[[Any], Any], lock: Path) -> Callable[[Any], Any]:
     """
-    `compile` (numba's, for a signature: it reads the compiled form from disk if it is there, else makes and writes
-    it), called while no other process with the same `lock` file is in it. Kernels do not call each other in circles,
-    so processes cannot wait for each other forever.
+    Wraps `compile` so that only one process at a time executes it for the same `lock` file. `compile` is numba's, for
+    a signature: it loads the machine code from disk if it is there, else generates and writes it. Calls between
+    kernels form no cycle, except that a kernel may call itself; therefore processes cannot deadlock.
     """
 
     def locked(signature: Any) -> Any:
-        with global_compiler_lock, _holding(lock):  # numba's first: threads would wait for each other
+        with global_compiler_lock, _holding(lock):  # numba's lock first: the other order can deadlock threads
             return compile(signature)
 
     return locked
@@ -35,7 +35,7 @@ def compiled_once(compile: Callable[[Any], Any], lock: Path) -> Callable[[Any], 
 
 @contextmanager
 def _holding(lock: Path) -> Generator[None]:
-    """Hold the lock of a file, unless this process does (a kernel calls itself), or the folder has no locks."""
+    """Hold a file lock, unless this process already holds it (recursive kernels) or the file system has no locks."""
     if lock in _held:
         yield
         return

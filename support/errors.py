@@ -1,4 +1,4 @@
-"""Errors that a user can act on: the tools print their message and nothing else."""
+"""Errors that a user can correct (the tools print the message only), and texts for messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class MeshloomError(Exception):
     """
     The work failed; the message names the place and the remedy. Tools exit with status 1.
 
-    Where it arose at an operation, `dialects.locations.error_location` tells the place, and tools show it.
+    For errors at an operation, `dialects.locations.error_location` returns its location, which tools print.
     """
 
 
@@ -23,14 +23,14 @@ class ResourceError(MeshloomError):
     def __init__(self, message: str, resource: str, needed: int, available: int, operator: str = "") -> None:
         super().__init__(message)
         self.operator = operator
-        """Name of the operator that does not fit, where it is one alone."""
+        """Name of the operator that does not fit; "" if it is not a single one."""
         self.resource = resource
-        """For people: "SRAM of a core", "DRAM", "access descriptors of a program"..."""
+        """Description of the resource: "SRAM of a core", "DRAM", "access descriptors of a program"..."""
         self.needed = needed
         self.available = available
 
     def __reduce__(self) -> tuple[type[ResourceError], tuple[str, str, int, int], dict[str, object]]:
-        """Exceptions cross between processes."""
+        """For pickling, as exceptions are passed between processes."""
         return type(self), (str(self), self.resource, self.needed, self.available), self.__dict__
 
 
@@ -41,22 +41,22 @@ class BudgetError(InputError):
         super().__init__(f"a budget of {capacity} bytes of DRAM is too small: {reason}; {enough} bytes are enough")
         self.capacity, self.reason, self.enough = capacity, reason, enough
         self.of_operator = of_operator
-        """Whether an operator by itself needs more, so that no other division of the network fits either."""
+        """Whether a single operator needs more, so that no other division of the network fits."""
 
     def __reduce__(self) -> tuple[type[BudgetError], tuple[int, str, int, bool]]:
-        """Exceptions cross between processes."""
+        """For pickling, as exceptions are passed between processes."""
         return type(self), (self.capacity, self.reason, self.enough, self.of_operator)
 
 
 def shortened(text: str, limit: int = 160) -> str:
-    """Foreign text for an error's line: its start, where it is longer than this many characters."""
+    """Text from outside for a one-line message; if it is longer than `limit` characters, only its start."""
     return text if len(text) <= limit else f"{text[:limit]}..."
 
 
 def printable(message: str) -> str:
     """
-    A message for a terminal. Names in files may hold anything: what cannot be printed becomes an escape as in Python,
-    and so do line breaks but those before lines of the message itself, which are indented by two.
+    A message for a terminal. Names from files may contain any characters: unprintable characters become escapes as in
+    Python, and so do line breaks, except before the message's own lines, which are indented by two spaces.
     """
     lines = re.sub(r"\n(?!  )", r"\\n", message)
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in lines)

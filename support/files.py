@@ -1,4 +1,4 @@
-"""Write files so that a failure leaves nothing half-written and nothing of the user's destroyed."""
+"""Atomic writing of files: a failure leaves no partial file, and existing files unchanged."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from .interrupts import unfinished
 
 
 def write_atomically(path: str | Path, data: bytes | str) -> None:
-    """Write `data` to `path`; see `write_pieces`."""
+    """Write `data` (text as UTF-8) to `path`; see `open_atomically`."""
     write_chunks(path, [data.encode("utf-8") if isinstance(data, str) else data])
 
 
 def write_chunks(path: str | Path, chunks: Iterable[bytes | memoryview]) -> None:
-    """Write `pieces` one after another; see `open_atomically`."""
+    """Write `chunks` one after another to `path`; see `open_atomically`."""
     with open_atomically(path) as file:
         for chunk in chunks:
             file.write(chunk)
 
 
 _together: ContextVar[list[tuple[str, Path]] | None] = ContextVar("together", default=None)
-"""Inside of `all_or_none`: temporary files that are complete, and the files that they are to become."""
+"""In a block of `all_or_none`: pairs of a complete temporary file and the file that it will replace."""
 
 
 @contextmanager
 def all_or_none() -> Generator[None]:
-    """Files written inside of the block appear when it ends, all of them; or none, where it ends with an error."""
+    """All files written in the block are renamed to their paths when it ends; none, if it ends with an error."""
     done: list[tuple[str, Path]] = []
     token = _together.set(done)
     try:
@@ -51,8 +51,8 @@ def open_atomically(path: str | Path) -> Generator[BinaryIO]:
     """
     A temporary file in the same folder, renamed to `path` when the block ends without an error (see `all_or_none`).
 
-    Links are followed; devices and pipes (`/dev/null`, `/dev/stdout`) are written to as they are, never replaced.
-    Raises MeshloomError (naming the file and the system's reason); then `path` is as it was before.
+    Symbolic links are followed; devices and pipes (`/dev/null`, `/dev/stdout`) are written to directly, not replaced.
+    Raises MeshloomError (naming the file and the system's reason); then `path` is unchanged.
     """
     temporary = ""
     try:
@@ -94,7 +94,7 @@ def _remove(temporary: str) -> None:
 
 
 def _takes_a_stream(path: str | Path) -> bool:
-    """Whether `path` is there and neither a file nor a folder."""
+    """Whether `path` exists and is neither a regular file nor a folder."""
     with suppress(OSError):
         mode = os.stat(path).st_mode
         return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)

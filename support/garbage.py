@@ -1,4 +1,4 @@
-"""How often Python looks for garbage in cycles while networks are compiled."""
+"""Less frequent runs of Python's cyclic garbage collector while networks are compiled."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 NEW_OBJECTS = 200_000
-"""So many more objects than before cause a look, instead of 700: what planning makes is nearly all freed by counts."""
+"""
+Net number of new objects after which the garbage collector runs, instead of Python's 700: reference counts alone free
+nearly all objects that planning creates.
+"""
 
 
 def collect_rarely() -> None:
     """
-    From now on, Python looks for garbage in cycles less often.
+    From now on, the cyclic garbage collector runs less often.
 
-    With its own setting these looks take a tenth of compilation, all for a few modules that have been replaced. A
-    setting with fewer looks, or none, stays.
+    With Python's default threshold it takes a tenth of compilation time, and frees only a few IR modules that were
+    replaced. A threshold with fewer runs, or none, is kept.
     """
     before = gc.get_threshold()
     if 0 < before[0] < NEW_OBJECTS:
@@ -24,7 +27,7 @@ def collect_rarely() -> None:
 
 @contextmanager
 def rare_collections() -> Generator[None]:
-    """`collect_rarely` inside of the block, or of the function that it decorates. Its end may cause a look."""
+    """Context or decorator: `collect_rarely` inside. When it ends, the garbage collector may run."""
     before = gc.get_threshold()
     collect_rarely()
     try:

@@ -1,8 +1,8 @@
 """
-A binary heap of (key, value) pairs in two flat arrays that the caller owns, least key first, for kernels.
+Binary min-heaps of (key, value) pairs for kernels, in two flat arrays that the caller owns.
 
-The caller keeps the size. Nothing is allocated and no references are counted, so that kernels which do neither may call
-these.
+The caller keeps the size. The functions allocate no memory and count no references, so that kernels compiled without
+numba's runtime may call them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _kernel = jit_with(_nrt=False)
 
 @_kernel
 def heap_push(keys: Array, values: Array, size: Any, key: Any, value: Any) -> None:
-    """Put (key, value) into a heap of `size` entries."""
+    """Insert (key, value) into a heap of `size` entries; the arrays have room for one more."""
     at = size
     while at > 0:
         up = (at - 1) >> 1
@@ -31,7 +31,7 @@ def heap_push(keys: Array, values: Array, size: Any, key: Any, value: Any) -> No
 
 @_kernel
 def heap_drop(keys: Array, values: Array, size: Any) -> None:
-    """Remove the least entry; `size` entries remain."""
+    """Remove the entry with the least key; `size` entries remain."""
     key = keys[size]
     value = values[size]
     at = 0

@@ -1,8 +1,8 @@
 """
-Files that are read: regular files, and nothing that a read could wait on or never come to the end of.
+Reading of regular files only: no pipes, devices or sockets, whose reads may block or never end.
 
-Users name files, and so do models (external data), textual IR (weights) and listings. A name can be that of a pipe or
-a device: to open a pipe waits for a writer, and `/dev/zero` has no end. So each of them is checked here first.
+Paths come from users, models (external data), textual IR (weights) and listings. A path may name a pipe or a device:
+opening a pipe blocks until there is a writer, and `/dev/zero` has no end. So each path is checked here first.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from .errors import InputError
 
 
 def check_regular(path: str | Path) -> None:
-    """Raises InputError where a pipe, a device or a socket is at `path` (links are followed), without opening it."""
+    """Raises InputError if `path` is a pipe, a device or a socket (links are followed), without opening it."""
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):
-        return  # Who opens it finds the same, and says what it is about.
+        return  # Opening the file fails as well; the caller reports that with its context.
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         kind = "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
         raise InputError(f"{path} is {kind}: only regular files are read")

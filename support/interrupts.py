@@ -1,16 +1,16 @@
 """
-An interrupt from the keyboard ends the process at once, with one line and nothing left half-written.
+Handler for keyboard interrupts (SIGINT): it ends the process at once, prints one line and leaves no partial file.
 
-KeyboardInterrupt will not do: raised while modules load it prints where that was, and raised while a compiled kernel
-takes its arguments or hands over its result it becomes a SystemError or a segmentation fault.
+KeyboardInterrupt is not enough: raised while modules are imported it prints a traceback, and raised while a compiled
+kernel unpacks its arguments or returns its result it becomes a SystemError or a segmentation fault.
 
-Imports nothing that Python has not loaded by itself: commands install this before they load anything else.
+Imports only modules that Python's startup has loaded: commands install the handler before they import anything else.
 
-What comes earlier cannot be answered from here. Until Python has set its handlers, a few milliseconds after the start,
-an interrupt ends the process without output, as it does every program. From then until this module is loaded, while
-Python runs `site`, the `.pth` files of the environment and the script that pip wrote, it is answered by Python: with a
-traceback, or rarely not at all. That takes about 10 ms, and 20 ms in an editable install, whose `.pth` file imports
-`pathlib`. A `.pth` file of ours could shorten it, but would run in every Python process of the environment.
+Earlier interrupts cannot be handled here. Until Python has set its handlers, a few milliseconds after the start, an
+interrupt ends the process without output, as for every program. From then until this module is loaded, while Python
+runs `site`, the `.pth` files of the environment and the script that pip wrote, Python handles it: with a traceback, or
+rarely not at all. That takes about 10 ms, and 20 ms in an editable install, whose `.pth` file imports `pathlib`. A
+`.pth` file of this package could shorten it, but would run in every Python process of the environment.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     import signal
     from types import FrameType
 else:
-    import _signal as signal  # What `signal` wraps in enumerations, whose import takes a while.
+    import _signal as signal  # `signal` wraps this in enumerations, whose import is slow.
 
 EXIT_INTERRUPTED = 130
 ERASE = "\r\x1b[K"
-"""Removes the line on a terminal that says what a command is doing."""
+"""Escape sequence that clears the progress line of a terminal."""
 
 unfinished: set[str] = set()
-"""Temporary files of the writes under way, which an interrupt removes."""
+"""Paths of temporary files of unfinished writes, which the handler deletes."""
 
 
 def end_on_interrupt() -> bool:
     """
-    From now on an interrupt ends the process with status 130; returns whether this call made it so.
+    From now on an interrupt ends the process with status 130. Returns whether the handler was installed.
 
-    It does not where somebody else than Python handles interrupts, and outside of the main thread.
+    It is not installed if another handler than Python's default is set, or outside of the main thread.
     """
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return False
@@ -49,17 +49,17 @@ def end_on_interrupt() -> bool:
 
 
 def raise_on_interrupt() -> None:
-    """An interrupt raises KeyboardInterrupt again, as Python has it."""
+    """Restore Python's default: an interrupt raises KeyboardInterrupt."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def ignore_interrupts() -> None:
-    """The work is done: while Python takes itself apart, an interrupt changes nothing any more."""
+    """Ignore interrupts from now on: for the shutdown of the interpreter, when the work is done."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    """With worker processes KeyboardInterrupt is raised all the same, for these must end."""
+    """The signal handler: ends the process, or raises KeyboardInterrupt if there are worker processes to be ended."""
     active_children = getattr(sys.modules.get("multiprocessing"), "active_children", None)
     if active_children is not None and active_children():
         raise KeyboardInterrupt

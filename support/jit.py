@@ -1,9 +1,9 @@
 """
-One way to compile a kernel: with its types kept for the type checker, and kept on disk for later runs. Processes that
-need the same kernel at the same time compile it once (`compile_lock`).
+Compilation of kernels by numba. The type checker sees the types of the Python function; machine code is cached on disk
+for later runs. Processes that need the same kernel at the same time compile it once (`compile_lock`).
 
-numba compiles a kernel anew when its own file has changed. Here also when a kernel that it calls or a constant that it
-names has changed, wherever they stand: those are compiled into it.
+numba recompiles a kernel when its source file has changed. Here it is also recompiled when a kernel that it calls or a
+global constant that it reads has changed, in whatever file, as these are compiled into it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from .compile_lock import compiled_once
 
 Array = NDArray[Any]
-"""What kernels take: the types of the entries are the caller's choice, a kernel is compiled for each."""
+"""Array argument of a kernel, of any element type: a kernel is compiled for each combination of types."""
 
 _CONSTANTS = (bool, int, float, str, tuple)
 
@@ -37,7 +37,7 @@ def jit_with(**options: Any) -> Callable[[F], F]:
     """`jit` with further options of numba's `njit`."""
 
     def compiled(function: F) -> F:
-        # Kernels are not called from C: without the wrapper for that they compile faster.
+        # Kernels are not called from C; without the C wrapper they compile faster.
         wanted: dict[str, Any] = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, **options}
         kernel = cast("Any", njit(**wanted)(function))
         kernel.get_call_template = _without_literals(kernel.get_call_template)
@@ -51,14 +51,14 @@ def jit_with(**options: Any) -> Callable[[F], F]:
 
 
 def _kept(kernel: Any) -> Any:
-    """numba's file of what is kept of a kernel. It has no public way to say what else a kernel depends on."""
+    """numba's cache file of a kernel. numba has no public interface to add dependences of a kernel."""
     return kernel._cache._cache_file
 
 
 def _without_literals(template: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """
-    numba's choice of the compiled form of a kernel that another kernel calls, with arguments of a type, not one value
-    of it: for constants it would compile another form for each.
+    Wraps numba's selection of the specialisation of a kernel that another kernel calls, so that constant arguments
+    count by their type: numba would compile one specialisation for each constant value.
     """
 
     def found(arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
@@ -70,8 +70,8 @@ def _without_literals(template: Callable[[Any, Any], Any]) -> Callable[[Any, Any
 
 def _index_or_nothing(load: Callable[[], dict[Any, str]]) -> Callable[[], dict[Any, str]]:
     """
-    numba's list of the compiled forms of a kernel, empty where it cannot be read: it names classes of arguments, which
-    another version of the project may have elsewhere.
+    Wraps numba's loading of the index of cached specialisations: the index is empty if it cannot be unpickled. It names
+    the classes of arguments, which may be in other modules in another version of the project.
     """
 
     def loaded() -> dict[Any, str]:
@@ -84,7 +84,7 @@ def _index_or_nothing(load: Callable[[], dict[Any, str]]) -> Callable[[], dict[A
 
 
 def _stamps(function: Callable[..., Any]) -> Iterator[tuple[str, object]]:
-    """(name, what tells whether it is still the same) of the kernels and constants that a function names."""
+    """(name, stamp) of each kernel and constant that a function refers to; a stamp differs after a change."""
     for name in sorted(set(_names(function.__code__))):
         value: Any = function.__globals__.get(name)
         if hasattr(value, "py_func") and hasattr(value, "_cache"):
@@ -96,7 +96,7 @@ def _stamps(function: Callable[..., Any]) -> Iterator[tuple[str, object]]:
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """The names of globals in a function and the functions in it."""
+    """The names of globals in a function and in its nested functions."""
     yield from code.co_names
     for inner in code.co_consts:
         if isinstance(inner, CodeType):

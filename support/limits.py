@@ -1,8 +1,8 @@
 """
-The largest tensor that is taken from a file or computed for one.
+Limits on the sizes of tensors that are read from a file or computed for one.
 
-A few bytes of a model, of textual IR or of an executable can claim a tensor of any size. Each reader asks here before
-it allocates memory for a tensor, so that such a claim is one error and not the end of the machine's memory.
+A few bytes of a model, of textual IR or of an executable can declare a tensor of any size. Each reader checks the size
+here before it allocates memory, so that such a declaration causes an error instead of exhausting the machine's memory.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 LARGEST_TENSOR = 1 << 32
-"""Bytes of a tensor, or of what is computed to make one."""
+"""Maximum number of bytes of a tensor, or of the intermediate values from which one is computed."""
 MOST_UNROLLED = 1 << 16
-"""Steps that one operator of a model becomes, each with operations of its own: the rest stems from claims as well."""
+"""Maximum number of steps into which one operator of a model is unrolled, each with operations of its own."""
 MOST_DIMENSIONS = 64
-"""Of a tensor: NumPy has no more, and the interpreter and the emulator hold tensors as its arrays."""
+"""Maximum rank of a tensor: that of NumPy's arrays, in which the interpreter and the emulator keep tensors."""
 
 
 def size_problem(shape: Sequence[int], element_bytes: int) -> str | None:
-    """What is wrong with a tensor of this shape and of elements of so many bytes, as a sentence; None: nothing."""
+    """Why a tensor of this shape, with elements of `element_bytes`, exceeds a limit, as a sentence; else None."""
     if len(shape) > MOST_DIMENSIONS:
         return f"a tensor has {len(shape)} dimensions, at most {MOST_DIMENSIONS} are supported"
     nbytes = element_bytes
     for size in shape:
-        # A size of 0 counts as 1: the other sizes of an empty tensor must be sizes of some tensor all the same.
+        # A size of 0 counts as 1: the other sizes of an empty tensor must be within the limit as well.
         nbytes *= max(int(size), 1)
     if nbytes <= LARGEST_TENSOR:
         return None

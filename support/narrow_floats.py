@@ -1,13 +1,13 @@
 """
-Floating-point formats narrower than f32: rounding to them, and their values.
+Floating-point formats narrower than f32: conversion from f32 with rounding, and back.
 
-Rounding is to nearest, ties to even, as in a conversion of IEEE 754. For a finite f32 value x whose rounded value is
-not beyond the largest of the format,
+Rounding is to nearest, ties to even, as in IEEE 754. For a finite f32 value x whose rounded value is at most the
+largest finite value of the format,
 
-    |x - unpacked(packed(x))| <= max(relative_error |x|, least / 2)
+    |x - unpack(pack(x))| <= max(relative_error |x|, least / 2)
 
-with `least` the least positive (subnormal) value. What is larger becomes infinite, or NaN in a format without
-infinities. Signs, also of zeros, stay; NaN stays NaN.
+with `least` the least positive (subnormal) value. Larger values become infinite, or NaN in a format without
+infinities. Signs are kept, also those of zeros; NaN remains NaN.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class NarrowFloat:
 
     exponent_bits: int
     mantissa_bits: int
-    """Without the leading one, which is not stored."""
+    """Stored bits, without the implicit leading one."""
     infinities: bool = True
-    """Else all bits one (but for the sign) is the only NaN, and the rest of the largest exponent are numbers."""
+    """If False, all ones (apart from the sign) is the only NaN; other patterns with the largest exponent are finite."""
 
     @property
     def nbytes(self) -> int:
@@ -42,12 +42,12 @@ class NarrowFloat:
 
     @property
     def relative_error(self) -> float:
-        """Half the distance of neighbours, over the value."""
+        """Largest relative error of rounding to a normal value."""
         return 2.0 ** -(self.mantissa_bits + 1)
 
     @property
     def bias(self) -> int:
-        """Exponent fields are larger than exponents by this."""
+        """Exponent bias: the stored exponent minus the exponent."""
         return (1 << (self.exponent_bits - 1)) - 1
 
     @property
@@ -57,13 +57,13 @@ class NarrowFloat:
 
     @property
     def beyond(self) -> int:
-        """The first bit pattern (without sign) after that of the largest finite value: infinity, or NaN."""
+        """The bit pattern (without sign) after that of the largest finite value: infinity, or NaN."""
         all_ones = (1 << (self.exponent_bits + self.mantissa_bits)) - 1
         return all_ones - (1 << self.mantissa_bits) + 1 if self.infinities else all_ones
 
     @property
     def nan(self) -> int:
-        """The bit pattern that NaN becomes, without sign."""
+        """The bit pattern to which NaN is converted, without sign."""
         return self.beyond | 1 << (self.mantissa_bits - 1) if self.infinities else self.beyond
 
     @property
@@ -79,7 +79,7 @@ class NarrowFloat:
         rounded = (size + ((np.uint32(1) << (cut - np.uint32(1))) - np.uint32(1)) + (size >> cut & np.uint32(1))) >> cut
         codes = rounded.astype(np.int64) - ((_BIAS - self.bias) << self.mantissa_bits)
         if self.bias < _BIAS:
-            # Below the least normal value the distance of neighbours stays what it is there.
+            # Subnormal values: their spacing is constant, that of the least normal value.
             low = np.asarray(size < ((_BIAS - self.bias + 1) << _MANTISSA))
             small = np.where(low, size, np.uint32(0)).view(np.float32)
             codes = np.where(low, np.rint(small * np.float32(1 / self.least)).astype(np.int64), codes)
@@ -89,12 +89,12 @@ class NarrowFloat:
         return codes.astype("<i8")[..., None].view(np.uint8)[..., : self.nbytes].copy()
 
     def unpack(self, data: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """f32 values [...] of bytes [..., nbytes] as `pack` makes them, each exact."""
+        """f32 values [...] of bytes [..., nbytes] as `pack` returns them; the conversion is exact."""
         codes = np.zeros(data.shape[:-1], np.uint32)
         for byte in range(self.nbytes):
             codes |= data[..., byte].astype(np.uint32) << np.uint32(8 * byte)
         if self.bias == _BIAS:
-            # f32 without its last bits.
+            # The format is f32 with a shorter mantissa.
             return (codes << np.uint32(_MANTISSA - self.mantissa_bits)).view(np.float32)
         return self._values[codes]
 
@@ -116,7 +116,7 @@ class NarrowFloat:
 
 
 F24 = NarrowFloat(8, 15)
-"""f32 without its last eight bits."""
+"""f32 without the eight lowest bits of the mantissa."""
 F8E4M3 = NarrowFloat(4, 3, infinities=False)
 """OCP 8-bit floating point, E4M3."""
 F8E5M2 = NarrowFloat(5, 2)

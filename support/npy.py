@@ -1,4 +1,4 @@
-"""`.npy` files that options name, and what NumPy raises where one is damaged."""
+"""Reading of `.npy` files given in options, and the exceptions that NumPy raises for damaged files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .input_files import check_regular
 Array: TypeAlias = NDArray[Any]
 
 NPY_DAMAGE = (ValueError, EOFError, SyntaxError, TokenError, TypeError, OverflowError, MemoryError)
-"""A `.npy` file's header is a Python literal, read by Python's own parsers."""
+"""Exceptions for a damaged `.npy` file: its header is a Python literal, read by Python's own parsers."""
 
 
 def read_arrays(options: Sequence[str], flag: str = "--input") -> dict[str, Array]:
@@ -29,7 +29,7 @@ def read_arrays(options: Sequence[str], flag: str = "--input") -> dict[str, Arra
             raise InputError(f"{flag} {name} is given twice")
         try:
             check_regular(path)
-            # Mapped first: then the length of the file is checked before memory is taken for what its header claims.
+            # Memory-mapped first: this compares the file's length with its header before memory is allocated.
             loaded: object = np.load(path, mmap_mode="r", allow_pickle=False)
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror or error}") from error

@@ -1,4 +1,4 @@
-"""Where the time of a command goes: named phases, which may lie in one another, as a tree."""
+"""Time measurement of a command: a tree of named, nested phases."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from time import perf_counter, process_time
 
 @dataclass
 class Phase:
-    """All runs of a phase within the phase around it."""
+    """A phase: the sums over all its runs within the enclosing phase."""
 
     name: str
     runs: int = 0
     wall: float = 0.0
-    """Seconds."""
+    """Elapsed time in seconds."""
     cpu: float = 0.0
-    """Seconds that this process computed."""
+    """CPU time of this process in seconds."""
     inner: dict[str, Phase] = field(default_factory=dict["str", "Phase"])
 
     @contextmanager
     def run(self) -> Generator[None]:
-        """One more run."""
+        """Context: measure one more run."""
         wall, cpu = perf_counter(), process_time()
         try:
             yield
@@ -33,7 +33,7 @@ class Phase:
             self.cpu += process_time() - cpu
 
     def lines(self, depth: int = 0) -> Iterator[tuple[int, Phase]]:
-        """This phase and those in it with their depth, in the order in which they first ran."""
+        """(depth, phase) of this phase and of those nested in it, in the order of their first runs."""
         yield depth, self
         for one in self.inner.values():
             yield from one.lines(depth + 1)
@@ -62,7 +62,7 @@ def phase(name: str) -> Generator[None]:
 
 @contextmanager
 def measured(root: Phase) -> Generator[None]:
-    """Measure the phases that run inside, as parts of `root`."""
+    """Context: measure the phases that run inside, as children of `root`."""
     token = _current.set(root)
     try:
         with root.run():

@@ -1,8 +1,8 @@
 """
 Plug-ins: Python that adds passes, operators, chips or methods by calling the functions of `meshloom.plugins`.
 
-A plug-in is a file, a module, or a package that names a module at the entry point `meshloom.plugins`. To import it is
-to add what it brings; all are imported before anything is looked up by name.
+A plug-in is a file, a module, or a package that names a module at the entry point `meshloom.plugins`. It registers its
+additions when it is imported; all plug-ins are imported before any name is looked up.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from .errors import InputError, shortened
 from .python_files import run_file
 
 GROUP = "meshloom.plugins"
-"""The entry point of installed plug-ins."""
+"""Name of the entry-point group of installed plug-ins."""
 
 _loaded: dict[str, bytes] = {}
-"""For each plug-in a hash of its source."""
+"""Hash of the source of each loaded plug-in, by the name under which it was loaded."""
 
 
 def load_plugins(given: Iterable[str]) -> None:
     """
-    Load the plug-ins that are installed and the `given` ones (see `load_plugin`), each once.
+    Load the installed plug-ins and the `given` ones (see `load_plugin`), each once.
 
-    Raises InputError for what cannot be found or does not run, naming the plug-in.
+    Raises InputError, naming the plug-in, for one that is not found or whose import fails.
     """
     for name in (*(entry.module for entry in entry_points(group=GROUP)), *given):
         load_plugin(name)
@@ -69,7 +69,7 @@ def _module(name: str) -> ModuleType:
 
 
 def _digest(module: ModuleType) -> bytes:
-    """Of the files that belong to a plug-in; of a package, all of its files."""
+    """SHA-256 of the source of a plug-in; for a package, of all its Python files."""
     digest = hashlib.sha256()
     if module.__file__ is not None:
         file = Path(module.__file__)
@@ -79,5 +79,5 @@ def _digest(module: ModuleType) -> bytes:
 
 
 def plugins_digest() -> bytes:
-    """A hash over the source of all that is loaded: with other plug-ins, the same text may compile otherwise."""
+    """The hashes of all loaded plug-ins, concatenated: with other plug-ins, the same text may compile differently."""
     return b"".join(_loaded[name] for name in sorted(_loaded))

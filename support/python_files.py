@@ -1,4 +1,4 @@
-"""Python files that users name: passes and plug-ins of their own."""
+"""Import of Python files given by path: user-defined passes and plug-ins."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .input_files import check_regular
 
 def run_file(path: Path) -> ModuleType:
     """
-    The module that a file makes, run once, under a name by which no other module is known.
+    The module of a Python file, executed once per process and registered under a unique name.
 
-    Raises InputError for a file that is not there or does not run, with the line that raised the error.
+    Raises InputError if the file does not exist or raises an exception, with the line that raised it.
     """
     if not path.is_file():
         check_regular(path)
@@ -25,14 +25,14 @@ def run_file(path: Path) -> ModuleType:
     name = f"meshloom_plugin:{str(path.resolve()).replace('.', '_')}"
     if name in sys.modules:
         return sys.modules[name]
-    folder = [str(path.parent)] if path.name == "__init__.py" else None  # a package, with modules of its own
+    folder = [str(path.parent)] if path.name == "__init__.py" else None  # a package, which may have submodules
     spec = spec_from_file_location(
         name, path, loader=SourceFileLoader(name, str(path)), submodule_search_locations=folder
     )
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
-    sys.modules[name] = module  # Dataclasses look up their module.
+    sys.modules[name] = module  # Before execution: dataclasses look up their module.
     try:
         spec.loader.exec_module(module)
     except Exception as error:
@@ -44,7 +44,7 @@ def run_file(path: Path) -> ModuleType:
 
 
 def _place(path: Path, error: Exception) -> str:
-    """`FILE:LINE` of the line of the file that raised the error."""
+    """`FILE:LINE` of the innermost line of the file that raised the error; without a line, `FILE`."""
     if isinstance(error, SyntaxError) and error.filename == str(path):
         return f"{path}:{error.lineno}"
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]

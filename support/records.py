@@ -1,4 +1,4 @@
-"""Frozen dataclasses and cached properties that cost less where hundreds of thousands of objects are made."""
+"""Faster frozen dataclasses and cached properties, for classes with hundreds of thousands of objects."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def quick_init(cls: type[T]) -> type[T]:
 
 
 class lazy(cached_property[T]):
-    """A `cached_property` without the lock that Python 3.11's takes: threads may both work out the same value."""
+    """A `cached_property` without the lock of Python 3.11: several threads may compute the same value."""
 
     if not TYPE_CHECKING:
 

@@ -1,4 +1,4 @@
-"""Settings of the form `KEY=VALUE` in the texts of options."""
+"""Checks of settings `KEY=VALUE` within the values of options."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .errors import InputError
 
 
 def check_given_once(option: str, names: Iterable[str]) -> None:
-    """Raises InputError if a name of a setting of an option occurs twice: which value applies would be unclear."""
+    """Raises InputError if a setting of an option is given twice, as it would be ambiguous which value applies."""
     seen: set[str] = set()
     for name in names:
         if name in seen:

@@ -7,10 +7,10 @@ from typing import Self
 
 
 class UpTo(int):
-    """A size of an axis that may be smaller in a run: the largest, as an integer like any other."""
+    """The size of an axis that is known at run time only. As an integer, it is the largest possible size."""
 
     least: int
-    """The smallest."""
+    """The smallest possible size."""
 
     def __new__(cls, most: int, least: int = 1) -> Self:
         """A size from `least` to `most`. Raises ValueError unless 0 <= least < most."""
@@ -22,7 +22,7 @@ class UpTo(int):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The size that `1..64` says, of a tensor that has elements. Raises ValueError for anything else."""
+        """The size of a text such as `1..64`, with a least size of 1 or more. Raises ValueError for any other text."""
         least, dots, most = text.partition("..")
         if not dots or not all(one.isascii() and one.isdecimal() and len(one) < 16 for one in (least, most)):
             raise ValueError(f"{text}: expected LEAST..MOST")
@@ -37,7 +37,7 @@ class UpTo(int):
 
 
 def shape_fits(shape: Sequence[int], expected: Sequence[int]) -> bool:
-    """Whether an array of this shape is one of the expected sizes, some of which may be an `UpTo`."""
+    """Whether the shape of an array fits the expected sizes, some of which may be an `UpTo`."""
     return len(shape) == len(expected) and all(
         most.least <= size <= most if isinstance(most, UpTo) else size == most
         for size, most in zip(shape, expected, strict=True)

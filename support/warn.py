@@ -1,4 +1,4 @@
-"""Warnings of the Python API, for what the command lines print as a note."""
+"""Warnings of the Python API; the command lines print them as notes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 
 
 class MeshloomWarning(UserWarning):
-    """Something was assumed that the caller may want otherwise; the message says how to say so."""
+    """An assumption that the caller may want to override; the message says how."""
 
 
 def warn(text: str) -> None:
-    """Warn at the line of the caller outside of this package."""
+    """Issue a MeshloomWarning whose location is the innermost caller outside of this package."""
     level, frame = 2, sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame.f_back is not None and _is_inside(frame.f_globals.get("__name__", "")):
         level, frame = level + 1, frame.f_back
@@ -22,13 +22,13 @@ def warn(text: str) -> None:
 
 
 def _is_inside(module: str) -> bool:
-    """Whether a module is of this package, or of the decorators that context managers are used as in it."""
+    """Whether a module belongs to this package, or is `contextlib`, for context managers used as decorators."""
     return module.startswith("meshloom.") or module == "contextlib"
 
 
 @contextmanager
 def held_back() -> Generator[list[str]]:
-    """The texts of warnings raised inside, which are not shown unless the caller issues them later."""
+    """Context: a list that collects the texts of MeshloomWarnings issued inside, instead of showing them."""
     texts: list[str] = []
     with warnings.catch_warnings():
         show = warnings.showwarning

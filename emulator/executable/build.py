@@ -1,4 +1,4 @@
-"""A builder of executables, instruction by instruction, for tests and experiments without the compiler."""
+"""A builder of executables from single instructions, for tests and experiments without the compiler."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Operand:
 
 
 def at(address: int, shape: Sequence[int], code: int = F32, strides: Sequence[int] | None = None) -> Operand:
-    """An operand at `address`; without `strides` dense row-major elements of type `code`."""
+    """An operand at `address`; without `strides`, it is dense and row-major with elements of type `code`."""
     if strides is None:
         size = STORAGE[code].itemsize
         dense: list[int] = []
@@ -47,7 +47,7 @@ class Assembly:
     chip: Chip
     dram_bytes: int = 1 << 16
     words: dict[int, list[NDArray[Any]]] = field(default_factory=dict)
-    """Words of each core, without the final halt."""
+    """The words of each core, without the final halt."""
     table: list[tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=list)
     sets: list[tuple[int, ...]] = field(default_factory=list)
     tensors: list[TensorInfo] = field(default_factory=list)
@@ -64,8 +64,8 @@ class Assembly:
         raw: Sequence[int] = (),
     ) -> None:  # fmt: skip
         """
-        Append an instruction. Operands by slot: an operand in memory, a number (immediate) or None; `raw` sets the
-        other address fields.
+        Append an instruction to a core. Operands by slot: an operand in memory, a number (immediate) or None; `raw`
+        sets the other address fields.
 
         `cores` is the core set of put, signal and ready; `source` and `result` are element types.
         """
@@ -149,14 +149,14 @@ class Assembly:
 
 
 def control(mnemonic: str, imm: int) -> NDArray[Any]:
-    """Append a word of the controller other than a copy."""
+    """A word of the controller other than a copy."""
     word = np.zeros((), WORD)
     word["op"], word["imm"], word["desc"] = OPCODE[mnemonic], imm, _NONE
     return word
 
 
 def control_copy(mnemonic: str, info: TensorInfo, tag: int) -> NDArray[Any]:
-    """Append a copy of a whole tensor between host and DRAM."""
+    """A word of the controller that copies a whole tensor between host and DRAM."""
     word = np.zeros((), WORD)
     word["op"], word["imm"] = OPCODE[mnemonic], tag
     halves = [value >> shift & 0xFFFFFFFF for value in (info.dram_address, info.host_address) for shift in (0, 32)]

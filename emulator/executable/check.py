@@ -1,4 +1,4 @@
-"""Validation of a whole executable: every reference is in range, so that readers need not check again."""
+"""Validation of executables: afterwards, all references are in range, so that readers need not check them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .executable import ROLES, Executable, Launch, Program, TensorInfo
 MAX_HOST_BYTES = 1 << 48
 MAX_PROGRAMS = 60000
 _PROGRAM_NAME = re.compile(r"[ !#-\[\]-~]{1,200}")
-"""Names that every tool and the dialect can print without quotes."""
+"""Names that all tools and the dialect can print without escapes."""
 
 
 class WordError(InputError):
@@ -35,7 +35,7 @@ class WordError(InputError):
 
 
 def check_executable(exe: Executable, location: str = "executable") -> None:
-    """Raise InputError, naming `location`, the part and its defect, unless `exe` is valid."""
+    """Raises InputError, naming `location`, the part and its defect, unless `exe` is valid."""
     check_plugins(exe.notes, location)
     chip, sets = exe.chip, exe.core_sets
     if sets.ndim != 2 or sets.shape[1] != chip.cores:
@@ -43,7 +43,7 @@ def check_executable(exe: Executable, location: str = "executable") -> None:
     if len(exe.programs) > MAX_PROGRAMS:
         raise InputError(f"{location}: {len(exe.programs)} programs, at most {MAX_PROGRAMS} fit in a file")
     _check_names("program", [p.name for p in exe.programs], location)
-    for role in ROLES:  # a network may give an input back: one name, two roles
+    for role in ROLES:  # an input may also be an output: one name, two roles
         _check_names(role, [t.name for t in exe.tensors if t.role == role], location)
     limits = Limits(0, len(sets), chip.semaphores)
     for program in exe.programs:
@@ -67,7 +67,7 @@ def check_executable(exe: Executable, location: str = "executable") -> None:
 
 
 def check_plugins(notes: Mapping[str, str], location: str) -> None:
-    """Raise InputError, naming the plug-in, where notes say that one is needed that is not there."""
+    """Raises InputError, naming the plug-in, if the notes require a plug-in that is not loaded."""
     check_notes(notes, location)
     check_formats(notes, location)
     check_chip_keys(notes, location)
@@ -144,7 +144,7 @@ def _check_launch(exe: Executable, launch: Launch, location: str) -> None:
 
 def _check_values(
     exe: Executable, program: Program, values: NDArray[np.uint32], cores: list[int], location: str
-) -> None:  # each value in a copy of its word, all at once
+) -> None:  # inserts each value into a copy of its word, and checks all copies at once
     at, code = program.params[:, 0].astype(np.int64), program.params[:, 1].astype(np.int64)
     words = np.tile(program.words[at], (len(cores), 1))
     for field in np.unique(code).tolist():
@@ -180,7 +180,7 @@ def _check_tensor(tensor: TensorInfo, chip: Chip, location: str) -> None:
         raise InputError(f"{location}: unknown role {tensor.role!r} or element type {tensor.dtype}")
     if (problem := size_problem(tensor.shape, tensor.element_bytes)) is not None:
         raise InputError(f"{location}: {problem}")
-    # An input or output may be copied in blocks, and be too large for DRAM as a whole.
+    # An input or output may exceed DRAM if it is copied in parts.
     in_chunks = tensor.host_address >= 0 and tensor.dram_address == 0 and tensor.nbytes > chip.dram_bytes
     room, where = (MAX_HOST_BYTES, "host memory") if in_chunks else (chip.dram_bytes, "DRAM")
     elements = 1
@@ -216,7 +216,7 @@ def _check_host(exe: Executable, location: str) -> None:
 
 def _check_encoded(exe: Executable, location: str) -> None:
     if ENCODED in exe.notes:
-        from .encoded_interface import encoded_interface  # which needs executables
+        from .encoded_interface import encoded_interface  # imports executables
 
         try:
             encoded_interface(exe)
@@ -244,7 +244,7 @@ def _check_controller(exe: Executable, location: str) -> None:
 
 
 def address_pair(word: Any) -> tuple[int, int]:
-    """DRAM and host address of a controller's copy."""
+    """(DRAM address, host address) of a controller's copy."""
     a, b, c, d = (int(v) for v in word["addr"])
     return a | b << 32, c | d << 32
 

@@ -1,6 +1,6 @@
 """
-The note of an executable that names the keys of plug-ins in its chip's description, so that a reader without the
-plug-in can say what is missing.
+The note of an executable with the plug-ins' keys in its chip's description, so that a reader without a plug-in can
+report which one is missing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NOTE = "chip_keys"
 
 
 def noted_chip_keys(notes: Mapping[str, str], chip: Chip) -> dict[str, str]:
-    """The notes of an executable for `chip`, naming the plug-ins whose keys its description gives."""
+    """`notes` of an executable for `chip`, with the note of the plug-ins whose keys are in the description."""
     others = {key: note for key, note in notes.items() if key != NOTE}
     if not chip.added:
         return others
@@ -28,7 +28,7 @@ def noted_chip_keys(notes: Mapping[str, str], chip: Chip) -> dict[str, str]:
 
 
 def check_chip_keys(notes: Mapping[str, str], location: str) -> None:
-    """Raise InputError, naming the plug-in, where a key that an executable names is not known or differs."""
+    """Raises InputError, naming the plug-in, if a key in an executable's note is unknown, or differs."""
 
     def known(name: str) -> str | None:
         return _definition(KEYS[name]) if name in KEYS else None
@@ -37,6 +37,6 @@ def check_chip_keys(notes: Mapping[str, str], location: str) -> None:
 
 
 def _definition(key: ChipKey[bool] | ChipKey[int] | ChipKey[float] | ChipKey[str]) -> str:
-    """A hash of what descriptions mean by a key: of its type and its default."""
+    """A hash of the definition of a key: its type and its default."""
     said = (type(key.default).__name__, key.default)
     return hashlib.sha256(repr(said).encode()).hexdigest()[:16]

@@ -1,10 +1,10 @@
 """
-Networks on several equal chips: an executable for each, and the feeds of tensors between them.
+Networks on several equal chips: one executable for each chip, and the tensors that chips pass to each other.
 
-Every chip has memory and a host link of its own. What a chip computes for later ones goes to host memory, where they
-read it: the host hands tensors over in place, so they cost what the two links cost. Or it stays in the DRAM of its chip
-(an output without a host address), and each reader copies it from there instead: once over both links, while the chip
-that has it takes no further input. Chips work side by side, each on another input of the network.
+Each chip has its own memory and its own link to the host. A tensor for a later chip is copied to host memory, from
+where the later chip reads it: it stays in place there, so the cost is that of both links. Alternatively it remains in
+the DRAM of its chip (an output without a host address), and each reader copies it from there: once over both links,
+while the chip that has it starts no further input. Chips run concurrently, each on another input of the network.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...support.errors import InputError
 from .executable import Executable, TensorInfo
 
 NETWORK = -1
-"""The chip number that stands for an input of the network."""
+"""Stands for the network's inputs where the number of a chip is expected."""
 
 
 @dataclass(frozen=True)
@@ -30,24 +30,24 @@ class Feed:
 
 @dataclass(frozen=True)
 class ChipPipeline:
-    """A network in stages, each on a chip of its own."""
+    """A network in stages, each on its own chip."""
 
     chips: tuple[Executable, ...]
     """The executables in a topological order."""
     feeds: tuple[dict[str, Feed], ...]
     """The sources of each chip's inputs, by name."""
     inputs: tuple[str, ...]
-    """The network's inputs, each of which some chip reads."""
+    """The network's inputs; each is read by a chip."""
     outputs: tuple[tuple[str, int], ...]
-    """The network's outputs: name, and the chip that has an output of that name."""
+    """The network's outputs: name, and number of the chip with an output of this name."""
 
     @property
     def chip(self) -> Chip:
-        """The kind of chip that all of them are."""
+        """The chip description, which is the same for all chips."""
         return self.chips[0].chip
 
     def input_tensors(self) -> list[TensorInfo]:
-        """The network's inputs under their names in the network, as tensors of the first chip that reads each."""
+        """The network's inputs with their names in the network, as tensors of the first chip that reads each."""
         found: dict[str, TensorInfo] = {}
         for exe, feeds in zip(self.chips, self.feeds, strict=True):
             for info in exe.inputs:
@@ -56,7 +56,7 @@ class ChipPipeline:
         return [found[name] for name in self.inputs]
 
     def stays(self, feed: Feed) -> bool:
-        """Whether a tensor stays in the memory of the chip that computes it."""
+        """Whether a tensor remains in the memory of the chip that computes it."""
         return feed.chip != NETWORK and output_of(self.chips[feed.chip], feed.name).host_address < 0
 
     def output_tensors(self) -> list[TensorInfo]:
@@ -65,7 +65,7 @@ class ChipPipeline:
 
 
 def output_of(exe: Executable, name: str) -> TensorInfo:
-    """An output by name. Raises KeyError."""
+    """The output of this name. Raises KeyError if there is none."""
     for info in exe.outputs:
         if info.name == name:
             return info
@@ -73,7 +73,7 @@ def output_of(exe: Executable, name: str) -> TensorInfo:
 
 
 def check_chip_pipeline(pipeline: ChipPipeline, location: str) -> None:
-    """Raises InputError naming `location` if feeds do not match the chips."""
+    """Raises InputError, naming `location`, if the feeds do not match the chips."""
 
     def wrong(what: str) -> InputError:
         return InputError(f"{location} is damaged: {what}")

@@ -1,10 +1,10 @@
 """
-Networks on several chips as `.mlx` files: an ELF64 file like that of one chip (see `file`), with
+Networks on several chips as `.mlx` files: an ELF64 file as for one chip (see `file`), with the sections
 
-    .chips           a checksum over all of the file's contents, then JSON: version, feeds, inputs and outputs
-    .chip.NUMBER     one a chip: the whole of its executable
+    .chips           a checksum over the whole contents of the file, then JSON: version, feeds, inputs and outputs
+    .chip.NUMBER     one for each chip: its whole executable
 
-The same pipeline gives the same bytes, and a reader accepts exactly the bytes that a writer would produce.
+The same pipeline always gives the same bytes, and a reader accepts exactly the bytes that a writer would produce.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .file import decode, encode, map_file
 CHIPS = ".chips"
 VERSION = 1
 MOST_CHIPS = 1024
-"""Largest number of chips in a file; a chip's program takes kilobytes."""
+"""Maximum number of chips in a file; a chip's program takes kilobytes."""
 _KEYS = {"version", "feeds", "inputs", "outputs"}
 _DIGEST_BYTES = 32
 _ALIGN = 4096
@@ -53,7 +53,7 @@ def _facts(pipeline: ChipPipeline) -> bytes:
 
 
 def _chunks(facts: bytes, images: Sequence[Chunks]) -> Chunks:
-    """The file's head, then each image after its padding."""
+    """The head of the file, then each image after its padding."""
     sizes = [sum(len(chunk) for chunk in image) for image in images]
     sections = [Section(CHIPS, _DIGEST_BYTES + len(facts))]
     sections += [Section(f".chip.{number}", size, _ALIGN) for number, size in enumerate(sizes)]
@@ -79,12 +79,12 @@ def _chunks(facts: bytes, images: Sequence[Chunks]) -> Chunks:
 
 
 def write_chip_pipeline(pipeline: ChipPipeline, path: str | Path) -> None:
-    """Write it to `path`, whole or not at all. Raises MeshloomError."""
+    """Write the pipeline to `path` atomically. Raises MeshloomError if that fails."""
     write_chunks(path, encode_chip_pipeline(pipeline))
 
 
 def write_any(found: Executable | ChipPipeline, path: str | Path) -> None:
-    """Write an executable, for one chip or for several, to `path`: whole or not at all. Raises MeshloomError."""
+    """Write an executable, for one chip or for several, to `path` atomically. Raises MeshloomError if that fails."""
     if isinstance(found, Executable):
         write_executable(found, path)
     else:
@@ -92,12 +92,12 @@ def write_any(found: Executable | ChipPipeline, path: str | Path) -> None:
 
 
 def read_any(path: str | Path) -> Executable | ChipPipeline:
-    """The `.mlx` file at `path`, for one chip or for several; weights stay in the file. Raises InputError."""
+    """The `.mlx` file at `path`, for one chip or several; weights remain in the file. Raises InputError."""
     return decode_any(map_file(path), str(path))
 
 
 def decode_any(data: bytes | bytearray | memoryview, location: str) -> Executable | ChipPipeline:
-    """The bytes of a `.mlx` file; `location` names them in errors. Raises InputError."""
+    """The executable in the bytes of a `.mlx` file; `location` names them in errors. Raises InputError."""
     data = memoryview(data).cast("B")
     sections = find_sections(data, location)
     if not sections or sections[0].name != CHIPS:
@@ -117,7 +117,7 @@ def decode_any(data: bytes | bytearray | memoryview, location: str) -> Executabl
 def _compare(data: memoryview, chunks: Chunks, location: str) -> None:
     at, same = 0, True
     for chunk in chunks:
-        # What is no copy is an image, a part of the file itself.
+        # A memoryview is an image, which is a part of the file itself and need not be compared.
         same = same and (isinstance(chunk, memoryview) or bytes(data[at : at + len(chunk)]) == chunk)
         at += len(chunk)
     if same and at == len(data):

@@ -1,6 +1,6 @@
 """
-Compressed sections as ELF defines them (`SHF_COMPRESSED`): a header with the size of what was compressed, then what
-zlib makes of it. Any tool that reads ELF files can read them.
+Compressed sections of ELF (`SHF_COMPRESSED`): a header with the size of the contents, then a zlib stream. Any tool that
+reads ELF files can read them.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from ...support.errors import InputError
 _HEADER = struct.Struct("<IIQQ")
 _ZLIB = 1
 _LARGEST_RATIO = 1032
-"""Deflate does not compress better than that: a larger size is refused before memory is taken for it."""
+"""The highest compression ratio of Deflate: larger declared sizes are rejected before memory is allocated."""
 
 
 def compressed(content: bytes, align: int) -> bytes | None:
-    """The section with that content, to be aligned to `align` bytes in memory; None if it would not be smaller."""
+    """The compressed section for `content`, aligned to `align` bytes in memory; None if it would not be smaller."""
     found = _HEADER.pack(_ZLIB, 0, len(content), align) + zlib.compress(content)
     return found if len(found) < len(content) else None
 
 
 def decompressed(section: memoryview, what: str) -> memoryview:
-    """The content of a compressed section. Raises InputError, beginning with `what`, if it is damaged."""
+    """The contents of a compressed section. Raises InputError, beginning with `what`, if it is damaged."""
     if len(section) < _HEADER.size:
         raise InputError(f"{what} is cut off")
     kind, reserved, size, _ = _HEADER.unpack(section[: _HEADER.size])

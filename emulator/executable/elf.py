@@ -1,4 +1,4 @@
-"""The subset of ELF64 that executables need: a header, one segment per program, named sections, notes."""
+"""The subset of ELF64 for executables: a header, one segment per program, named sections, notes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .compression import decompressed
 
 HEADER_BYTES, SEGMENT_BYTES, SECTION_BYTES = 64, 56, 64
 MACHINE = 0x4D4C
-"""`e_machine`: "LM" in the file; no registered architecture has it."""
+"""`e_machine`: "LM" in the file; not the number of a registered architecture."""
 PROGBITS, STRTAB, NOTE, LOAD = 1, 3, 7, 1
 _PT_NOTE = 4
 _ALLOC, _EXEC, _COMPRESSED = 2, 4, 0x800
@@ -24,7 +24,7 @@ _IDENT = b"\x7fELF\x02\x01\x01" + bytes(9)
 
 @dataclass(frozen=True)
 class Section:
-    """A section to write: contents are given by their size only, `address` other than None makes it a segment too."""
+    """A section to write, with the size of its contents only; with an `address`, it is also a segment."""
 
     name: str
     size: int
@@ -33,7 +33,7 @@ class Section:
     address: int | None = None
     executable: bool = False
     compressed: bool = False
-    """Its contents are what `compression.compressed` makes; not of a segment."""
+    """Whether the contents are the result of `compression.compressed`; not for segments."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class Layout:
 
 def lay_out(sections: Sequence[Section], bulk: int = 1) -> Layout:
     """
-    Place `sections` in order; the section names and the section table come before the last `bulk` ones.
+    The layout of `sections` in order, with the section names and the section table before the last `bulk` sections.
 
-    These (the weights) end the file, so that everything but bulk data is contiguous.
+    These (the weights) are at the end of the file, so that all other data is contiguous.
     """
     first = len(sections) - bulk
     labels = [*(s.name for s in sections[:first]), ".shstrtab", *(s.name for s in sections[first:])]
@@ -99,14 +99,14 @@ class FoundSection:
 
     name: str
     content: memoryview
-    """Decompressed."""
+    """The contents, decompressed."""
     stored: memoryview
     """The bytes in the file."""
     compressed: bool
 
 
 def find_sections(data: memoryview, location: str) -> list[FoundSection]:
-    """All sections but the first, in the order of the table. Raises InputError."""
+    """All sections except the first, in the order of the table. Raises InputError for a damaged file."""
     if len(data) < HEADER_BYTES or bytes(data[:4]) != b"\x7fELF":
         raise InputError(f"{location} is not a Meshloom executable (.mlx): it does not start as an ELF file")
     ident, _, machine, _, _, _, table, _, _, _, _, entry, count, names_index = _HEADER.unpack(data[:HEADER_BYTES])
@@ -143,7 +143,7 @@ def pack_note(owner: str, kind: int, content: bytes) -> bytes:
 
 
 def read_notes(data: memoryview, owner: str, location: str) -> dict[int, memoryview]:
-    """Contents of the notes of `owner`, by kind. Raises InputError."""
+    """Contents of the notes of `owner`, by kind. Raises InputError for damaged notes."""
     notes: dict[int, memoryview] = {}
     at = 0
     while at + 12 <= len(data):

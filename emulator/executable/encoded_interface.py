@@ -1,4 +1,4 @@
-"""Encoded inputs and outputs of executables: as tensors for users, and as bytes in memory."""
+"""Inputs and outputs of executables, encoded ones included: as tensors for users, and as bytes in memory."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class HostInterface:
 
     encoded: EncodedInterface
     inputs: tuple[TensorInfo, ...]
-    """The inputs for users: encoded ones have the shape and the type of the dense tensor."""
+    """The inputs for users: encoded ones have shape and type of the dense tensor."""
     outputs: tuple[TensorInfo, ...]
     _shapes: Mapping[str, tuple[int, ...]]
     """Shapes of the inputs in memory."""
     steps: StepNotes = field(default_factory=StepNotes)
-    """What they have to do with loops whose number of steps is known at run time only."""
+    """The relation of inputs and outputs to the numbers of steps of dynamic loops."""
 
     @staticmethod
     def of(target: Executable | ChipPipeline) -> HostInterface:
@@ -40,7 +40,7 @@ class HostInterface:
         else:
             inputs, outputs = target.input_tensors(), target.output_tensors()
             encoded = _of_chips(target)
-        # Every stage has the note of the whole network.
+        # Each stage has the note of the whole network.
         notes = target.notes if isinstance(target, Executable) else target.chips[0].notes
         steps = _fitting_steps(noted_steps(notes), inputs, outputs)
         return HostInterface(
@@ -61,8 +61,8 @@ class HostInterface:
 
     def in_memory(self, inputs: Mapping[str, Any]) -> dict[str, Array]:
         """
-        Inputs in the form of the chip, encoded ones as bytes. Raises InputError, naming the input, also for a number of
-        steps that is too large.
+        Inputs as the chip reads them; encoded ones as bytes. Raises InputError, naming the input, for an input that
+        does not match, and for a number of steps that is too large.
         """
         for name, most in self.steps.most.items():
             given = np.asarray(inputs.get(name, 0))
@@ -75,7 +75,7 @@ class HostInterface:
         return self.encoded.pack(self._in_full(inputs), self._shapes)
 
     def _in_full(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Inputs that may be shorter in the largest size, with zeros behind, and their length."""
+        """`inputs`, with those of variable length padded by zeros to their largest size, and with their lengths."""
         found = dict(inputs)
         for name, (axis, least, who) in self.steps.lengths.items():
             if name not in inputs:
@@ -99,7 +99,7 @@ class HostInterface:
         self, outputs: Mapping[str, Array], given: Mapping[str, Any]
     ) -> tuple[dict[str, Array], dict[str, Encoded]]:
         """
-        Dense values of all outputs (bf16 as f32), with as many rows as there are, and the encoded ones in their encoded
+        Dense values of all outputs (bf16 as f32), cut to their numbers of rows, and the encoded outputs in encoded
         form. `given`: the inputs in memory.
         """
         found = self.encoded.unpack(outputs)
@@ -146,7 +146,7 @@ def _of_chips(pipeline: ChipPipeline) -> EncodedInterface:
 
 
 def _fitting_steps(steps: StepNotes, taken: Iterable[TensorInfo], given: Iterable[TensorInfo]) -> StepNotes:
-    """What is noted of lengths and numbers of steps, as far as it fits the inputs and outputs."""
+    """The notes of lengths and numbers of steps, without entries that do not match the inputs and outputs."""
     inputs = {info.name: info.shape for info in taken}
     outputs = {info.name: info.shape for info in given}
     return StepNotes(
@@ -165,7 +165,7 @@ def _fitting_steps(steps: StepNotes, taken: Iterable[TensorInfo], given: Iterabl
 
 
 def _of_any_length(info: TensorInfo, steps: StepNotes) -> TensorInfo:
-    """An input or output with a size of an axis that may be smaller, where the executable notes that."""
+    """An input or output, with an `UpTo` as the size of its axis of variable length, if it has one in the notes."""
     least: dict[str, int] = {who: least for _, least, who in steps.lengths.values()}
     said = steps.lengths.get(info.name) or steps.rows.get(info.name)
     if said is None:

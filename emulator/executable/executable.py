@@ -1,8 +1,8 @@
 """
-Executables: programs, tensors, launches and weights of one compiled network, as plain numpy objects.
+Executables: programs, tensors, launches and weights of a compiled network, as plain NumPy objects.
 
-`file` turns them into bytes and back, `check` validates them. Nothing here knows the IR: executables are the only input
-of the emulator.
+`file` converts them to bytes and back, `check` validates them. They are independent of the IR: executables are the only
+input of the emulator.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ Role: TypeAlias = Literal["input", "output", "weight", "temp"]
 ROLES: tuple[Role, ...] = ("input", "output", "weight", "temp")
 
 Buffer: TypeAlias = bytes | bytearray | memoryview | NDArray[np.uint8]
-"""Types of weights: anything with the buffer protocol."""
+"""Types of weights: objects with the buffer protocol."""
 
 
 def as_view(buffer: Buffer) -> memoryview:
-    """`buffer` as flat bytes, not copied (arrays must be contiguous)."""
+    """`buffer` as flat bytes, without a copy (arrays must be contiguous)."""
     view = buffer.data if isinstance(buffer, np.ndarray) else memoryview(buffer)
     return view.cast("B") if view.nbytes else memoryview(b"")
 
@@ -44,13 +44,13 @@ class Program:
 
     name: str
     words: NDArray[Any]
-    """WORD"""
+    """WORD [words]"""
     descs: NDArray[Any]
-    """DESC: the table that the words' descriptor fields index."""
+    """DESC [descriptors]: the table that the words' descriptor fields index."""
     params: NDArray[np.uint32] = field(default_factory=_no_params)
-    """(n, 2): word index and field code (see `encoding.FIELDS`) that are patched with a value per core."""
+    """[n, 2]: word index and field code (see `encoding.FIELDS`) of fields into which each core inserts a value."""
     sources: NDArray[np.uint32] = field(default_factory=_no_sources)
-    """Per word: index in `Executable.source_names`, `NO_SOURCE` for none. Left out, it is filled with `NO_SOURCE`."""
+    """[words] index in `Executable.source_names`, or `NO_SOURCE`, to which the array is initialised if omitted."""
 
     def __post_init__(self) -> None:
         self.params = np.asarray(self.params, np.uint32).reshape(-1, 2)
@@ -71,7 +71,7 @@ class TensorInfo:
     nbytes: int
     """Bytes in DRAM, row-major; at least those of the elements."""
     host_address: int = -1
-    """Address in host memory, -1: not there. An output that is not there stays in DRAM, for another chip to take."""
+    """Address in host memory; -1: none. An output without one remains in DRAM, from where another chip copies it."""
 
     @property
     def element_bytes(self) -> int:
@@ -80,36 +80,36 @@ class TensorInfo:
 
 @dataclass
 class Launch:
-    """What every core runs, started together by the controller."""
+    """The programs of all cores that the controller starts together."""
 
     program_of_core: NDArray[np.int32]
-    """[cores]"""
+    """[cores] index of the program of each core."""
     params_of_core: list[NDArray[np.uint32]]
-    """[cores] values of the program's params, in their order."""
+    """[cores] values of the program's `params`, in the same order."""
 
 
 @dataclass
 class Executable:
-    """All that the emulator needs to run a compiled network."""
+    """A compiled network: all data that the emulator needs to run it."""
 
     chip: Chip
     tensors: list[TensorInfo]
     programs: list[Program]
     launches: list[Launch]
     core_sets: NDArray[np.bool_]
-    """[sets, cores]"""
+    """[sets, cores] whether a core is in a set."""
     controller: NDArray[Any]
-    """WORD"""
+    """WORD [words]: the controller's program."""
     weights: Buffer = b""
-    """Bytes loaded to DRAM at `weights_address` before the run."""
+    """Bytes that are loaded to DRAM at `weights_address` before the run."""
     weights_address: int = 0
     dram_bytes_used: int = 0
     source_names: list[str] = field(default_factory=list[str])
-    """Names of the source operations of words."""
+    """Names of the source operations of words, which their programs' `sources` index."""
     notes: dict[str, str] = field(default_factory=dict[str, str])
-    """Entry name, pipeline, compiler version and the like; order is not kept (sorted by key)."""
+    """Entry name, pipeline, compiler version and others; the order is not kept (files sort them by key)."""
     host_weights: Buffer = b""
-    """Bytes in host memory at `host_weights_address`, read-only: the controller copies them to DRAM part by part."""
+    """Bytes in host memory at `host_weights_address`, read-only: the controller copies them to DRAM in parts."""
     host_weights_address: int = 0
     host_bytes_used: int = 0
     """Host memory up to the end of the area for temporaries of the controller; 0 if there is none."""
@@ -132,7 +132,7 @@ class Executable:
 
     @property
     def host_bytes(self) -> int:
-        """Size of host memory: inputs and outputs, weights held there, and temporaries."""
+        """Size of host memory in bytes: inputs and outputs, streamed weights, and temporaries."""
         ends = [t.host_address + t.nbytes for t in self.tensors if t.host_address >= 0]
         if size := self.host_weight_bytes:
             ends.append(self.host_weights_address + size)
@@ -149,7 +149,7 @@ def idle_program() -> Program:
 
 
 def source_name(exe: Executable, program: Program, word: int) -> str:
-    """The source operation of a word, "" if it is not recorded."""
+    """The name of the source operation of a word; "" if it is not recorded."""
     index = int(program.sources[word]) if word < len(program.sources) else NO_SOURCE
     return exe.source_names[index] if index < len(exe.source_names) else ""
 
@@ -162,14 +162,14 @@ def to_bytes(exe: Executable) -> bytes:
 
 
 def from_bytes(data: bytes | bytearray | memoryview, location: str = "executable") -> Executable:
-    """Read `.mlx` bytes, without copying weights; `location` names them in errors. Raises InputError."""
+    """The executable in `.mlx` bytes, without a copy of weights; `location` names it in errors. Raises InputError."""
     from .file import decode
 
     return decode(data, location)
 
 
 def write_executable(exe: Executable, path: str | Path) -> None:
-    """Write `exe` to `path`, whole or not at all. Raises MeshloomError."""
+    """Write `exe` to `path` atomically. Raises MeshloomError if that fails."""
     from ...support.files import write_chunks
     from .file import encode
 
@@ -177,7 +177,7 @@ def write_executable(exe: Executable, path: str | Path) -> None:
 
 
 def read_executable(path: str | Path) -> Executable:
-    """Read the `.mlx` file at `path`; weights stay in the file (memory-mapped). Raises InputError."""
+    """The executable in the `.mlx` file at `path`; weights remain in the file (memory-mapped). Raises InputError."""
     from .file import decode, map_file
 
     return decode(map_file(path), str(path))

@@ -1,26 +1,27 @@
 """
-Executables as `.mlx` files: an ELF64 file with one section per part, and a checksum over all of it.
+Executables as `.mlx` files: an ELF64 file with one section per part, and a checksum over the whole file.
 
     .note.meshloom   checksum, versions, chip (JSON), its fingerprint
     .notes           notes (JSON)
     .words           the distinct words of all programs, in the order of their first appearance
-    .descs           the distinct access descriptors, likewise
-    .text.NAME       one a program, a segment at (number << 32): counts, name, numbers of its words among `.words` and
-                     of its descriptors among `.descs` (of 16 bits, or of 32 where these are too few), parameters
+    .descs           the distinct access descriptors, in the same order
+    .text.NAME       one per program, a segment at (number << 32): counts, name, indices of its words in `.words` and of
+                     its descriptors in `.descs` (16 bits each, or 32 if these are too few), parameters
     .controller      the controller's words
-    .core_sets       their number, then a bit a core, rows padded to bytes
-    .launches        their number, then each: program of every core, all parameter values
+    .core_sets       their number, then for each a bit per core, padded to bytes
+    .launches        their number, then for each: program of every core, all parameter values
     .tensors         the tensor table
-    .debug.sources   per program runs of words with the same source: its index among the names, number of words
+    .debug.sources   for each program, runs of words with the same source: index of its name, number of words
     .debug.names     the source names
     .weights         a segment; its address is that in DRAM, with bit 60 set
-    .host_weights    weights that stay in host memory till the controller copies them; an address there, with bit 61 set
+    .host_weights    streamed weights, kept in host memory until the controller copies them; their address there, with
+                     bit 61 set
 
-Sections other than programs and weights are compressed where that makes them smaller.
+Sections other than programs and weights are compressed if that makes them smaller.
 
-The same executable gives the same bytes, as long as zlib does. A reader accepts exactly the bytes that a writer would
-produce, but for those which compress a section: after decoding it lays the contents out again and compares, so that a
-file has no undetected extra bytes.
+The same executable gives the same bytes, for equal versions of zlib. A reader accepts exactly the bytes that a writer
+would produce, except for the bytes of compressed sections: after decoding, it encodes the contents again and compares,
+so that a file has no undetected extra bytes.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ from .sections import PARTS, ProgramTables, encode_programs
 FORMAT_VERSION = 4
 OWNER = "Meshloom"
 CHECKSUM, VERSION, CHIP, FINGERPRINT = 1, 2, 3, 4
-"""Kinds of notes."""
+"""Kinds of ELF notes."""
 _VERSION = struct.Struct("<IIQQQQ")
 _CHECKSUM_BYTES = 32
 _WEIGHTS_SEGMENT = 1 << 60
@@ -63,7 +64,7 @@ _HOST_SEGMENT = 1 << 61
 
 
 def encode(exe: Executable) -> list[bytes | memoryview]:
-    """The file as a sequence of buffers, without copying the weights. Raises MeshloomError if `exe` is not valid."""
+    """The file as a sequence of buffers, without a copy of the weights. Raises MeshloomError if `exe` is not valid."""
     exe = _normal(exe)
     try:
         check_executable(exe)
@@ -88,14 +89,14 @@ def _normal(exe: Executable) -> Executable:
 
 
 def _noted(notes: Mapping[str, str], chip: Chip, programs: Sequence[Program]) -> dict[str, str]:
-    """The notes, with what executable and chip have of plug-ins: instructions, sparse formats, chip keys."""
+    """`notes`, with those of plug-ins' instructions, sparse formats and chip keys that the executable uses."""
     with_instructions = noted(notes, [program.words for program in programs])
     with_formats = noted_formats(with_instructions, [(program.words, program.descs) for program in programs])
     return noted_chip_keys(with_formats, chip)
 
 
 def _chunks(exe: Executable, read: Mapping[str, FoundSection]) -> list[bytes | memoryview]:
-    """The file; sections that were `read` from one stay as they are there if their content is the same."""
+    """The file as buffers; sections `read` from a file remain as they are there if their contents are equal."""
     contents: list[bytes | memoryview] = [_notes(exe, bytes(_CHECKSUM_BYTES))]
     sections = [Section(".note.meshloom", len(contents[0]), 4, NOTE)]
 
@@ -133,7 +134,7 @@ def _chunks(exe: Executable, read: Mapping[str, FoundSection]) -> list[bytes | m
 
 
 def _stored(content: bytes, align: int, read: FoundSection | None) -> tuple[bytes | memoryview, bool]:
-    """(what stands in the file, whether it is compressed) for the content of a section."""
+    """(bytes in the file, whether they are compressed) for the contents of a section."""
     if read is not None and bytes(read.content) == content:
         return read.stored, read.compressed
     found = compressed(content, align)
@@ -170,7 +171,7 @@ def map_file(path: str | Path) -> memoryview:
 
 
 def decode(data: bytes | bytearray | memoryview, location: str) -> Executable:
-    """Read and check; weights of the result share `data`. Raises InputError naming `location`."""
+    """The executable in `data`, checked; its weights share memory with `data`. Raises InputError naming `location`."""
     data = memoryview(data).cast("B")
     sections = find_sections(data, location)
     read = {section.name: section for section in sections if not section.name.startswith(".text.")}
@@ -189,7 +190,7 @@ def decode(data: bytes | bytearray | memoryview, location: str) -> Executable:
         )
     weights, held = _part(parts, ".weights", location), _part(parts, ".host_weights", location)
     named = _read_notes(_part(parts, ".notes", location), location)
-    check_plugins(named, location)  # before the chip, whose description may have keys of a plug-in
+    check_plugins(named, location)  # before the chip is read, as its description may have keys of a plug-in
     chip = _read_chip(notes[CHIP], location)
     tables = ProgramTables.read(_part(parts, ".words", location), _part(parts, ".descs", location), location)
     exe = Executable(

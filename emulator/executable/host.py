@@ -1,4 +1,4 @@
-"""The controller's side of a run: host memory, copies to and from DRAM, launches."""
+"""The controller in a run: host memory, copies to and from DRAM, launches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .executable import Executable, TensorInfo, as_view
 
 
 def host_memory(exe: Executable, inputs: Mapping[str, Array]) -> Bytes:
-    """Host memory with inputs and weights at their addresses. Raises InputError for missing or unfit inputs."""
+    """Host memory with inputs and weights at their addresses. Raises InputError for inputs missing or mismatched."""
     wanted = {info.name: info for info in exe.tensors if info.role == "input"}
     unknown = [name for name in inputs if name not in wanted]
     if unknown:
@@ -50,7 +50,7 @@ def _raw(value: Array, info: TensorInfo) -> Bytes:
 
 
 def tensor_values(raw: Bytes, info: TensorInfo) -> Array:
-    """Raw bytes as a tensor, copied; bf16 is returned as f32."""
+    """A copy of raw bytes as a tensor; bf16 is returned as f32."""
     nbytes = math.prod(info.shape) * info.element_bytes
     if len(raw) < nbytes:
         raise EmulationError(f"tensor '{info.name}' does not fit in its {info.nbytes} bytes")
@@ -59,7 +59,7 @@ def tensor_values(raw: Bytes, info: TensorInfo) -> Array:
 
 
 def read_outputs(exe: Executable, host: Bytes, dram: Bytes) -> dict[str, Array]:
-    """The outputs after a run, from host memory, or from DRAM where they stay."""
+    """The outputs after a run, from host memory, or from DRAM if they remain there."""
 
     def raw(info: TensorInfo) -> Bytes:
         memory, address = (dram, info.dram_address) if info.host_address < 0 else (host, info.host_address)
@@ -74,20 +74,20 @@ class ControllerStep:
 
     mnemonic: str
     number: int
-    """Launch or tag."""
+    """Number of the launch, or tag of the copy."""
     target: int
     source: int
     nbytes: int
-    """Bytes of a copy between the DRAM and host addresses; `target` is written."""
+    """Bytes of a copy; `source` and `target` are addresses in DRAM and host memory."""
     word: int
 
     @property
     def host(self) -> int:
-        """Of a copy: the address in host memory."""
+        """The address of a copy in host memory."""
         return self.target if self.mnemonic == "ctl.d2h" else self.source
 
     def run(self, host: Bytes, dram: Bytes, launch: Callable[[int], None]) -> None:
-        """Execute the step immediately: because of the controller's waits, that is equivalent to executing it later."""
+        """Execute the step immediately, which is equivalent to a later execution because of the controller's waits."""
         if self.mnemonic == "ctl.launch":
             launch(self.number)
         elif self.mnemonic in ("ctl.h2d", "ctl.d2h"):

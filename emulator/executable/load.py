@@ -1,4 +1,4 @@
-"""Loading of a launch: every core's words with its parameters patched in, as flat arrays."""
+"""Loading of a launch: the words of all cores, with their parameters inserted, as flat arrays."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ _FAR_TARGET = np.array([name == "store" for name in MNEMONICS])
 
 
 def has_dynamic_loops(exe: Executable) -> bool:
-    """Whether some program has loops that run as often as values say."""
+    """Whether a program has dynamic loops."""
     return any(bool(np.isin(_KIND[program.words["op"]], [LOOP_BY, LEAVE]).any()) for program in exe.programs)
 
 
 def patched_words(program: Program, values: NDArray[np.uint32]) -> NDArray[Any]:
-    """The words of `program`, patched with one core's parameter `values`. Raises EmulationError on a bad parameter."""
+    """The words of `program`, with a core's parameter `values` inserted. Raises EmulationError for a bad parameter."""
     if len(values) != len(program.params):
         raise EmulationError(
             f"program '{program.name}' has {len(program.params)} parameters, but a core gives {len(values)}"

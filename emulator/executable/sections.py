@@ -1,4 +1,4 @@
-"""The binary form of each part of an executable: small encoders and decoders, bounds-checked."""
+"""Encoders and decoders of the sections of an executable; decoders check bounds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ALIGN = 4
 
 
 class Cursor:
-    """Reads a section sequentially; every step checks that the bytes are there (InputError otherwise)."""
+    """Reads a section sequentially; each method raises InputError beyond the end of the section."""
 
     def __init__(self, data: memoryview, part: str, location: str) -> None:
         self.data, self.part, self.location, self.at = data, part, location, 0
@@ -53,11 +53,11 @@ class Cursor:
             raise self.fail() from None
 
     def align(self, to: int) -> None:
-        """Skip padding."""
+        """Skip padding up to a multiple of `to` bytes."""
         self.take(-self.at % to)
 
     def end(self) -> None:
-        """Check that nothing is left."""
+        """Check that the end of the section is reached."""
         if self.at != len(self.data):
             raise self.fail()
 
@@ -67,16 +67,16 @@ _U4, _I4 = np.dtype("<u4"), np.dtype("<i4")
 
 @dataclass(frozen=True)
 class ProgramTables:
-    """What the programs of an executable have in common: each distinct word and access descriptor once."""
+    """The tables that the programs of an executable share: the distinct words and access descriptors."""
 
     words: NDArray[Any]
-    """WORD"""
+    """WORD [distinct words]"""
     descs: NDArray[Any]
-    """DESC"""
+    """DESC [distinct descriptors]"""
 
     @staticmethod
     def read(words: memoryview, descs: memoryview, location: str) -> ProgramTables:
-        """Those of two sections."""
+        """The tables in two sections."""
         tables: list[NDArray[Any]] = []
         for data, dtype in ((words, WORD), (descs, DESC)):
             cursor = Cursor(data, "the table of words or of access descriptors", location)
@@ -86,7 +86,7 @@ class ProgramTables:
         return ProgramTables(words_table, descs_table)
 
     def program(self, data: memoryview, location: str) -> Program:
-        """The inverse of what `encode_programs` makes of a program; sources come from another section."""
+        """Decodes a program as encoded by `encode_programs`; its sources are in another section."""
         cursor = Cursor(data, "a program", location)
         words, descs, params, name_bytes = _PROGRAM.unpack(cursor.take(_PROGRAM.size))
         name = cursor.text(name_bytes)
@@ -105,8 +105,8 @@ class ProgramTables:
 
 def encode_programs(programs: Sequence[Program]) -> tuple[ProgramTables, list[bytes]]:
     """
-    The tables, and of each program counts and name, then aligned: numbers of its words, numbers of its descriptors,
-    parameters.
+    The tables, and the section of each program: counts and name, then, each aligned, indices of its words, indices of
+    its descriptors, and parameters.
     """
     words, words_of = share_rows([program.words for program in programs], WORD)
     descs, descs_of = share_rows([program.descs for program in programs], DESC)
@@ -127,7 +127,7 @@ class Part:
     name: str
     encode: Callable[[Executable], bytes]
     decode: Callable[[memoryview, Executable, str], None]
-    """Sets the part's attributes of the executable."""
+    """Function that sets the attributes of this part in the executable."""
 
 
 def _encode_controller(exe: Executable) -> bytes:
@@ -232,4 +232,4 @@ PARTS = (
     Part(".debug.sources", _encode_sources, _decode_sources),
     Part(".debug.names", _encode_names, _decode_names),
 )
-"""The parts in the order of the file and of reading: later ones may need earlier ones."""
+"""The parts in the order of the file and of decoding: later parts may depend on earlier ones."""

@@ -1,6 +1,6 @@
 """
-Tables of distinct rows: programs of different cores have most of their words and access descriptors in common, which a
-file holds once and names by number.
+Tables of distinct rows: programs of different cores have most words and access descriptors in common, so a file has
+each only once, and programs refer to them by index.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ _SHORT, _LONG = np.dtype("<u2"), np.dtype("<u4")
 
 def share_rows(tables: Sequence[NDArray[Any]], dtype: np.dtype[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
     """
-    The distinct elements of tables of records, in the order of their first appearance; for each table the numbers of
-    its elements among these, as `number_type` has them.
+    The distinct elements of tables of records, in the order of their first appearance, and for each table the indices
+    of its elements in these, of type `number_type`.
     """
     rows = np.concatenate([np.zeros(0, dtype), *tables])
     bytes_of = np.ascontiguousarray(rows).view(f"V{dtype.itemsize}")
@@ -31,12 +31,12 @@ def share_rows(tables: Sequence[NDArray[Any]], dtype: np.dtype[Any]) -> tuple[ND
 
 
 def number_type(rows: int) -> np.dtype[Any]:
-    """The type of numbers of so many rows: of 16 bits, or of 32 where these are too few."""
+    """The type of indices of this many rows: of 16 bits, or of 32 if these are too few."""
     return _SHORT if rows <= 1 << 16 else _LONG
 
 
 def runs_of(values: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """[runs, 2] equal neighbours: the value and how many there are."""
+    """[runs, 2] run-length encoding: value and number of equal neighbours."""
     if not len(values):
         return np.zeros((0, 2), _LONG)
     begins = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))

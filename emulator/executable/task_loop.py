@@ -1,4 +1,4 @@
-"""The loop that a task of a launch runs in, as the note about tasks' results has it."""
+"""The loop around a task of a launch, as recorded in the note of tasks' results."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, cast
 
 @dataclass(frozen=True)
 class Rows:
-    """A result of which each step of a loop computes one row."""
+    """The order of rows, if each step of a loop computes one row of the result."""
 
     count: int
-    """Rows of the whole result."""
+    """Number of rows of the whole result."""
     first: int
     """The row of the first step."""
     advance: int
-    """From the row of a step to that of the next."""
+    """Difference between the row of a step and that of the previous step."""
 
 
 @dataclass(frozen=True)
@@ -23,23 +23,23 @@ class TaskLoop:
     """A loop around a task."""
 
     steps: int
-    """How often the task runs; if `dynamic`, at most."""
+    """Number of executions of the task; if `dynamic`, the maximum."""
     dynamic: bool = False
     """Whether the number of steps is known at run time only."""
     group: int = 1
-    """Steps of each iteration of a dynamic loop."""
+    """Number of steps in each iteration of a dynamic loop."""
     rows: Rows | None = None
-    """None: each step computes the whole result, in place of that of the step before."""
+    """None: each step computes the whole result, and overwrites that of the previous step."""
 
     def row(self, step: int) -> int | None:
-        """The row that a step computes; None for no row, or for one that depends on the number of steps."""
+        """The row that a step computes; None if there is none, or if it depends on the number of steps."""
         if self.rows is None or (self.dynamic and self.rows.advance < 0):
             return None
         return self.rows.first + step * self.rows.advance
 
     @property
     def is_possible(self) -> bool:
-        """Whether such a loop can be."""
+        """Whether the numbers are consistent."""
         if self.steps < 1 or self.group < 1 or self.steps % self.group:
             return False
         if self.rows is None:
@@ -49,7 +49,7 @@ class TaskLoop:
 
 
 def loop_as_json(loop: TaskLoop | None) -> object:
-    """Null, or [steps, dynamic, group] and, of results in rows, [count, first, advance]."""
+    """None, or [steps, dynamic, group] and, for results in rows, [count, first, advance]."""
     if loop is None:
         return None
     rows = [] if loop.rows is None else [[loop.rows.count, loop.rows.first, loop.rows.advance]]
@@ -57,7 +57,7 @@ def loop_as_json(loop: TaskLoop | None) -> object:
 
 
 def loop_from_json(note: Any) -> TaskLoop | None:
-    """The inverse of `loop_as_json`. Raises TypeError or ValueError for what is none."""
+    """The inverse of `loop_as_json`. Raises TypeError or ValueError for other values."""
     if note is None:
         return None
     steps, dynamic, group, *rows = cast("list[Any]", note)

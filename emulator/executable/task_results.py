@@ -1,6 +1,6 @@
 """
-Where the results of tasks lie in an executable's memory, and which tensors of the network they are: the note that the
-compiler leaves for who looks at memory while a program runs.
+The note of an executable with the memory locations of tasks' results, and the tensors of the network that they are, for
+the inspection of memory during a run.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from .executable import Executable
 from .task_loop import TaskLoop, loop_as_json, loop_from_json
 
 NOTE = "results"
-"""Key of the note among those of an executable: JSON, see `results_as_json`."""
+"""Key of the note in executables; its text is the result of `results_as_json`."""
 
 
 @dataclass(frozen=True)
 class Tile:
-    """What one core holds of a result: a box, dense and row-major."""
+    """The part of a result in the SRAM of one core: a box, dense and row-major."""
 
     offsets: tuple[int, ...]
     sizes: tuple[int, ...]
 
     @property
     def index(self) -> tuple[slice, ...]:
-        """Its place in the whole."""
+        """The slices of the tile in the whole result."""
         return tuple(slice(low, low + size) for low, size in zip(self.offsets, self.sizes, strict=True))
 
 
 @dataclass(frozen=True)
 class TaskResult:
-    """The result of one task of a launch, in DRAM as a whole, or in SRAM in tiles."""
+    """The location of the result of one task of a launch: in DRAM as a whole, or in SRAM as tiles."""
 
     launch: int
     task: str
@@ -44,13 +44,13 @@ class TaskResult:
     """Type code."""
     shape: tuple[int, ...]
     address: int
-    """In DRAM, or in the SRAM of each core that has a tile."""
+    """Address in DRAM, or in the SRAM of each core that has a tile."""
     grid: tuple[int, ...] | None = None
-    """By dimension, into how many parts the result is cut as evenly as can be; None: it is in DRAM."""
+    """For each dimension the number of parts, as equal as possible, into which the result is cut; None: in DRAM."""
     cores: tuple[int, ...] = ()
-    """Of the tiles, in row-major order of the grid."""
+    """The cores of the tiles, in row-major order of the grid."""
     tensors: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, "tuple[int, ...]"])
-    """Names of the tensors of the network that the result is, with their shapes."""
+    """Names of the tensors of the network that are equal to the result, with their shapes."""
     loop: TaskLoop | None = None
     """The loop in which the task runs; None: it runs once."""
 
@@ -65,7 +65,7 @@ class TaskResult:
         return math.prod(self.shape) * self.element_bytes
 
     def tiles(self) -> dict[int, Tile]:
-        """Core -> what it holds, for results in SRAM; cores whose part is empty are left out."""
+        """The tile of each core, for results in SRAM; cores with an empty part are omitted."""
         if self.grid is None:
             return {}
         parts = [
@@ -82,8 +82,8 @@ class TaskResult:
 
 def results_as_json(results: Sequence[TaskResult]) -> str:
     """
-    The note, short: `orders`, lists of cores that several tasks share, and `results`, by task [launch, name, type code,
-    shape, address, grid or null, number of the list of cores, loop or null, tensors].
+    The text of the note: `orders`, lists of cores that tasks share, and `results`, for each task [launch, name, type
+    code, shape, address, grid or null, number of the list of cores, loop or null, tensors].
     """
     orders: dict[tuple[int, ...], int] = {}
     entries: list[object] = []
@@ -103,7 +103,7 @@ def task_results(exe: Executable) -> list[TaskResult]:
     """
     The results of the tasks of an executable, in the order of the launches and of the tasks in each.
 
-    Raises InputError where the executable does not say where they are, or says what cannot be.
+    Raises InputError if the executable has no note of them, or an invalid one.
     """
     if NOTE not in exe.notes:
         raise InputError("the executable does not say where tensors are in its memory: compile the network again")
@@ -132,7 +132,7 @@ def _integers(values: Any) -> list[int]:
 
 
 def _is_possible(one: TaskResult, exe: Executable) -> bool:
-    """Whether a result lies in memory, with a tile on each of its cores."""
+    """Whether a result is within memory, with a tile on each of its cores."""
     if not 0 <= one.launch < len(exe.launches) or one.dtype not in range(len(TYPES)) or min(one.shape, default=0) < 0:
         return False
     if any(math.prod(shape) != math.prod(one.shape) or min(shape, default=0) < 0 for shape in one.tensors.values()):

@@ -1,4 +1,4 @@
-"""Explanation of a deadlock: which core waits for which."""
+"""Explanation of a deadlock: which units are blocked, and which cores wait for which."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from ..machine.expand import POST, WAIT, Sequencer
 
 UNIT_NAMES = ("MPU", "VPU", "DAU", "LOAD", "STORE", "SEND", "RECV", "MAP")
 _SHOWN = 8
-"""Largest number of blocked units in a message; more would hide the cause."""
+"""Maximum number of blocked units in a message, to keep the cause visible."""
 
 
 @dataclass(frozen=True)
 class Blocked:
-    """The head of one unit's queue, which cannot start."""
+    """The instruction at the head of a unit's queue, which cannot start."""
 
     core: int
     unit: int
     word: int
     semaphore: int
-    """-1: it waits for tokens only."""
+    """The semaphore that it waits for; -1: it waits for tokens only."""
     has: int
     needs: int
     tokens_from: tuple[int, ...]
-    """Units of the same core whose token is missing."""
+    """Units of the same core whose tokens are missing."""
     may_signal: tuple[int, ...]
-    """Cores with an instruction to come that would raise the semaphore."""
+    """Cores that still have an instruction to execute that would raise the semaphore."""
 
 
 def blocked_units(sequencer: Sequencer) -> list[Blocked]:
-    """Every unit of a stuck launch whose queue is not empty."""
+    """All units with a non-empty queue, in a launch that is deadlocked."""
     code = sequencer.code
     cores, units = np.nonzero(sequencer.queued)
     found: list[Blocked] = []
@@ -67,7 +67,7 @@ def _signallers(sequencer: Sequencer, core: int, semaphore: int) -> Iterator[int
 
 
 def _pending(sequencer: Sequencer, core: int, base: int, length: int) -> NDArray[np.int64]:
-    """Words that `core` may still execute: queued ones, and those from its program counter or open loops on."""
+    """Words that `core` may still execute: those in queues, and those from its program counter or active loops on."""
     queued: list[int] = []
     slots = sequencer.queue.shape[2]
     for unit in range(8):
@@ -84,7 +84,7 @@ def _pending(sequencer: Sequencer, core: int, base: int, length: int) -> NDArray
 
 
 def find_cycle(blocked: list[Blocked]) -> list[int]:
-    """Cores of a cycle of waiting, first core repeated at the end; empty if there is none."""
+    """Cores of a cycle of waits, with the first core repeated at the end; empty if there is none."""
     waits_for: dict[int, list[int]] = {}
     for unit in blocked:
         waits_for.setdefault(unit.core, []).extend(unit.may_signal)

@@ -1,4 +1,4 @@
-"""Decoding: each distinct instruction once, shared by all words and cores that hold it."""
+"""Decoding of instructions: each distinct one is decoded once, and shared by all words and cores that have it."""
 
 from __future__ import annotations
 
@@ -32,53 +32,54 @@ _MAPPED = {
     Family.COMPACT: compact_block,
 }
 _HAS_CORE_SET: NDArray[np.bool_] = by_opcode(lambda entry: entry.core_set, np.bool_)
-"""[256] whether the last descriptor field of an instruction names a core set."""
+"""[256] whether the last descriptor field of an instruction is a core set."""
 
 
 @dataclass(frozen=True)
 class DecodedLaunch:
-    """What the cores run in a launch."""
+    """The decoded programs of all cores in a launch."""
 
     code: Code
     """All words, for the sequencer."""
     steps: list[Steps]
-    """By core."""
+    """For each core its decoded program."""
     depends: NDArray[np.bool_] | None
-    """Which words have a cost that depends on values; None if none does."""
+    """[words of all cores] whether the cost depends on values; None if it never does."""
 
 
 class Decoder:
     """
-    Turns words into steps, with a cache: one run after the other may use it, each between `begin` and `end`.
+    Decodes words to executable steps, with a cache. Runs may use a decoder one after the other, each between `begin`
+    and `end`.
 
-    Steps know the memories of other cores, that `put` writes to, and where costs are recorded only through lists that
-    stay the same and are filled anew for each run.
+    Steps refer to the memories of other cores, to which `put` writes, and to the record of costs only by lists that
+    remain the same objects and are refilled for each run.
     """
 
     def __init__(self, exe: Executable) -> None:
         self.core_sets = exe.core_sets
         self.chip = exe.chip
         self.pending: list[MappedCost] = []
-        """Costs of the instructions executed so far that depend on values (see `Recorder`)."""
+        """Costs, of those that depend on values, of the instructions executed so far (see `Recorder`)."""
         self.numbers: list[int] = []
-        """Numbers that sequencers have read, and not been given yet."""
+        """Numbers that were read and not given to sequencers yet."""
         self._srams: Sequence[Bytes] = ()
         self._destinations: dict[int, list[Bytes]] = {}
-        """Core set -> the memories of its cores."""
+        """By core set, the memories of its cores."""
         self._geometries: dict[int, tuple[list[Geometry], list[int]]] = {}
         self._numbers: dict[Geometry, int] = {}
-        """By geometry, a number for keys."""
+        """By geometry, its number in keys."""
         self._known: dict[bytes, int] = {}
-        """By all that decoding depends on, the number of a word."""
+        """The numbers of distinct words, by keys of all that decoding depends on."""
         self._examples: list[tuple[Program, NDArray[Any], int]] = []
-        """By that number: a program, words of it, and the index of one with this number."""
+        """By the number of a distinct word: a program, its words, and the index of a word with this number."""
         self.decoded: list[Decoded | None] = []
-        """By that number; None: not decoded yet."""
+        """By the number of a distinct word; None: not decoded yet."""
         self._steps: dict[int, Steps] = {}
         self._launches: dict[int, DecodedLaunch] = {}
 
     def begin(self, srams: Sequence[Bytes]) -> None:
-        """Begin a run with these memories of the cores."""
+        """Begin a run in which the cores have these memories."""
         self._srams = srams
         for core_set, memories in self._destinations.items():
             memories[:] = self._memories(core_set)
@@ -86,14 +87,14 @@ class Decoder:
         self.numbers.clear()
 
     def end(self) -> None:
-        """End the run: its memories are held no longer."""
+        """End the run: references to its memories are removed."""
         self._srams = ()
         for memories in self._destinations.values():
             memories.clear()
         self.pending.clear()
 
     def launch(self, exe: Executable, number: int) -> DecodedLaunch:
-        """What the cores run in a launch of `exe`, which must be what the decoder is for."""
+        """The decoded programs of a launch of `exe`, the executable that the decoder was created for."""
         found = self._launches.get(number)
         if found is None:
             launch = exe.launches[number]
@@ -105,7 +106,7 @@ class Decoder:
         return found
 
     def descriptors(self, program: Program) -> tuple[list[Geometry], list[int]]:
-        """The access descriptors of `program`, and for each a number that is the same for equal ones."""
+        """The access descriptors of `program`, and their numbers, which are equal for equal descriptors."""
         found = self._geometries.get(id(program))
         if found is None:
             sizes = cast("list[list[int]]", program.descs["size"].tolist())
@@ -116,7 +117,7 @@ class Decoder:
         return found
 
     def steps(self, program: Program, words: NDArray[Any]) -> Steps:
-        """What the words of one core run; `words` are those of `program` with the core's parameters patched in."""
+        """The steps of one core; `words` are those of `program` with the core's parameters inserted."""
         shared = self._steps.get(id(program))
         if shared is None:
             numbers = self._number(program, program.words, np.arange(len(program.words)))
@@ -129,7 +130,7 @@ class Decoder:
         own[address] = program.words["desc"][at[address], field[address]] == _NONE
         if not np.any(own):
             return shared
-        # Words with parameters other than memory addresses.
+        # Words that have parameters other than memory addresses.
         changed = np.unique(at[own]).astype(np.int64)
         numbers = list(shared.numbers)
         for index, number in zip(changed.tolist(), self._number(program, words, changed), strict=True):
@@ -137,17 +138,17 @@ class Decoder:
         return Steps(self, program, numbers)
 
     def _number(self, program: Program, words: NDArray[Any], which: NDArray[np.int64]) -> list[int]:
-        """For some of the words of a core, a number that is the same for those that decode to the same."""
+        """Numbers of the words `which`; words with equal numbers decode to the same step."""
         table, of_geometry = self.descriptors(program)
         some = words[which]
         op, desc = some["op"], some["desc"].astype(np.int64)
         geometry = np.append(np.array(of_geometry, np.int64), 0)[np.minimum(desc, len(table))]
         missing = desc >= len(table)
-        geometry[missing] = -2 - desc[missing]  # an error when it is decoded
+        geometry[missing] = -2 - desc[missing]  # decoding it raises an error
         geometry[desc == _NONE] = -1
         core_set = _HAS_CORE_SET[op]
         geometry[core_set, 3] = -1
-        # Of an operand in memory its geometry counts, of any other the value; addresses come with each execution.
+        # Keys have the geometry of operands in memory, and the values of others; addresses are given at execution.
         rows = np.empty((len(some), 12), np.int64)
         rows[:, 0], rows[:, 1], rows[:, 2] = op, some["dtype"], some["imm"]
         rows[:, 3] = np.where(core_set, desc[:, 3], 0)
@@ -166,7 +167,7 @@ class Decoder:
         return found
 
     def decode(self, number: int) -> Decoded:
-        """Decode the words with this number, once. Raises Fault if they are not valid."""
+        """The decoded word with this number, decoded at the first call. Raises Fault if it is not valid."""
         found = self.decoded[number]
         if found is None:
             program, words, index = self._examples[number]
@@ -222,14 +223,14 @@ class Decoder:
 
 
 class Steps:
-    """What the words of a core run; decoded at their first execution."""
+    """The executable steps of the words of a core, each decoded when it is first executed."""
 
     def __init__(self, decoder: Decoder, program: Program, numbers: list[int]) -> None:
-        """`numbers`: by word, that of what it decodes to."""
+        """`numbers`: for each word, its number in the decoder."""
         self.decoder, self.program, self.numbers = decoder, program, numbers
         known = [None if decoded is None else decoded.step for decoded in decoder.decoded]
         self.run: list[Step | None] = [known[number] for number in numbers]
-        """By word; None: not decoded yet."""
+        """The step of each word; None: not decoded yet."""
 
     def known(self, index: int) -> Decoded | None:
         """The decoded word `index`, if it is decoded."""

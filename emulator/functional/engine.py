@@ -1,8 +1,9 @@
 """
-The functional engine: runs an executable and returns its outputs, exact to the definition of each instruction.
+The functional engine: runs an executable and returns its outputs, as each instruction defines them.
 
-The order comes from the sequencer (`expand.py`), which honours queues, tokens and semaphores; numpy does the work of
-each instruction on views of the cores' memories (`semantics*.py`). The executable is its only input.
+The order of execution is that of the sequencer (`expand.py`), which simulates queues, tokens and semaphores. Each
+instruction is executed by NumPy on views of the cores' memories (`semantics/`). The executable is the only description
+of the network.
 """
 
 from __future__ import annotations
@@ -31,15 +32,15 @@ from .semantics.base import Step
 
 @dataclass
 class FunctionalResult:
-    """The result of a run."""
+    """The result of a functional run."""
 
     outputs: dict[str, Array]
     executed: NDArray[np.int64]
-    """[cores] instructions executed over all launches, without those of the sequencer."""
+    """[cores] number of instructions executed in all launches, without those of the sequencer."""
     machine: Machine
     executable: Executable
     mapped: MappedWork
-    """Work of instructions whose cost depends on values, for the timing engine."""
+    """The work of instructions whose cost depends on values, for the timing engine."""
 
     def tensor(self, name: str) -> Array:
         """
@@ -76,10 +77,10 @@ def run_functional(
     Run `exe` on `inputs` (by name; shapes and types as in its table of tensors).
 
     `check` also detects reads of unwritten memory and races, at several times the cost. `limit` bounds the instructions
-    of a launch; `observer` looks on.
+    of a launch; `observer` is notified of the execution.
 
-    Raises InputError for inputs that do not match and EmulationError for a program that violates the rules of the
-    machine.
+    Raises InputError for inputs that do not match, and EmulationError for a program that violates the rules of the
+    chip.
     """
     machine = _machine_for(exe)
     host = host_memory(exe, inputs)
@@ -98,7 +99,7 @@ def run_functional(
 
 
 def _machine_for(exe: Executable) -> Machine:
-    """The memories of a chip with the weights of an executable. Raises EmulationError if they do not fit."""
+    """New memories of a chip, with the weights of an executable. Raises EmulationError if these do not fit."""
     chip = exe.chip
     if exe.dram_bytes_used > chip.dram_bytes:
         needs = f"the executable needs {exe.dram_bytes_used} bytes of DRAM"
@@ -178,13 +179,13 @@ class _Engine:
             raise self._located(what, steps[core], core, word, code) from error
 
     def _note(self, stream: Stream, depends: NDArray[np.bool_], code: Code) -> None:
-        """Record where the executions of a chunk were whose cost depends on values."""
+        """Record the locations of the executions in a chunk whose cost depends on values."""
         flat = code.base[stream.core] + stream.word
         at = np.flatnonzero(depends[flat])
         self.recorder.position(self.runs, stream.core[at], code.unit[flat[at]], stream.word[at])
 
     def _out_of_range(self, steps: Steps, word: int, address: NDArray[np.int64]) -> str:
-        """A description of the operand of a word that reaches outside its memory; empty if none does."""
+        """A description of the operand of a word that extends beyond its memory; empty if there is none."""
         found = steps.known(word)
         for access in () if found is None else found.accesses:
             low, high = access.geometry.extent(access.itemsize)

@@ -1,5 +1,5 @@
 """
-Decoders that are kept with an executable, as long as it lives: further runs in the same process decode nothing again.
+A cache of decoders for each executable that exists, so that further runs in the same process need not decode it again.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from .decode import Decoder
 @dataclass
 class _Kept:
     content: bytes
-    """Digest of what the decoders depend on: an executable is not frozen."""
+    """Digest of the data on which the decoders depend, as an executable may be changed."""
     idle: list[Decoder] = field(default_factory=list[Decoder])
-    """Those that no run uses at present."""
+    """Decoders that are not in use by a run."""
 
 
 _kept: dict[int, _Kept] = {}
-"""By the identity of an executable that lives."""
+"""By the `id` of an executable that exists."""
 
 
 @contextmanager
 def decoder_for(exe: Executable, srams: Sequence[Bytes]) -> Generator[Decoder]:
-    """A decoder for a run of `exe` with these memories of the cores; after a run that failed it is not kept."""
+    """Context: a decoder for a run of `exe` with these memories of the cores; after a failed run it is discarded."""
     content = _digest(exe)
     kept = _kept.get(id(exe))
     if kept is None:
@@ -47,7 +47,7 @@ def decoder_for(exe: Executable, srams: Sequence[Bytes]) -> Generator[Decoder]:
 
 
 def _digest(exe: Executable) -> bytes:
-    """Of programs, launches and core sets."""
+    """Digest of chip, programs, launches and core sets."""
     digest = blake2b(repr(exe.chip).encode(), digest_size=16)
     for program in exe.programs:
         for part in (program.words, program.descs, program.params):

@@ -1,4 +1,4 @@
-"""Observers of a run of the functional engine, called between instructions with the state of the memories."""
+"""The interface of observers, which inspect the memories between instructions in a run of the functional engine."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from .decode import Steps
 
 Execute: TypeAlias = Callable[[Stream], None]
-"""Executes the instructions of a chunk, or of a part of one."""
+"""Function that executes the instructions of a chunk, or of a part of it."""
 Watch: TypeAlias = Callable[[Stream, Execute], None]
-"""Has the instructions of a chunk executed, all of them and in order, in as many parts as it likes."""
+"""Function that is given a chunk, and has all its instructions executed in order, in any number of parts."""
 
 
 @dataclass
@@ -32,16 +32,16 @@ class Machine:
 
 @dataclass(frozen=True)
 class LaunchView:
-    """A launch that begins: its words, and the memories that they work on."""
+    """A launch at its start: its words, and the memories that they access."""
 
     number: int
     code: Code
     steps: list[Steps]
-    """[cores]"""
+    """[cores] decoded programs."""
     machine: Machine
 
     def words_of(self, exe: Executable, task: str) -> NDArray[np.bool_]:
-        """[words of all cores, as in `code`] which ones were made for a task."""
+        """[words of all cores, as in `code`] which of them were generated for a task."""
         found = np.zeros(int(self.code.length.sum()), np.bool_)
         names: dict[int, NDArray[np.bool_]] = {}
         for base, length, steps in zip(self.code.base.tolist(), self.code.length.tolist(), self.steps, strict=True):
@@ -54,8 +54,8 @@ class LaunchView:
 
 
 class Observer(Protocol):
-    """Looks at runs."""
+    """An observer of runs."""
 
     def launch(self, view: LaunchView) -> Watch | None:
-        """A launch begins. Returns what is to see its instructions, None for nothing."""
+        """Called at the start of a launch. Returns the function that observes its instructions, or None."""
         ...

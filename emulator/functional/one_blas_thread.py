@@ -1,4 +1,4 @@
-"""One BLAS thread: float results are then the same on every run of one numpy build."""
+"""Runs with one BLAS thread, so that floating-point results are equal in all runs with the same NumPy build."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 
 @cache
 def _library() -> tuple[Any, Any] | None:
-    """Functions that read and set the thread count of the OpenBLAS inside numpy's wheel; None for another BLAS."""
+    """Functions that get and set the number of threads of the OpenBLAS in NumPy's wheel; None for another BLAS."""
     for path in sorted(Path(np.__file__).parent.parent.glob("numpy.libs/*openblas*")):
         with suppress(OSError, AttributeError):
             library = ctypes.CDLL(str(path))
@@ -24,7 +24,7 @@ def _library() -> tuple[Any, Any] | None:
 
 @contextmanager
 def one_thread() -> Generator[None]:
-    """Run the body with one BLAS thread (where numpy brings OpenBLAS; else set OPENBLAS_NUM_THREADS or its like)."""
+    """Context: one BLAS thread, if NumPy includes OpenBLAS (for others, set OPENBLAS_NUM_THREADS or its like)."""
     library = _library()
     if library is None:
         yield

@@ -1,6 +1,6 @@
 """
-The results of tasks as their instructions write them: what lies in memory when a task has done its work, although the
-bytes are soon used for something else.
+Recording of the results of tasks as their instructions write them, since the memory of a result may be reused soon
+after the task.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from .shared_code import tasks_with_shared_code
 
 @dataclass
 class Recorded:
-    """The result of a task."""
+    """The recorded result of a task."""
 
     place: TaskResult
     regions: dict[int, Region]
-    """By core, or `IN_DRAM`."""
+    """The bytes of the result, by core, or at `IN_DRAM`."""
     ran: bool = False
     shared: bool = False
-    """Whether others' instructions write the result, or its instructions others' (see `tasks_with_shared_code`)."""
+    """Whether instructions are shared with other tasks, so that results are mixed (see `tasks_with_shared_code`)."""
     clock: StepClock | None = None
-    """Where the results of all steps are recorded: what says in which step an instruction is."""
+    """If the results of all steps are recorded: determines the step of an instruction."""
     steps: dict[int, list[Region]] = field(default_factory=dict[int, list[Region]])
-    """As `regions`, after each step of a loop; not of results in rows, of which each step leaves its row."""
+    """As `regions`, after each step of a loop; not for results in rows, as each step writes its own row."""
 
     def after_step(self, where: int, step: int) -> Region:
-        """The result on a core after a step: what the steps before have left, as far as this one has not written it."""
+        """The result on a core after a step; bytes that the step has not written are those of the previous step."""
         found = self.steps.setdefault(where, [])
         while len(found) <= step:
             found.append(found[-1].copy() if found else regions_of(self.place)[where])
@@ -69,11 +69,11 @@ class Recorded:
 @dataclass
 class ResultRecorder:
     """
-    Records the results of tasks during a run (see `run_functional`): all of those whose place the executable says, or
-    those of some. Of a task that runs several times, the last result is kept, or with `all_steps` that of each step of
-    a loop, too.
+    Observer that records the results of tasks during a run (see `run_functional`): of all tasks whose results the
+    executable locates, or of `places` only. For a task that runs several times, the last result is kept; with
+    `all_steps`, also the result of each step of a loop.
 
-    Raises InputError for an executable that does not say where results are.
+    Raises InputError for an executable without locations of results.
     """
 
     executable: Executable
@@ -86,7 +86,7 @@ class ResultRecorder:
         self.recorded = [Recorded(place, regions_of(place)) for place in places]
 
     def launch(self, view: LaunchView) -> Watch | None:
-        """A launch begins."""
+        """See `Observer`."""
         mine = [one for one in self.recorded if one.place.launch == view.number]
         if not mine:
             return None
@@ -124,7 +124,7 @@ class ResultRecorder:
             one.clock = step_clock(self.executable, view, one.place)
 
     def tensors(self) -> dict[str, Array]:
-        """The tensors of the network whose values were in memory as a whole, by name, in the order of the tasks."""
+        """The tensors of the network that were recorded completely, by name, in the order of the tasks."""
         found: dict[str, Array] = {}
         for one in self.recorded:
             if one.place.tensors and one.complete:
@@ -133,7 +133,7 @@ class ResultRecorder:
         return found
 
     def writer(self, launch: int, key: int) -> str:
-        """Words for who wrote a byte (see `Region.writer`)."""
+        """A description of the instruction that wrote a byte, from its key in `Region.writer`."""
         if key == NOBODY:
             return "nothing of the task wrote it"
         core, word = key >> 32, key & 0xFFFFFFFF
@@ -144,7 +144,7 @@ class ResultRecorder:
 
 
 def _take(one: Recorded, accesses: Iterable[Access], executed: Stream, flat: int, view: LaunchView) -> None:
-    """Record what an instruction, the only one of `executed`, has written of a result."""
+    """Record the bytes of a result that an instruction, the only one of `executed`, has written."""
     core, word = int(executed.core[0]), int(executed.word[0])
     step = None if one.clock is None else one.clock.step(flat)
     for access in accesses:

@@ -1,4 +1,4 @@
-"""Where a task's result stands in a memory, and what the task's instructions wrote there."""
+"""Regions: the parts of memories that have a task's result, with the bytes that the task's instructions wrote."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .semantics.base import Access
 NOBODY = -1
 """Writer of an unwritten byte."""
 IN_DRAM = -1
-"""In the place of a core: DRAM."""
+"""Stands for DRAM where cores are expected."""
 
 
 @dataclass
 class Region:
-    """The bytes of a result, in one memory, as the task's instructions wrote them."""
+    """The bytes of a result in one memory, as the task's instructions wrote them."""
 
     start: int
     content: Bytes
@@ -36,12 +36,12 @@ class Region:
         return Region(self.start, self.content.copy(), self.writer.copy())
 
     def reached(self, access: Access, address: int) -> bool:
-        """Whether an operand at this address touches the region, as far as its first and last byte tell."""
+        """Whether the range from the first to the last byte of an operand at this address overlaps the region."""
         low, high = access.geometry.extent(access.itemsize)
         return address + low < self.start + len(self.content) and address + high > self.start
 
     def take(self, access: Access, address: int, memory: Bytes, writer: int) -> None:
-        """Copy what an instruction has written at an address of the memory."""
+        """Copy the bytes that an instruction has written, as operand `access` at `address`, from the memory."""
         shape = (*access.geometry.shape, access.itemsize)
         strides = (*access.geometry.strides, 1)
         low, high = access.geometry.extent(access.itemsize)
@@ -62,7 +62,7 @@ class Region:
 
 
 def regions_of(place: TaskResult) -> dict[int, Region]:
-    """The regions of a result, unwritten, by core; of a result in DRAM the only one, at `IN_DRAM`."""
+    """Unwritten regions for a result, by core; for a result in DRAM, one region at `IN_DRAM`."""
     if place.grid is None:
         return {IN_DRAM: Region.of(place.address, place.nbytes)}
     return {

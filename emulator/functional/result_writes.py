@@ -1,9 +1,9 @@
 """
-Which instructions write a task's result, and in which step of a loop: so it is known which write completes a step.
+The instructions that write a task's result, and the steps of a loop to which their executions belong.
 
-Each unit of a core executes its instructions in order, and the instructions of a task are as many in each step. So of
-those that write the result, the number of executions before one says in which step it is, however the linker has rolled
-the steps into loops of the hardware.
+Each unit of a core executes its instructions in order, and a task has equally many instructions in each step.
+Therefore the step of an execution follows from the number of earlier executions of instructions that write the result,
+no matter how the linker rerolled the steps into hardware loops.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ def result_writes(exe: Executable, view: LaunchView, place: TaskResult) -> Itera
             continue
         flat = int(view.code.base[core]) + word
         if view.code.kind[flat] != 0 or BY_CODE[_opcode(view, core, word)].family is Family.PUT:
-            continue  # of the sequencer, or into other cores, which is never where a task's own tile lies
+            continue  # of the sequencer, or a write to other cores, which is never to the task's own tile
         try:
             accesses = view.steps[core].decode(word).accesses
-        except Fault:  # which the engine tells of, with its place, if the word is ever executed
+        except Fault:  # the engine reports it with its location if the word is executed
             continue
         for access in accesses:
             if not access.write or access.dram != (place.grid is None):
@@ -58,25 +58,25 @@ def result_writes(exe: Executable, view: LaunchView, place: TaskResult) -> Itera
 
 
 class Kind(NamedTuple):
-    """Instructions of one task that a core executes in order."""
+    """A set of instructions of one task that a core executes in order."""
 
     core: int
     what: int
-    """Their unit, or their operation code."""
+    """The unit of the instructions, or their operation code."""
 
 
 @dataclass
 class StepClock:
-    """Says in which step of a task's loop its instructions are; to be asked about each execution, in order."""
+    """Determines the steps of a task's loop to which executions belong; `step` is called for each, in order."""
 
     kind_of: dict[int, Kind]
-    """Index of a word among those of all cores -> its kind."""
+    """By index among the words of all cores, the kind of the word."""
     per_step: dict[Kind, int]
-    """Executions of a kind in each step."""
+    """Number of executions of a kind in each step."""
     done: Counter[Kind] = field(default_factory=Counter[Kind])
 
     def step(self, flat: int) -> int | None:
-        """The step of this execution of a word; None if it belongs to none."""
+        """The step of this execution of a word (index among all cores' words); None if it belongs to no step."""
         kind = self.kind_of.get(flat)
         if kind is None:
             return None
@@ -84,21 +84,21 @@ class StepClock:
         return (self.done[kind] - 1) // self.per_step[kind]
 
     def completed(self, core: int) -> int:
-        """How many steps a core has done."""
+        """Number of steps that a core has completed."""
         return min((self.done[kind] // count for kind, count in self.per_step.items() if kind.core == core), default=0)
 
     @property
     def cores(self) -> set[int]:
-        """The cores that have some."""
+        """The cores that execute such instructions."""
         return {kind.core for kind in self.per_step}
 
 
 def step_clock(exe: Executable, view: LaunchView, place: TaskResult) -> StepClock | None:
     """
-    For the instructions that write the result of a task in a loop; None if they are not equally many in each step.
+    The clock of the instructions that write the result of a task in a loop; None if steps do not have equally many.
 
-    Where an instruction has a wrong address, so that it writes the result in some steps only, all of the task's with
-    its operation code count.
+    If an instruction writes the result in some steps only, because of a wrong address, all instructions of the task
+    with its operation code count instead.
     """
     loop = place.loop
     if loop is None:
@@ -129,7 +129,7 @@ def _clock(
         is_dynamic = bool(counts[core].dynamic[word])
         if is_dynamic and not loop.dynamic:
             return None
-        if is_dynamic == loop.dynamic:  # what precedes a dynamic loop is in no step
+        if is_dynamic == loop.dynamic:  # instructions before a dynamic loop belong to no step
             totals[kind] += int(counts[core].times[word])
             found[int(view.code.base[core]) + word] = kind
     parts = loop.group if loop.dynamic else loop.steps
@@ -143,7 +143,7 @@ def _opcode(view: LaunchView, core: int, word: int) -> int:
 
 
 def _words(view: LaunchView, flat: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """(Core, word) of indices among the words of all cores, ascending."""
+    """(core, word) of each of these indices among the words of all cores."""
     ends = np.cumsum(view.code.length)
     for one in flat:
         core = int(np.searchsorted(ends, one, side="right"))

@@ -1,4 +1,4 @@
-"""Runs that stop once a task has done its work, or that of a step of a loop, to look at memory."""
+"""Runs that stop when a task, or a step of the loop around it, is complete, to inspect the memories."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from .result_writes import StepClock, step_clock
 
 
 class _Stopped(Exception):
-    """The task has done its work."""
+    """The task is complete."""
 
 
 class _Stop:
-    """Stops after the work of a task on its last core, in the order in which the engine executes instructions."""
+    """Observer that stops a run when a task is complete on its last core, in the engine's order of execution."""
 
     def __init__(
         self, exe: Executable, task: str, place: TaskResult | None, step: int, decisions: Mapping[int, Decisions]
     ) -> None:
         """
-        With a place, stop after this step of the loop around the task. `decisions`: those of a whole run, by start of a
-        launch.
+        `place`: if given, stop after step `step` of the loop around the task. `decisions`: those of a complete run, by
+        the number of the run of a launch.
         """
         self.exe, self.task, self.place, self.step, self.decisions = exe, task, place, step, decisions
         self.runs = 0
@@ -55,7 +55,7 @@ class _Stop:
                     continue
                 execute(stream.part(begin, at + 1))
                 begin = at + 1
-                srams[core] = view.machine.srams[core].copy()  # from now on, this core may be ahead of the others
+                srams[core] = view.machine.srams[core].copy()  # from now on, this core may run ahead of the others
                 if done.cores <= srams.keys():
                     memories = [srams.get(core, sram) for core, sram in enumerate(view.machine.srams)]
                     self.machine = Machine(memories, view.machine.dram)
@@ -81,26 +81,26 @@ class _Stop:
 
 
 class _Executions:
-    """A task has done its work with its last instruction."""
+    """A task is complete after its last instruction."""
 
     def __init__(self, left: Counter[int]) -> None:
-        """`left`: how many instructions of the task each core executes."""
+        """`left`: number of executions of the task's instructions on each core."""
         self.left, self.cores = left, set(left)
 
     def executed(self, core: int, flat: int) -> bool:
-        """An instruction of the task is executed. Returns whether the task has done its work on this core."""
+        """Count the execution of a task's instruction. Returns whether the task is complete on this core."""
         self.left[core] -= 1
         return not self.left[core]
 
 
 class _Steps:
-    """A task has done its work with what completes its result in a step."""
+    """A task is complete after the write that completes its result in a step."""
 
     def __init__(self, clock: StepClock, step: int) -> None:
         self.clock, self.step, self.cores = clock, step, clock.cores
 
     def executed(self, core: int, flat: int) -> bool:
-        """As in `_Executions`."""
+        """See `_Executions`."""
         return self.clock.step(flat) is not None and self.clock.completed(core) > self.step
 
 
@@ -113,13 +113,13 @@ def run_until(
     places: Sequence[TaskResult] = (),
 ) -> Machine:
     """
-    Run `exe` on `inputs` until a task has done its work on the last core, and give the memories: of each core that has
-    a part in the task as it was when the core had done this part, of others and of DRAM as they are then.
+    Run `exe` on `inputs` until a task is complete on its last core. Returns the memories: of each core that executes a
+    part of the task, the memory when this part was complete; of other cores and of DRAM, the memory at the end.
 
-    The work is done with the task's last instruction, or, with a step of the loop around the task, with the write that
-    completes its result in this step; `places` then say where that is.
+    The task is complete after its last instruction or, if a step of the loop around the task is given, after the write
+    that completes its result in this step; `places` has the location of the result.
 
-    Raises InputError for a task that no instruction was made for, and for a step that does not come; else as
+    Raises InputError for a task without instructions, and for a step that is not executed; otherwise as
     `run_functional` does.
     """
     if task not in exe.source_names:

@@ -1,7 +1,7 @@
 """
-Tasks whose instructions the linker has made one: where a network has the same tasks again and again, they become loops
-of the hardware, and the instructions in those have the names of the tasks that come first. What such a task computed is
-not told apart from what the later ones did.
+Tasks that share instructions after loop rerolling: the linker folds tasks that a network repeats into hardware loops,
+whose instructions have the names of the first of these tasks. The results of such a task cannot be distinguished from
+those of the later ones.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .result_writes import result_writes
 
 
 def tasks_with_shared_code(exe: Executable, view: LaunchView, places: Iterable[TaskResult]) -> set[str]:
-    """The tasks of a launch whose results others' instructions write, or whose instructions write others' results."""
+    """The tasks of a launch whose results are written by other tasks' instructions, and the latter tasks."""
     mine = list(places)
     computes = (view.code.kind == DATA) & (view.code.unit != Unit.LOAD)
     writes = {one.task: {(core, word) for core, word, _ in result_writes(exe, view, one)} for one in mine}
@@ -45,7 +45,7 @@ def tasks_with_shared_code(exe: Executable, view: LaunchView, places: Iterable[T
 def _cores_without(
     one: TaskResult, writes: set[tuple[int, int]], computing: NDArray[np.bool_], view: LaunchView
 ) -> set[int]:
-    """The cores that have a part of a task's result, and no instruction of the task that could compute it."""
+    """The cores that have a part of a task's result, but no instruction of the task that could compute it."""
     ends = np.cumsum(view.code.length)
     own = {core for core, _ in writes} | set(np.searchsorted(ends, np.flatnonzero(computing), side="right").tolist())
     if one.grid is None:

@@ -1,6 +1,6 @@
 """
-Costs of all instructions from the chip description: `word_costs` applies the formulas of `chips.cycles` to the words of
-a program. Both timing engines and the statistics use it. Cycles are integers.
+Costs of all instructions: `word_costs` applies the formulas of `chips.cycles` to the words of a program. Both timing
+engines and the statistics use it. Cycles are integers.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from .errors import EmulationError
 Ints: TypeAlias = NDArray[np.int64]
 
 MAX_POINTS = 1 << 40
-"""More elements than any instruction of a real program touches; guards the arithmetic against damaged descriptors."""
+"""Upper limit on the elements of an instruction, so that damaged descriptors do not overflow the arithmetic."""
 
 RATE = np.array([RATES.get(t.name, RATE_BY_WIDTH.get(t.bytes, 1)) for t in TYPES] + [1] * (16 - len(TYPES)), np.int64)
-"""Operations per cycle relative to f32 by type code; types without a rate of their own use that of their width."""
+"""Operations per cycle relative to f32 by type code; others have that of their width."""
 
 
 def _kinds(*costs: Cost) -> NDArray[np.bool_]:
@@ -56,15 +56,15 @@ _MATMUL, _VECTOR, _COPY, _FILL, _ROWS = (
 _SPARSE = _kinds(Cost.SPARSE_MATMUL)
 _DRAM, _PUT, _PUT_ENCODED = _kinds(Cost.DRAM), _kinds(Cost.PUT), _kinds(Cost.PUT_ENCODED)
 _FROM_A = _families(Family.REDUCE, Family.ARG_REDUCE, Family.DOT, Family.CUMSUM, Family.ROWS)
-"""Opcodes whose iteration points are those of A, not of D."""
+"""[256] opcodes whose iteration points are those of operand A instead of D."""
 _DOT = _families(Family.DOT)
 _DENSE_SLOT: Ints = _families(Family.SCATTER).astype(np.int64)
-"""The operand of gathers and scatters that walks all rows: D (0) of a gather, S (1) of a scatter."""
+"""The operand of gathers and scatters that iterates over all rows: D (0) of a gather, S (1) of a scatter."""
 _TYPE_NUMBER = {TypeOf.SOURCE: 1, TypeOf.DESTINATION: 2, TypeOf.BOOL: 3, TypeOf.F32: 4}
 _OPERAND_TYPE: NDArray[np.uint8] = by_operand(lambda o: _TYPE_NUMBER[o.type], np.uint8)
-"""0: no operand in memory in this slot; else 1 source type, 2 destination type, 3 bool, 4 f32."""
+"""[256, 4] 0: no operand in memory in this slot; else 1 source type, 2 destination type, 3 bool, 4 f32."""
 _ITEM = np.zeros((5, 256), np.int64)
-"""Bytes of an element by operand type as above and by a word's `dtype`."""
+"""[5, 256] bytes of an element, by operand type as in `_OPERAND_TYPE` and by a word's `dtype`."""
 _ITEM[1], _ITEM[2] = ITEMSIZE[np.arange(256) & 15], ITEMSIZE[np.arange(256) >> 4]
 _ITEM[3], _ITEM[4] = (next(t.bytes for t in TYPES if t.name == name) for name in ("bool", "f32"))
 
@@ -75,7 +75,7 @@ def matmul_cycles(chip: Chip, code: Ints, batch: Ints, m: Ints, k: Ints, n: Ints
 
 
 def vector_cycles(chip: Chip, code: Ints, points: Ints, factor: Ints, operand_bytes: Ints) -> Ints:
-    """Cycles of `points` element operations (each `factor` passes) whose largest operand has `operand_bytes`."""
+    """Cycles of `points` element operations, of `factor` passes each, whose largest operand has `operand_bytes`."""
     return cycles_of.vector_cycles(chip, RATE[code], points, factor, operand_bytes)
 
 
@@ -85,7 +85,7 @@ def link_cycles(chip: Chip, nbytes: Ints | int) -> Ints:
 
 
 def port_cycles(chip: Chip, nbytes: Ints | int) -> Ints:
-    """Cycles for which a packet occupies a DRAM port: its share of the bandwidth is that of one of `dram_ports`."""
+    """Cycles for which a packet occupies a DRAM port: each of `dram_ports` has an equal share of the bandwidth."""
     return ceil_div(np.asarray(nbytes, np.int64) * chip.dram_ports, chip.dram_bytes_per_cycle)
 
 
@@ -96,7 +96,7 @@ def host_cycles(chip: Chip, nbytes: int) -> int:
 
 def contiguous_run(sizes: Ints, strides: list[Ints], itemsize: Ints) -> Ints:
     """
-    Bytes of the longest innermost run that is contiguous for all of `strides`.
+    [n] bytes of the longest innermost run that is contiguous for all of `strides`.
 
     `sizes` and each of `strides`: [n, 5], outermost dimension first; `itemsize`: [n].
     """
@@ -116,22 +116,22 @@ class WordCosts:
 
     cycles: Ints
     """
-    Cycles of instructions of MPU, VPU, DAU and MAP; as declared by the word where they depend on values. Of a put
-    without zeros, those in which zeros are found, before the first byte is sent.
+    Cycles of instructions of MPU, VPU, DAU and MAP; if they depend on values, those that the word declares. For a put
+    without zeros, the cycles of finding the zeros, before the first byte is sent.
     """
     traffic: Ints
-    """Bytes sent: a put's data (without zeros: as the word declares), whole DRAM bursts of loads and stores."""
+    """Bytes sent: a put's data (without zeros: as the word declares), or whole DRAM bursts of a load or store."""
     macs: Ints
-    """Multiply-accumulates of matmul and dot; of sparse products, those of the entries that blocks have room for."""
+    """Multiply-accumulates of matmul and dot; of sparse products, those of as many entries as the blocks can hold."""
     vpu_ops: Ints
-    """Element operations of the vector unit, slow functions counted by their factor."""
+    """Element operations of the vector unit; slow functions count with their factor."""
     sram_bytes: Ints
-    """Bytes read and written in SRAM, as the unit sees them (each operand once)."""
+    """Bytes that the unit reads and writes in SRAM (each operand once)."""
     loading: Ints
-    """Of the cycles of dense matrix products, those in which weights load, and the array fills and drains."""
+    """The part of the cycles of dense matrix products for loading weights, and for filling and draining the array."""
 
     def take(self, at: NDArray[np.int32]) -> WordCosts:
-        """The costs of words `at`."""
+        """The costs of the words with indices `at`."""
         return WordCosts(
             self.cycles[at], self.traffic[at], self.macs[at], self.vpu_ops[at], self.sram_bytes[at],
             self.loading[at],
@@ -151,7 +151,7 @@ def costs_by_descriptor(
     chip: Chip, words: NDArray[Any], desc: Ints, descs: NDArray[Any], where: Callable[[int], str]
 ) -> WordCosts:
     """
-    As `word_costs`, but descriptors of operands are rows `desc` ([n, 4]) of `descs` (DESC) instead of the words' own.
+    As `word_costs`, but the descriptors of operands are rows `desc` ([n, 4]) of `descs` (DESC), not the words' fields.
 
     `where` gives the location of a word, for errors.
     """
@@ -206,7 +206,7 @@ def costs_by_descriptor(
 
 
 def _dram_bytes(chip: Chip, ops: NDArray[np.uint8], geometry: _Geometry, at: Ints) -> Ints:
-    """Bytes of whole DRAM bursts of the loads and stores `at`."""
+    """Bytes in whole DRAM bursts of the loads and stores with indices `at`."""
     side = np.where(ops[at] == OPCODE["store"], 0, 1)
     run = geometry.run_of(at, side)
     total = geometry.item[at, side] * geometry.points[at, side]
@@ -217,7 +217,7 @@ def _dram_bytes(chip: Chip, ops: NDArray[np.uint8], geometry: _Geometry, at: Int
 
 
 class _Geometry:
-    """Sizes and strides of all operands of some words: [n, 4, 5], and derived figures."""
+    """Sizes and strides of all operands of n words ([n, 4, 5]), and derived figures."""
 
     def __init__(self, words: NDArray[Any], desc: Ints, descs: NDArray[Any], where: Callable[[int], str]) -> None:
         ops = words["op"]
@@ -228,7 +228,7 @@ class _Geometry:
             raise EmulationError(f"{where(bad)}: operation code {ops[bad]} is not one of a core's program")
 
         def refuse(bad: NDArray[np.bool_], what: str) -> None:
-            """Raise the error of the first operand ([n, 4]) that is `bad`."""
+            """Raises the error for the first operand ([n, 4]) that is `bad`, if any."""
             if bad.any():
                 word, slot = np.argwhere(bad)[0].tolist()
                 raise EmulationError(f"{where(word)}: " + what.format(words["desc"][word, slot]))
@@ -252,7 +252,7 @@ class _Geometry:
         """[n, 4] bytes of an element."""
         refuse(there & (self.item == 0), "element type does not exist")
         self.bytes: Ints = moved * self.item
-        """[n, 4] bytes that each operand accesses, broadcast elements once; all of a block."""
+        """[n, 4] bytes that each operand accesses: broadcast elements count once, blocks as a whole."""
         at = np.where(blocks, desc, len(descs))
         self._blocks, self._sizes_of_blocks = blocks, all_sizes[at]
         real = all_sizes.astype(np.float64)
@@ -264,7 +264,7 @@ class _Geometry:
             self.bytes = np.where(blocks, offset + entries * self.item, self.bytes)
 
     def sizes(self, at: Ints, slot: int) -> Ints:
-        """[len(at), 5]"""
+        """[len(at), 5] sizes of the operands in a slot."""
         return self._sizes[self._index[at, slot]]
 
     def largest(self, at: Ints) -> Ints:
@@ -273,7 +273,7 @@ class _Geometry:
         return np.maximum(np.maximum(part[:, 0], part[:, 1]), np.maximum(part[:, 2], part[:, 3]))
 
     def total(self, at: Ints, slot: int) -> Ints:
-        """Bytes of all iteration points of an operand."""
+        """Bytes of the elements at all iteration points of an operand."""
         return self.points[at, slot] * self.item[at, slot]
 
     def run_of(self, at: Ints, slot: Ints | int) -> Ints:
@@ -282,15 +282,15 @@ class _Geometry:
         return contiguous_run(self._sizes[index], [self._strides[index]], self.item[at, slot])
 
     def rows(self, at: Ints, dense: Ints, index_slot: Ints) -> tuple[Ints, Ints]:
-        """Of gathers and scatters: bytes moved, and bytes of the longest run (within one row) on both sides."""
+        """For gathers and scatters: bytes copied, and bytes of the longest run contiguous in both, within a row."""
         total = self.points[at, dense] * self.item[at, dense]
-        # Index dims are the trailing `imm` ones of I; leading ones have size 1, hence all of I's points count rows.
+        # The indices are the last `imm` dimensions of I; the others have size 1, so I has one point per row.
         row = np.maximum(total // self.points[at, index_slot], 1)
         run = np.minimum(np.minimum(self.run_of(at, dense), self.run_of(at, 1 - dense)), row)
         return total, run
 
     def sparse_macs(self, at: Ints) -> Ints:
-        """Pairs of sparse products by the descriptors: each stored element is multiplied by a whole row or column."""
+        """Pairs of sparse products by descriptors only: each stored element is multiplied by a whole row or column."""
         d = self.points[at, 0]
         found = np.full(len(at), MAX_POINTS, np.int64)
         for slot in (1, 2):
@@ -304,7 +304,7 @@ class _Geometry:
         return found
 
     def matmul(self, at: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-        """Points of batch, m, k and n of each matmul."""
+        """(batch, m, k, n) of each matmul."""
         groups = [self.imm[at] >> shift & 15 for shift in (0, 4, 8, 12)]
         _, _, nk, nn = groups
         last = np.arange(5)

@@ -1,12 +1,12 @@
 """
-The dynamic instruction stream of a launch: every executed instruction of every core in an order the machine allows.
+The dynamic instruction stream of a launch: all executed instructions of all cores, in an order that the chip allows.
 
-Control depends on data only by the numbers that `lr` reads. So a compiled kernel runs sequencers, unit queues, tokens
-and semaphores without touching any memory, and hands out flat arrays: core, word and the effective addresses of each
-instruction as it executes. The functional engine computes in that order, the checks reason about it. `drain` and `lr`
-are in the stream as well; after an `lr` the core goes on when the number is given (`Sequencer.give`). What follows from
-it, the counts of loops and whether they end, is noted: with these *decisions* the same stream can be had again without
-numbers.
+Control flow depends on data only through the numbers that `lr` reads. Therefore a compiled kernel simulates sequencers,
+unit queues, tokens and semaphores without accessing memory, and returns flat arrays: core, word and effective addresses
+of each instruction in the order of execution. The functional engine executes in that order, and the checks analyse it.
+`drain` and `lr` are in the stream as well; after an `lr` the core continues when it is given the number
+(`Sequencer.give`). The *decisions* that follow from these numbers, the counts of loops and whether loops end, are
+recorded: with them the same stream can be generated again without numbers.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ from ...support.jit import jit
 
 DATA, HALT, NOP, LOOP, ADDI, LI, POST, WAIT, DRAIN, READ, LOOP_BY, LEAVE = range(12)
 """
-Kinds of words for the sequencer: a unit's instruction; its own; one that raises or waits for a semaphore; its own that
-wait for idle units or depend on numbers.
+Kinds of words for the sequencer. DATA: an instruction of a unit; POST and WAIT: those that raise, and wait for, a
+semaphore. The others are the sequencer's own, of which DRAIN and READ wait for idle units, and LOOP_BY and LEAVE depend
+on numbers that were read.
 """
 
 DONE, FULL, DEADLOCK, FAULT, READS = range(5)
 """
-Reasons why the kernel returned: all cores finished; the output is full (call again); deadlock; an invalid word; no core
-goes on before it is given the number that it reads (then call again).
+Reasons why the kernel returned. DONE: all cores finished; FULL: the output arrays are full (call again); DEADLOCK;
+FAULT: an invalid word; READS: no core continues before it is given the number that it reads (then call again).
 """
 
 LIVE, REPLAY, DECLARED = range(3)
-"""Where decisions come from: from numbers; from an earlier run; counts are the largest, and no loop ends early."""
+"""Source of decisions. LIVE: numbers; REPLAY: an earlier run; DECLARED: largest counts, and no loop ends early."""
 
 FAULTS = (
     "",
@@ -48,33 +49,33 @@ FAULTS = (
 )
 """Descriptions of faults by number."""
 COUNT = 7
-"""The fault of a count."""
+"""The fault of a loop count out of range."""
 NO_MORE = "a loop may run no more often, and its condition still holds after the most steps: allow more (--max-steps)"
-"""What it means where no count but 0 is possible, as behind a loop that has to end by its condition."""
+"""Message of that fault if 0 is the only valid count, as after a loop that must end by its condition."""
 
 CHUNK = 1 << 16
 """Number of instructions per chunk of the stream."""
 DECISIONS = 1 << 10
-"""Decisions of a chunk at most."""
+"""Maximum number of decisions per chunk of the stream."""
 
 
 @dataclass(frozen=True)
 class Code:
-    """The words of all cores of a launch, parameters patched in, one after another."""
+    """The words of all cores of a launch, one core after another, with parameters inserted; [words] each."""
 
     base: NDArray[np.int64]
     """[cores] index of a core's first word."""
     length: NDArray[np.int64]
-    """[cores] words of a core."""
+    """[cores] number of words of a core."""
     kind: NDArray[np.uint8]
     unit: NDArray[np.uint8]
-    """Of `drain` and `lr`, DAU: as they execute when all units are idle, that is the same."""
+    """For `drain` and `lr`, DAU: these execute when all units are idle, so any unit will do."""
     wait: NDArray[np.uint8]
     signal: NDArray[np.uint8]
     regs: NDArray[np.uint16]
     imm: NDArray[np.int64]
     address: NDArray[np.int64]
-    """[words, 4]; the 64-bit addresses of DRAM operands are joined in their own slot."""
+    """[words, 4]; the two halves of 64-bit addresses of DRAM operands are combined in the operand's slot."""
     core_set: NDArray[np.int64]
     """Index of the core set of instructions of kind POST."""
     core_sets: NDArray[np.bool_]
@@ -92,25 +93,25 @@ class Stream:
     """[n, 4] effective addresses."""
 
     def part(self, begin: int, end: int) -> Stream:
-        """Some of its instructions."""
+        """The instructions `begin` to `end` (exclusive)."""
         return Stream(self.core[begin:end], self.word[begin:end], self.address[begin:end])
 
 
 @dataclass(frozen=True)
 class Decisions:
-    """By core, in the order of its program: the counts of `loop.r`, and for `leave` 0 where the loop ends, else 1."""
+    """Decisions of each core in the order of execution: counts of `loop.r`; for `leave`, 0 if the loop ends, else 1."""
 
     first: NDArray[np.int64]
-    """[cores + 1] where those of each core begin in `values`."""
+    """[cores + 1] index of the first decision of each core in `values`."""
     values: NDArray[np.int64]
 
     def of_core(self, core: int) -> list[int]:
-        """Those of one core."""
+        """The decisions of one core."""
         return self.values[self.first[core] : self.first[core + 1]].tolist()
 
     @staticmethod
     def of(cores: int, core: NDArray[np.int64], values: NDArray[np.int64]) -> Decisions:
-        """From the core of each, those of one core in order."""
+        """From unsorted `values`, and the core of each; those of the same core are in order."""
         order = np.argsort(core, kind="stable")
         first = np.concatenate([[0], np.cumsum(np.bincount(core, minlength=cores))]).astype(np.int64)
         return Decisions(first, np.ascontiguousarray(values[order]))
@@ -118,24 +119,24 @@ class Decisions:
 
 @dataclass
 class Sequencer:
-    """State of all cores between two chunks of a stream; `pieces` runs them to the end."""
+    """State of all sequencers and queues between two chunks of a stream; `chunks` runs them to the end."""
 
     code: Code
     queue_depth: int
     semaphores: int
     limit: int = 1 << 40
-    """Most instructions to sequence, loops and nops included."""
+    """Maximum number of words to execute, including loops and nops."""
     mode: int = LIVE
     known: Decisions | None = None
-    """The decisions where the mode is REPLAY."""
+    """The decisions, if the mode is REPLAY."""
     pc: NDArray[np.int64] = field(init=False)
     registers: NDArray[np.int64] = field(init=False)
     loops: NDArray[np.int64] = field(init=False)
-    """[cores, 4, 3] start, end and remaining runs of open loops."""
+    """[cores, 4, 3] start, end and remaining iterations of active loops."""
     depth: NDArray[np.int64] = field(init=False)
     halted: NDArray[np.bool_] = field(init=False)
     queue: NDArray[np.int64] = field(init=False)
-    """[cores, 8, depth, 5] word and effective addresses of dispatched instructions that wait."""
+    """[cores, 8, depth, 5] word and effective addresses of instructions that wait in queues."""
     head: NDArray[np.int64] = field(init=False)
     queued: NDArray[np.int64] = field(init=False)
     """[cores, 8] instructions in each queue."""
@@ -147,10 +148,10 @@ class Sequencer:
     fault: NDArray[np.int64] = field(init=False)
     """Fault number, core, word, count."""
     reading: NDArray[np.int64] = field(init=False)
-    """[cores] 1: it waits for the number that it reads; 2: it has been given that."""
+    """[cores] 1: the core waits for the number that it reads; 2: it was given the number."""
     status: int = DONE
     made: list[NDArray[np.int64]] = field(default_factory=list[NDArray[np.int64]])
-    """[n, 2] decisions: core and value."""
+    """For each chunk, [n, 2] decisions: core and value."""
 
     def __post_init__(self) -> None:
         cores = len(self.code.base)
@@ -172,14 +173,14 @@ class Sequencer:
         self.next_known = self.known.first[:-1].copy()
 
     def give(self, cores: NDArray[np.int32], words: NDArray[np.int32], numbers: NDArray[np.int64]) -> None:
-        """Give cores the numbers that they read by these words."""
+        """Set the registers of `cores` to the `numbers` that they read by these `words`, so that they continue."""
         registers = self.code.imm[self.code.base[cores] + words]
         self.registers[cores, registers] = numbers
         self.reading[cores] = 2
 
     @property
     def decisions(self) -> Decisions:
-        """The decisions that were made so far."""
+        """The decisions made so far."""
         made = np.concatenate([np.zeros((0, 2), np.int64), *self.made])
         return Decisions.of(len(self.code.base), made[:, 0], made[:, 1])
 
@@ -224,7 +225,7 @@ def _execute(
     f: int, c: int, kind: Any, unit: Any, wait: Any, signal: Any, imm: Any, address: Any, core_set: Any, core_sets: Any,
     tokens: Any, counters: Any,
 ) -> None:  # fmt: skip
-    # take tokens, move semaphores, give tokens
+    # consume tokens, signal tokens, then update semaphores
     u = unit[f]
     w, s = wait[f], signal[f]
     if w or s:
@@ -247,7 +248,7 @@ def _execute(
 @jit
 def _decision(
     c: int, live: int, declared: int, mode: int, known: Any, known_first: Any, next_known: Any, made: Any, counts: Any
-) -> int:  # the next decision of a core, which is noted
+) -> int:  # returns and records the next decision of a core
     value = declared
     if mode == 0:
         value = live
@@ -282,7 +283,7 @@ def _sequence(
                 continue
             active = True
             while True:
-                # start whatever waits at the head of a queue and now may
+                # execute instructions at the heads of queues that are ready
                 moved = waiting > 0
                 while moved:
                     moved = False
@@ -376,7 +377,7 @@ def _sequence(
                     stays = 1 if registers[c, imm[f] & 15] != 0 else 0
                     pc[c] = p + 1
                     if _decision(c, stays, 1, mode, known, known_first, next_known, made, counts) == 0:
-                        loops[c, depth[c] - 1, 2] = 1  # this was the last run
+                        loops[c, depth[c] - 1, 2] = 1  # this was the last iteration
                         pc[c] = loops[c, depth[c] - 1, 1]
                 elif what == 3 or what == 10:
                     count, body, least = address[f, 0], address[f, 1], 1

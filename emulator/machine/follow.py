@@ -1,8 +1,8 @@
 """
-Walk through one core's program without data: loops, registers, and the bytes that each operand spans.
+Traversal of one core's program without data: loops, registers, and the bytes that each operand spans.
 
-Loops whose counts depend on data are taken to run as often as they can, so what a program addresses is known without
-running it.
+Loops whose counts depend on data run with their largest count, so that the addresses that a program accesses are known
+without executing it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 
 REGISTERS = 16
 LOOPS = 8
-"""An upper bound of the nesting of loops."""
+"""An upper bound on the nesting depth of loops."""
 
 _TYPES = [TypeOf.SOURCE, TypeOf.DESTINATION, TypeOf.BOOL, TypeOf.F32]
 _TYPE: NDArray[np.uint8] = by_operand(lambda o: _TYPES.index(o.type), np.uint8)
@@ -46,9 +46,11 @@ def next_access(
     op: NDArray[Any], imm: NDArray[Any], addr: NDArray[Any], register: Ints, loops: Ints, pc: int, depth: int
 ) -> tuple[int, int]:
     """
-    (index of the next word of a unit at or after `pc`, number of loops around it); the number of words: the end.
+    (index of the next unit's instruction at or after `pc`, depth of loops around it); the index is the number of words
+    at the end of the program.
 
-    `register` [16] and `loops` [8, 3] (start, end, runs left) are those of the words before, zeros at first.
+    `register` [16] and `loops` [8, 3] (start, end, remaining iterations) are the state, which is updated; zeros at
+    first.
     """
     while True:
         while depth > 0 and pc == loops[depth - 1, 1]:

@@ -1,6 +1,6 @@
 """
-What the time of a run depends on beside its instructions, as flat arrays from the functional engine to the timing
-engine: the work of instructions whose cost depends on values, and the decisions of sequencers.
+The values on which the time of a run depends, as flat arrays from the functional engine to the timing engine: the work
+of instructions whose cost depends on values, and the decisions of sequencers.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ COLUMNS = ("cycles", "pairs", "skipped", "index_elements", "map_cycles", "nbytes
 
 @dataclass(frozen=True)
 class RunWork:
-    """What belongs to one start of a launch."""
+    """The work of one run of a launch."""
 
     times: NDArray[np.int64]
-    """The times of all executions, lane by lane."""
+    """The times of all executions, sorted by lane (core * 8 + unit)."""
     first: NDArray[np.int64]
-    """[lanes + 1] where each lane's begin."""
+    """[lanes + 1] index of the first execution of each lane."""
     decisions: Decisions | None
 
 
@@ -36,7 +36,7 @@ class MappedWork:
     """One row per execution, in the order of the functional run; for each unit of a core, in the order of its queue."""
 
     run: NDArray[np.int32]
-    """Number of the start of a launch, in the controller's order."""
+    """Number of the run of a launch, in the controller's order."""
     lane: NDArray[np.int32]
     """core * 8 + unit"""
     word: NDArray[np.int32]
@@ -44,7 +44,7 @@ class MappedWork:
     costs: NDArray[np.int64]
     """[executions, 7], columns as in `COLUMNS`."""
     decisions: Mapping[int, Decisions] = field(default_factory=dict[int, Decisions])
-    """By start of a launch, the decisions of its sequencers, if there were any."""
+    """By the number of the run of a launch, the decisions of its sequencers, if there were any."""
 
     @property
     def times(self) -> NDArray[np.int64]:
@@ -52,7 +52,7 @@ class MappedWork:
         return self.costs[:, COLUMNS.index("cycles")] + self.costs[:, COLUMNS.index("traffic")]
 
     def of_run(self, run: int, lanes: int) -> RunWork:
-        """What belongs to one start of a launch."""
+        """The work of one run of a launch."""
         mine = np.flatnonzero(self.run == run)
         order = mine[np.argsort(self.lane[mine], kind="stable")]
         first = np.concatenate([[0], np.cumsum(np.bincount(self.lane[order], minlength=lanes))])
@@ -60,17 +60,17 @@ class MappedWork:
 
     @property
     def every_run(self) -> bool:
-        """Whether the starts of a launch differ from each other."""
+        """Whether the time of a launch may differ from run to run."""
         return len(self.run) > 0 or len(self.decisions) > 0
 
     def total(self, column: str) -> int:
-        """The sum of a column over the run; 0 for ""."""
+        """The sum of a column over all executions; 0 for an empty name."""
         return int(self.costs[:, COLUMNS.index(column)].sum()) if column else 0
 
 
 @dataclass
 class Recorder:
-    """Records costs as instructions are executed, and their locations chunk by chunk."""
+    """Records the costs of executed instructions, and chunk by chunk their locations."""
 
     pending: list[MappedCost] = field(default_factory=list[MappedCost])
     _decisions: dict[int, Decisions] = field(default_factory=dict[int, Decisions])
@@ -84,7 +84,7 @@ class Recorder:
         self.pending.clear()
 
     def decided(self, run: int, decisions: Decisions) -> None:
-        """Record the decisions of a start of a launch."""
+        """Record the decisions of a run of a launch."""
         if len(decisions.values):
             self._decisions[run] = decisions
 

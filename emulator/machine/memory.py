@@ -1,4 +1,4 @@
-"""Byte memories, element types and the geometry of operands: numpy views over raw bytes, nothing copied."""
+"""Memories as bytes, element types, and the geometry of operands: NumPy views of raw bytes, without copies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ F32, F16, BF16, F64, I8, U8, I16, U16, I32, U32, I64, U64, BOOL = range(13)
 """Codes of the element types of arithmetic, as in the `dtype` field of an instruction."""
 
 NARROW: dict[int, NarrowFloat] = {13: F24, 14: F8E4M3, 15: F8E5M2}
-"""Types that values are only stored in, by code."""
+"""Element types for storage only, by code."""
 
 STORAGE: tuple[np.dtype[Any], ...] = tuple(
     np.dtype(name)
@@ -44,15 +44,15 @@ STORAGE: tuple[np.dtype[Any], ...] = tuple(
         "u1",
     )
 )
-"""The numpy type that stores each element type; bf16 and narrow floats, which numpy lacks, are stored as bits."""
+"""The NumPy type that stores each element type; bf16 and narrow floats, which NumPy lacks, are stored as bits."""
 
 COMPUTE: tuple[np.dtype[Any], ...] = tuple(
     np.dtype(np.float32) if code in (F16, BF16) or code in NARROW else stored for code, stored in enumerate(STORAGE)
 )
-"""The type that arithmetic happens in: shorter floats are widened to f32 and rounded once, at the end."""
+"""The NumPy type of arithmetic: shorter floats are widened to f32, and the result is rounded once."""
 
 MAX_POINTS = 1 << 31
-"""Upper bound of the elements of an operand: guards against damaged descriptors."""
+"""Upper limit on the elements of an operand, to reject damaged descriptors."""
 
 
 def is_float(code: int) -> bool:
@@ -61,7 +61,7 @@ def is_float(code: int) -> bool:
 
 
 def storage(code: int) -> np.dtype[Any]:
-    """The numpy type that stores element type `code`. Raises Fault for an unknown code."""
+    """The NumPy type that stores element type `code`. Raises Fault for an unknown code."""
     if code >= len(STORAGE):
         raise Fault(f"element type {code} does not exist")
     return STORAGE[code]
@@ -73,7 +73,7 @@ def widen_bf16(bits: Array) -> NDArray[np.float32]:
 
 
 def round_bf16(values: Array) -> NDArray[np.uint16]:
-    """f32 values (any shape) as bf16 bits: round to nearest even, NaN stays NaN."""
+    """f32 values (any shape) as bf16 bits: rounded to nearest, ties to even; NaN remains NaN."""
     bits = np.asarray(values, np.float32, order="C").view(np.uint32)
     rounded = (bits + (np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1)))) >> np.uint32(16)
     nan = (bits & np.uint32(0x7FFFFFFF)) > np.uint32(0x7F800000)
@@ -81,13 +81,13 @@ def round_bf16(values: Array) -> NDArray[np.uint16]:
 
 
 def widen(raw: Array, code: int) -> NDArray[np.float32]:
-    """f32 values of narrow floats (any shape) as they are stored."""
+    """f32 values of stored narrow floats (any shape), exactly."""
     packed = np.asarray(raw, order="C")
     return NARROW[code].unpack(packed[..., None].view(np.uint8))
 
 
 def narrowed(values: Array, code: int) -> Array:
-    """f32 values (any shape) rounded to narrow floats, as they are stored."""
+    """f32 values (any shape) rounded to narrow floats, in the type that stores them."""
     return NARROW[code].pack(values).view(STORAGE[code])[..., 0]
 
 
@@ -111,16 +111,16 @@ class Geometry(NamedTuple):
 
     @property
     def points(self) -> int:
-        """Number of elements that it walks."""
+        """Number of elements that it iterates over."""
         return math.prod(self.shape)
 
     def extent(self, itemsize: int) -> tuple[int, int]:
-        """First byte touched and one past the last, relative to the operand's address."""
+        """First accessed byte and one past the last, relative to the operand's address."""
         spans = [stride * (size - 1) for size, stride in zip(self.shape, self.strides, strict=True)]
         return sum(s for s in spans if s < 0), sum(s for s in spans if s > 0) + itemsize
 
     def last(self, count: int) -> Geometry:
-        """Its innermost `count` dimensions. Raises Fault if one of the others is larger than 1."""
+        """The innermost `count` dimensions. Raises Fault if another dimension is larger than 1."""
         first = len(self.shape) - count
         if first < 0 or any(size != 1 for size in self.shape[:first]):
             raise Fault(f"operand of sizes {self.shape} has more than the {count} dimensions that the instruction uses")
@@ -129,9 +129,9 @@ class Geometry(NamedTuple):
 
 def coalesce(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
     """
-    The same walk over several operands of equal `shape` with as few dimensions as possible.
+    Shape and strides of the same iteration over several operands of equal `shape`, with as few dimensions as possible.
 
-    Unit dimensions go; neighbours that are contiguous in all operands merge.
+    Dimensions of size 1 are removed; neighbouring dimensions that are contiguous in all operands are merged.
     """
     sizes: list[int] = []
     steps: list[list[int]] = [[] for _ in strides]
@@ -151,7 +151,7 @@ def coalesce(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[tu
 
 def new_memory(size: int) -> Bytes:
     """
-    `size` zero bytes; pages are only allocated when touched, so gigabytes cost nothing.
+    `size` zero bytes. Large memories are mapped, so that pages are allocated only when they are first accessed.
 
     Raises MeshloomError if this computer does not have enough memory.
     """
@@ -162,7 +162,7 @@ def new_memory(size: int) -> Bytes:
         pages = mmap.mmap(-1, size, flags=flags)
     except (MemoryError, OSError, ValueError, OverflowError) as error:
         raise MeshloomError(f"this machine has no room for {size:,} bytes of emulated memory") from error
-    if hasattr(mmap, "MADV_HUGEPAGE"):  # a tenth of the page faults
+    if hasattr(mmap, "MADV_HUGEPAGE"):  # huge pages cause a tenth of the page faults
         try:
             pages.madvise(mmap.MADV_HUGEPAGE)
         except OSError:  # kernels without huge pages

@@ -1,10 +1,10 @@
 """
-The network-on-chip: the routers and links that a packet uses, and the trees of multicasts.
+The network-on-chip: routes of packets over routers and links, and multicast trees.
 
-Routing is XY: along the row first, then along the column. A router is a core number (y * cols + x). Every router has
-six kinds of outputs: a link to each neighbour (east, west, north = y - 1, south = y + 1), the link into its own core
-(`EJECT`), and at the west edge of some rows a DRAM port. A route, or the tree of a multicast, is a set of nodes; a node
-is one router that a packet visits, with the outputs that it takes there.
+Routing is XY: along the row first, then along the column. Routers have the numbers of their cores (y * cols + x). A
+router has six kinds of outputs: a link to each neighbour (east, west, north = y - 1, south = y + 1), the link into its
+own core (`EJECT`), and at the west edge of some rows a DRAM port. A route or multicast tree consists of nodes; a node
+is a router that a packet visits, with the outputs that the packet takes there.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ LINKS = 5
 LINK_NAMES = ("east", "west", "north", "south", "core")
 FROM_CORE, FROM_STORE, FROM_DRAM = 4, 5, 6
 """
-Ways into a router, beside those from its neighbours (numbered as the ways out to them): what SEND and RECV of its own
-core offer, what its STORE offers, and what is read at its DRAM port. At a busy link the ways in take turns.
+Inputs of a router, in addition to those from its neighbours (which have the numbers of the outputs to them): packets
+from SEND and RECV of its own core, from its STORE, and data read at its DRAM port. A busy link serves the inputs in
+round-robin order.
 """
 INPUTS = 8
-"""Room for ways in, by router and link."""
+"""Size of the dimension of inputs, for each router and link."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,10 @@ class Routes:
     """
     All routes that a program uses, as flat arrays over nodes.
 
-    `router`: router of each node. `mask`: bit w set = leaves by output w. `child`: [nodes, 4], the node that comes next
-    east, west, north and south (-1: none); a FETCH node has its successor in column 0. `port`: DRAM port of PORT and
-    FETCH nodes, else -1. `put_root`: [cores, sets], first node of a put from that core to that set (-1: never used).
-    `load_root`, `store_root`: [cores], first node of a read from, and of a write to DRAM.
+    `router`: router of each node. `mask`: bit w is set if the packet takes output w. `child`: [nodes, 4], the next node
+    in the east, west, north and south (-1: none); a FETCH node has its successor in column 0. `port`: DRAM port of PORT
+    and FETCH nodes, else -1. `put_root`: [cores, sets], first node of a put from that core to that set (-1: never
+    used). `load_root`, `store_root`: [cores], first node of a read from, and of a write to DRAM.
     """
 
     router: NDArray[np.int32]
@@ -58,7 +59,7 @@ class Routes:
 
 def build_routes(chip: Chip, core_sets: NDArray[np.bool_], used: NDArray[np.bool_]) -> Routes:
     """
-    The routes of all DRAM traffic and of puts from core c to set s wherever `used[c, s]`.
+    The routes of all DRAM traffic, and of puts from core c to core set s if `used[c, s]`.
 
     `core_sets`: bool [sets, cores]; `used`: bool [cores, sets].
     """
@@ -68,7 +69,7 @@ def build_routes(chip: Chip, core_sets: NDArray[np.bool_], used: NDArray[np.bool
     pairs = np.argwhere(used)
     here = np.arange(cores, dtype=np.int64)
     sources = np.concatenate([pairs[:, 0], homes, here]).astype(np.int64)
-    # Targets of a journey are those of a core set; the sets after the given ones hold one core each.
+    # The targets of a route are a core set; after the given sets, there is one set for each core.
     members = np.concatenate([np.nonzero(core_sets)[1], here]).astype(np.int64)
     lengths = np.concatenate([core_sets.sum(axis=1, dtype=np.int64), np.ones(cores, np.int64)])
     bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
@@ -93,7 +94,7 @@ def _grow(
     ends: NDArray[np.int64],
     journey_port: NDArray[np.int32],
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Nodes of all journeys, each a tree from its source over XY paths to its members; flat arrays as in `Routes`."""
+    """Nodes of all routes: trees from a source over XY paths to the members of a core set; arrays as in `Routes`."""
     capacity = 1024
     router = np.empty(capacity, np.int32)
     mask = np.empty(capacity, np.uint8)
@@ -117,7 +118,7 @@ def _grow(
         roots[journey] = count
         row = source // cols * cols
         for index in range(bounds[goals[journey]], bounds[goals[journey] + 1]):
-            # Backwards: along the column to the source's row, then along that, until the way so far is known.
+            # Backwards from the member: along the column to the source's row, then along the row, up to a known node.
             at = members[index]
             leaves[at] |= 1 << ends[journey]
             while at != source:

@@ -1,8 +1,8 @@
 """
-Classes of instruction words that differ in addresses only: a launch has few classes, each executed many times.
+Equivalence classes of instruction words that differ in addresses only. A launch has few classes with many words each.
 
-The cost and timing of a word depend on its operation, types, tokens, descriptors and a few fields. Words that agree in
-these share a class, so that they are analysed once per class.
+The cost and timing of a word depend on its operation, types, tokens, descriptors and a few fields. Words that are equal
+in these form a class, and are analysed once per class.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _IMM, _COUNT, _BODY, _DECLARED, _SET, _TOKENS = (1 << bit for bit in range(6))
 
 def _fields(entry: Instruction) -> int:
     """
-    Which fields tell apart words that agree in operation, types and operands' descriptors: imm, addr[0], addr[1],
-    addr[3], the core set, the tokens.
+    The fields that distinguish words of equal operation, types and operands' descriptors, as bits: imm, addr[0],
+    addr[1], addr[3], the core set, the tokens.
     """
     found = _TOKENS
     if entry.core_set or entry.cost in (Cost.MATMUL, Cost.SPARSE_MATMUL, Cost.WAIT):
@@ -41,7 +41,7 @@ def _fields(entry: Instruction) -> int:
 
 
 def _cost_fields(entry: Instruction) -> int:
-    """Those of them that cycles and bytes depend on."""
+    """Those of `_fields` on which cycles and bytes depend."""
     by_imm = entry.cost in (Cost.MATMUL, Cost.SPARSE_MATMUL)
     return _fields(entry) & _DECLARED | (_IMM if by_imm else 0)
 
@@ -49,20 +49,20 @@ def _cost_fields(entry: Instruction) -> int:
 _FIELDS: NDArray[np.uint8] = by_opcode(_fields, np.uint8, _TOKENS)
 _COST_FIELDS: NDArray[np.uint8] = by_opcode(_cost_fields, np.uint8)
 _OPERAND: NDArray[np.bool_] = by_operand(lambda o: True, np.bool_)
-"""Whether a slot holds an operand's descriptor."""
+"""[256, 4] whether a slot has an operand's descriptor."""
 
 
 @dataclass(frozen=True)
 class WordClasses:
-    """The classes of some words, numbered in order of first appearance, and classes of these with equal costs."""
+    """Classes of words, numbered in the order of first appearance, and cost classes: classes with equal costs."""
 
     of_word: NDArray[np.int32]
     first: NDArray[np.int64]
-    """[classes] index of the first word of each."""
+    """[classes] index of the first word of each class."""
     cost_of: NDArray[np.int32]
     """[classes] number of its cost class."""
     first_of_cost: NDArray[np.int64]
-    """[cost classes] index of the first word of each."""
+    """[cost classes] index of the first word of each cost class."""
     desc: NDArray[np.int64]
     """[cost classes, 4] descriptors of the operands, as rows of `descs` (-1: none)."""
     descs: NDArray[Any]
@@ -73,7 +73,7 @@ def classify(words: NDArray[Any], bounds: NDArray[np.int64], descs: list[NDArray
     """
     The classes of `words` (WORD, [n]); words[bounds[i] : bounds[i + 1]] use the descriptors `descs[i]` (DESC).
 
-    A descriptor that does not exist becomes one beyond the end of the distinct ones.
+    A reference to a descriptor that does not exist becomes an index past the end of the distinct descriptors.
     """
     lengths = np.array([len(table) for table in descs], np.int64)
     every = np.concatenate([np.zeros(0, DESC), *descs])
@@ -90,9 +90,9 @@ def classify(words: NDArray[Any], bounds: NDArray[np.int64], descs: list[NDArray
 
 def distinct(rows: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """
-    Groups of equal `rows` ([n, k]): the number of each row's group, and the first row of each group.
+    Groups of equal `rows` ([n, k]): the number of each row's group [n], and the first row of each group [groups].
 
-    Groups are numbered in the order in which they first appear.
+    Groups are numbered in the order of first appearance.
     """
     return _distinct(rows)
 
@@ -168,7 +168,7 @@ def _distinct(rows: Array) -> tuple[Array, Array]:
             group = groups
             groups += 1
             first[group], hashes[group], table[at] = i, value, group
-            if 2 * groups > mask:  # a table that is half full is made four times as large
+            if 2 * groups > mask:  # the table is enlarged fourfold when it is half full
                 mask = 4 * mask + 3
                 table = np.full(mask + 1, -1, np.int32)
                 for other in range(groups):

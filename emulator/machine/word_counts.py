@@ -1,4 +1,4 @@
-"""How often the words of a core run, as far as its program says without values."""
+"""Execution counts of the words of a core, as far as they do not depend on values."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from .expand import LEAVE, LOOP, LOOP_BY, Code
 
 @dataclass(frozen=True)
 class WordCounts:
-    """Of the words of one core."""
+    """Execution counts of the words of one core."""
 
     times: NDArray[np.int64]
-    """How often a word runs; of words in a dynamic loop, in each iteration of that."""
+    """Number of executions of each word; of words in a dynamic loop, per iteration of that loop."""
     dynamic: NDArray[np.bool_]
-    """Whether a word is in a loop that runs as often as values say."""
+    """Whether a word is in a dynamic loop."""
 
 
 def word_counts(code: Code, core: int) -> WordCounts:
-    """Those of a core, from the loops of its program."""
+    """The counts of a core, from the loops of its program."""
     base, length = int(code.base[core]), int(code.length[core])
     kind, address = code.kind[base : base + length], code.address[base : base + length]
     times, dynamic = np.ones(length, np.int64), np.zeros(length, np.bool_)
@@ -29,7 +29,7 @@ def word_counts(code: Code, core: int) -> WordCounts:
     bodies = [(at + 1, at + 1 + int(address[at, 1])) for at in loops]
     by_value = {number for number, at in enumerate(loops) if kind[at] == LOOP_BY}
     for at in np.flatnonzero(kind == LEAVE).tolist():
-        # Of the loops around it the innermost begins last.
+        # Of the enclosing loops, the innermost begins last.
         by_value.update([number for number, (low, high) in enumerate(bodies) if low <= at < high][-1:])
     for number, (low, high) in enumerate(bodies):
         if number in by_value:

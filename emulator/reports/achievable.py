@@ -1,10 +1,10 @@
 """
 The achievable time of a network on a chip: its layers one after the other, each as fast as the shapes of its products
-allow, with weights loaded ahead as far as SRAM has room.
+allow, with weights prefetched as far as SRAM has capacity.
 
-A roofline takes every multiplier to be busy and every byte to be there. This time adds what no schedule of whole layers
-is without: arrays that shapes do not fill, or that are loaded with weights anew, and loads that wait for room. It is
-not a lower bound: parts of two layers may overlap, and what cores exchange is not counted.
+A roofline assumes that all multipliers are busy and all data is available. The achievable time adds costs that every
+schedule of whole layers has: arrays that shapes do not fill, reloading of weights into arrays, and loads that wait for
+SRAM capacity. It is not a lower bound: parts of two layers may overlap, and exchange between cores is not counted.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ PARTS = {
     "loads": "for loads that nothing hides",
     "results": "to store the results",
 }
-"""What the achievable time consists of: the fields with the cycles, and their names in texts."""
+"""The parts of the achievable time: fields with their cycles, and the names of the parts in texts."""
 
 
 @dataclass(frozen=True)
 class LayerTime:
-    """What a layer adds to the achievable time, in cycles."""
+    """The contribution of a layer to the achievable time, in cycles."""
 
     number: int
-    """Its place in the network, from 0 on."""
+    """Position in the network, from 0."""
     product: tuple[int, int, int, int]
-    """Batch, M, K, N; zeros where there is none."""
+    """Batch, M, K, N; zeros if the layer has no product."""
     peak: float
     filling: float
     loads: float
@@ -51,33 +51,33 @@ class LayerTime:
 
     @property
     def name(self) -> str:
-        """`layer 3 (1 x 529 x 27 x 28)`: its place in the network, from 1 on, and its product."""
+        """`layer 3 (1 x 529 x 27 x 28)`: position in the network, from 1, and product."""
         sizes = " x ".join(map(str, self.product))
         return f"layer {self.number + 1} ({sizes if any(self.product) else 'no product'})"
 
     def figures(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """The figures as a JSON-serialisable table."""
         return {"product": list(self.product), "peak": self.peak, "filling": self.filling, "loads": self.loads}
 
 
 @dataclass(frozen=True)
 class Achievable:
-    """The achievable time, and what it consists of. All in cycles."""
+    """The achievable time and its parts, in cycles."""
 
     cycles: float
     peak: float
-    """All layers one after the other if matrix and vector units did all that they can."""
+    """All layers one after the other, with matrix and vector units at their peak rates."""
     filling: float
-    """What arrays lose to shapes that do not fill them, and to loading weights."""
+    """Cycles lost as shapes do not fill arrays, and for loading weights into them."""
     loads: float
-    """In which nothing is computed, as weights or inputs are not there yet."""
+    """Cycles in which nothing is computed, as weights or inputs are not loaded yet."""
     results: float
-    """Storing the outputs that the last layer computes."""
+    """Cycles of storing the outputs of the last layer."""
     layers: tuple[LayerTime, ...] = ()
-    """The layers in order; they and the storing of results add up to `cycles`."""
+    """The layers in order; their cycles and `results` add up to `cycles`."""
 
     def longest(self, count: int) -> list[LayerTime]:
-        """The layers that take most, the longest first."""
+        """The `count` layers with the most cycles, in descending order."""
         return sorted(self.layers, key=lambda layer: -layer.cycles)[:count]
 
 
@@ -99,16 +99,16 @@ def achievable(chip: Chip, layers: Sequence[NetworkLayer]) -> Achievable:
 
 def layer_ends(chip: Chip, layers: Sequence[NetworkLayer], computing: Sequence[float]) -> list[float]:
     """
-    When each layer is done. What they read is loaded in order, at the rate of all DRAM ports, the first byte after the
-    latency; of a layer, once those before it are done without which SRAM has no room for it. A layer may begin with its
-    first weights, but ends no earlier than it has the last of them.
+    The cycle in which each layer ends. Weights and inputs are loaded in order, at the rate of all DRAM ports, the first
+    byte after the latency; those of a layer as soon as enough earlier layers have ended to free SRAM for them. A layer
+    may start with its first weights, but ends no earlier than its last weights are loaded.
     """
     room = len(chip.usable_cores) * chip.sram_bytes
     done: list[float] = []
     loaded, oldest, kept = float(chip.dram_latency), 0, 0
     for number, layer in enumerate(layers):
         kept += layer.loaded_bytes
-        # Weights that do not fit by themselves pass through, with nothing ahead of them.
+        # Weights that exceed SRAM by themselves are streamed, without prefetching.
         while oldest < number and kept + max(one.held_bytes for one in layers[oldest : number + 1]) > room:
             loaded = max(loaded, done[oldest])
             kept -= layers[oldest].loaded_bytes
@@ -120,8 +120,8 @@ def layer_ends(chip: Chip, layers: Sequence[NetworkLayer], computing: Sequence[f
 
 def layer_cycles(chip: Chip, layer: NetworkLayer, filled: bool = False) -> float:
     """
-    Cycles in which all cores compute a layer, vector operations beside products; the product on matrix or vector units,
-    whichever take less. `filled`: as if arrays were always full.
+    Cycles of a layer on all cores, with vector operations concurrent with products, and the product on the faster of
+    matrix and vector units. `filled`: as if arrays were always full.
     """
     cores = max(len(chip.usable_cores), 1)
     lanes, cells = cores * chip.vpu_lanes, cores * chip.mpu_rows * chip.mpu_cols
@@ -138,8 +138,8 @@ def layer_cycles(chip: Chip, layer: NetworkLayer, filled: bool = False) -> float
 @lru_cache(maxsize=4096)
 def product_cycles(chip: Chip, rate: int, product: tuple[int, int, int, int]) -> float:
     """
-    Least cycles of a product over the usable cores, of all ways to cut batch, rows, inputs and outputs evenly among
-    them. Partial sums of cut inputs are added by vector units, each core its share.
+    Minimum cycles of a product (batch, M, K, N) on the usable cores, over all even divisions of batch, rows, inputs and
+    outputs. If inputs are divided, vector units add the partial sums, an equal share on each core.
     """
     batch, m, k, n = product
     by_batch, by_m, by_k, by_n = _cuts(max(len(chip.usable_cores), 1))
@@ -151,7 +151,7 @@ def product_cycles(chip: Chip, rate: int, product: tuple[int, int, int, int]) ->
 
 @lru_cache(maxsize=16)
 def _cuts(cores: int) -> tuple[NDArray[Any], ...]:
-    """All (batch, m, k, n) into which so many cores can cut a product, n most."""
+    """All divisions (batch, m, k, n) of a product for this many cores, as arrays; n is as large as possible."""
     found: list[tuple[int, int, int, int]] = []
     for k in range(1, cores + 1):
         for m in range(1, cores // k + 1):
@@ -162,9 +162,9 @@ def _cuts(cores: int) -> tuple[NDArray[Any], ...]:
 
 def achievable_of(exe: Executable) -> Achievable | None:
     """
-    The achievable time of the network that `exe` was made of; None where that was not noted.
+    The achievable time of the network from which `exe` was compiled; None if there is no note of its layers.
 
-    Raises EmulationError where the note is none.
+    Raises EmulationError for an invalid note.
     """
     text = noted_work(exe, NOTE)
     if text is None:

@@ -1,4 +1,4 @@
-"""What a program keeps busy longest: the unit, link or DRAM port that no run of it can be quicker than."""
+"""The busiest units, links and DRAM ports of a run; their busy cycles are lower bounds of the program's cycles."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..machine.noc import LINK_NAMES, LINKS
 from ..timing.engine import TimingResult
 
 COMPUTING = (Unit.MPU, Unit.VPU, Unit.DAU, Unit.MAP)
-"""Units whose busy cycles are those of their own work; others are busy while they wait for links and ports, too."""
+"""Units whose busy cycles are their own work only; other units are also busy while they wait for links and ports."""
 
 
 @dataclass(frozen=True)
 class Busiest:
-    """The busiest one of a kind: a program needs at least its cycles, on whatever schedule."""
+    """The busiest one of a kind; in any schedule, the program takes at least its cycles."""
 
     kind: str
     """`MPU`, `VPU`, `DAU`, `MAP`, `link` or `DRAM port`."""
@@ -27,7 +27,7 @@ class Busiest:
 
 
 def busiest(exe: Executable, timing: TimingResult) -> list[Busiest]:
-    """The busiest unit of each kind, link, and DRAM port of a run of `exe`, that with the most cycles first."""
+    """The busiest unit of each kind, the busiest link and DRAM port of a run of `exe`, by descending cycles."""
     chip = exe.chip
     found: list[Busiest] = []
     for unit in COMPUTING:

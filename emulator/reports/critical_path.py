@@ -1,10 +1,10 @@
 """
-What a run's time consists of: the chain of instructions, messages and waits that ends with its last cycle.
+The critical path of a run: the chain of instructions, messages and waits that ends with its last cycle.
 
-The path is followed backwards. An instruction started when the last of the things that it needs was there: its unit, a
-token of another unit, a message, or the sequencer. That one is on the path, and so on to cycle 0. The pieces lie end to
-end, so their lengths add up to the run's cycles. Where two things came in the same cycle, the unit goes first, then
-tokens.
+The path is followed backwards. An instruction starts when the last of its dependences is fulfilled: on its unit, which
+must be free, on a token of another unit, on a message, or on the sequencer. The path continues with the cause of that
+dependence, and so on back to cycle 0. The pieces are contiguous, so their lengths add up to the run's cycles. If
+several dependences are fulfilled in the same cycle, the unit has precedence, then tokens.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ REASONS = {
     SEMAPHORE: "taking a message or a credit that is there",
     HOST: "no launch runs: what the next one needs is on its way from the host",
 }
-"""What each reason of a piece means."""
+"""Descriptions of the reasons of pieces."""
 
 
 @dataclass(frozen=True)
@@ -46,27 +46,27 @@ class Piece:
     start: int
     end: int
     core: int
-    """-1: none."""
+    """The core; -1: none."""
     unit: int
-    """Of the instruction that the piece belongs to; -1: none."""
+    """The unit of the instruction that the piece belongs to; -1: none."""
     task: str
-    """The network's operation, "" where there is none."""
+    """The network's operation; "" if there is none."""
     reason: str
     """One of `REASONS`."""
 
     @property
     def cycles(self) -> int:
-        """Its length."""
+        """The length."""
         return self.end - self.start
 
     @property
     def unit_name(self) -> str:
-        """The unit, "" where it is none."""
+        """The name of the unit; "" if there is none."""
         return Unit(self.unit).name if self.unit >= 0 else ""
 
 
 def critical_path(exe: Executable, timing: TimingResult) -> list[Piece]:
-    """The pieces of a traced run, in order; their lengths add up to `timing.cycles`."""
+    """The critical path of a traced run as pieces in order; their lengths add up to `timing.cycles`."""
     path: list[Piece] = []
     reached = timing.launches[0][1] if timing.launches else 0
     for begin, end, trace in launch_traces(exe, timing):
@@ -78,14 +78,14 @@ def critical_path(exe: Executable, timing: TimingResult) -> list[Piece]:
 
 
 class _Walk:
-    """Backwards through one launch."""
+    """The backward traversal of the critical path within one launch."""
 
     def __init__(self, trace: LaunchTrace, begin: int, end: int) -> None:
         self.trace, self.begin, self.cycles = trace, begin, end - begin
         self.chip = trace.chip
 
     def pieces(self) -> Iterator[Piece]:
-        """The last piece first."""
+        """The pieces of the launch, in reverse order."""
         trace, now = self.trace, self.cycles
         entry = self.last()
         while entry is not None:
@@ -94,7 +94,7 @@ class _Walk:
             cause, now, reason = self.cause(entry)
             if reason and now < start:
                 yield from self.between(entry, cause, now, start, reason)
-            # A queue that was full lets go when its instruction starts, not when that is done.
+            # A full queue has space again when an instruction of it starts, not when that ends.
             while cause is not None and reason == FULL_QUEUE:
                 entry = cause
                 cause, earlier, reason = self.cause(entry)
@@ -106,7 +106,7 @@ class _Walk:
             yield Piece(self.begin, self.begin + now, -1, -1, "", SEQUENCER)
 
     def last(self) -> int | None:
-        """The entry that the launch ended with; None where no unit did anything."""
+        """The entry that completed last; None if no unit executed an instruction."""
         trace = self.trace
         if not len(trace.lane):
             return None
@@ -117,7 +117,11 @@ class _Walk:
         return int(np.argmax(ends))
 
     def cause(self, entry: int) -> tuple[int | None, int, str]:
-        """(what an entry's start waited for last, when that was there, why not earlier; "": at that time)."""
+        """
+        (cause, cycle, reason) of the start of an entry: the entry that fulfilled its last dependence (None: no entry),
+        the cycle in which the path continues there, and the reason for the time between that cycle and the start; "" if
+        there is no such time.
+        """
         trace, start = self.trace, int(self.trace.start[entry])
         previous = trace.previous(entry)
         if previous is not None and trace.end[previous] == start:
@@ -143,7 +147,7 @@ class _Walk:
         return None, start, ""
 
     def between(self, entry: int, cause: int | None, begin: int, end: int, reason: str) -> Iterator[Piece]:
-        """What lies between a cause and the start of `entry`; the later piece first."""
+        """The pieces between a cause and the start of `entry`, in reverse order."""
         core, unit = divmod(int(self.trace.lane[entry]), QUEUES)
         if reason == HOPS and cause is not None:
             way = min(self.trace.way(cause, core), end - begin)
@@ -152,7 +156,7 @@ class _Walk:
         yield self.piece(begin, end, core, unit, self.task(entry), reason)
 
     def of_entry(self, entry: int, start: int, end: int) -> Iterator[Piece]:
-        """From the start of an entry to when it was needed; the later piece first."""
+        """The pieces from the start of an entry to the cycle in which it was needed, in reverse order."""
         trace, chip = self.trace, self.chip
         kind, length = trace.of(entry, KIND), end - start
         if kind in (LOCAL, MAPPED):
@@ -181,7 +185,7 @@ class _Walk:
             yield from self.split(entry, end, [(SEMAPHORE, length)])
 
     def split(self, entry: int, end: int, parts: list[tuple[str, int]]) -> Iterator[Piece]:
-        """Pieces of these lengths that end with `end`, the last one first."""
+        """Pieces (reason, length) of an entry that end at `end`, in reverse order."""
         core, unit = divmod(int(self.trace.lane[entry]), QUEUES)
         for reason, length in parts:
             if length > 0:
@@ -192,7 +196,7 @@ class _Walk:
         return Piece(self.begin + start, self.begin + end, core, unit, task, reason)
 
     def task(self, entry: int) -> str:
-        """The operation that an entry stems from."""
+        """The network's operation from which the instruction of an entry was generated; "" if there is none."""
         exe = self.trace.exe
         program = exe.programs[int(self.trace.program[entry])]
         word = int(self.trace.word[entry])

@@ -1,5 +1,5 @@
 """
-DRAM in use over time, from the accesses of a run: copies, and the addresses of the programs of each launch.
+DRAM in use over time, from the accesses of a run: by copies, and by the programs of each launch.
 
 The executable lists the buffers, their addresses and the steps of the controller that use them (note `NOTE`). A
 buffer is in use from the start of the first step that accesses it to the end of the last one.
@@ -35,7 +35,7 @@ for _code, _entry in BY_CODE.items():
 
 
 class PlannedBuffer(NamedTuple):
-    """A buffer in DRAM and the controller's steps that use it; resident constants: steps -1."""
+    """A buffer in DRAM and the first and last of the controller's steps that use it; -1 for resident constants."""
 
     name: str
     address: int
@@ -43,17 +43,17 @@ class PlannedBuffer(NamedTuple):
     first: int
     last: int
     ends: int
-    """The step that ends last of those that use the buffer: a copy may end after launches that begin later."""
+    """Of the steps that use the buffer, the one that ends last: a copy may end after launches that start later."""
 
 
 @dataclass(frozen=True)
 class PlannedMemory:
-    """The compiler's plan; times in cycles."""
+    """The compiler's plan of DRAM; times in cycles."""
 
     capacity: int
-    """Bytes that were available."""
+    """Bytes of DRAM that were available."""
     unsaved: int
-    """Bytes that the network needs without saving."""
+    """Bytes that the network needs without offloading."""
     peak: int
     cycles: int
     steps: tuple[tuple[str, str, int, int], ...]
@@ -61,27 +61,27 @@ class PlannedMemory:
     buffers: tuple[PlannedBuffer, ...]
 
     def profile(self) -> tuple[Ints, Ints]:
-        """(cycles, bytes in use from each of them on), as planned."""
+        """(cycles [n], bytes in use from each of these cycles on [n]), as planned."""
         return _profile(self, {}, [(start, end) for _, _, start, end in self.steps], planned=True)
 
 
 @dataclass(frozen=True)
 class DeviceMemory:
-    """Memory over time of a run."""
+    """DRAM in use over the time of a run."""
 
     planned: PlannedMemory
     times: Ints
-    """Cycles."""
+    """Cycles at which the number of bytes changes."""
     held: Ints
-    """[times] bytes in use from then on."""
+    """[times] bytes in use from these cycles on."""
     spans: tuple[tuple[int, int], ...]
-    """Start and end of each step."""
+    """Start and end cycle of each step."""
     stray: int
-    """Number of accesses to DRAM outside of the buffers of the step."""
+    """Number of accesses to DRAM outside of the buffers that are in use in the step."""
 
     @property
     def peak(self) -> int:
-        """Most bytes in use at any time."""
+        """Peak of the bytes in use."""
         return int(self.held.max(initial=0))
 
 
@@ -111,7 +111,10 @@ def planned_memory(exe: Executable) -> PlannedMemory | None:
 
 
 def device_memory(exe: Executable, timing: TimingResult) -> DeviceMemory | None:
-    """Memory over time of a run with this `timing`; None if the executable does not list its buffers."""
+    """
+    DRAM in use over the time of a run with this `timing`; None if the executable does not list its buffers. Raises
+    EmulationError for an invalid note.
+    """
     planned = planned_memory(exe)
     if planned is None:
         return None
@@ -137,7 +140,7 @@ def device_memory(exe: Executable, timing: TimingResult) -> DeviceMemory | None:
 
 
 def _steps(exe: Executable, timing: TimingResult) -> Iterator[tuple[ControllerStep, int, int]]:
-    """The controller's launches and copies with their times."""
+    """(step, start, end) of the controller's launches and copies."""
     launches, copies = iter(timing.launches), iter(timing.copies)
     for step in controller_steps(exe):
         if step.mnemonic == "ctl.launch":
@@ -171,7 +174,7 @@ def _profile(
 
 
 def _touched(exe: Executable, step: ControllerStep, planned: PlannedMemory, there: list[int]) -> tuple[list[int], int]:
-    """(buffers that a step accesses, number of accesses outside of all buffers of the step)."""
+    """(numbers of the buffers that a step accesses, number of accesses outside of all buffers in `there`)."""
     there = sorted(there, key=lambda one: planned.buffers[one].address)
     start = np.array([planned.buffers[one].address for one in there], np.int64)
     end = start + np.array([planned.buffers[one].nbytes for one in there], np.int64)
@@ -231,7 +234,7 @@ def _touch(
     end: Ints,
     hit: Ints,
 ) -> None:
-    """Follow one program; count accesses by buffer [buffers + 1], the last: outside of all."""
+    """Traverse a program and add its accesses of each buffer to `hit` [buffers + 1]; the last: outside of all."""
     register, loops = np.zeros(REGISTERS, np.int64), np.zeros((LOOPS, 3), np.int64)
     pc, depth = next_access(op, imm, addr, register, loops, 0, 0)
     while pc < len(op):

@@ -1,4 +1,4 @@
-"""Energy of a run by component, from counts and the chip's picojoules an event."""
+"""Energy of a run by component, from numbers of events and the chip's energy per event."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...chips.chip import Chip
 @dataclass(frozen=True)
 class EnergyEvents:
     """
-    The events of a run that take energy.
+    Numbers of the events of a run that consume energy.
 
     `macs` and `vpu_ops` are in f32-equivalents (an i8 MAC counts a quarter: it takes a quarter of the array's time).
     """
@@ -25,7 +25,7 @@ class EnergyEvents:
 
 
 def energy_picojoules(chip: Chip, events: EnergyEvents) -> dict[str, float]:
-    """Energy by component and in total."""
+    """Energy in picojoules, by component and in total."""
     table = chip.energy
     parts = {
         "mac": events.macs * table.mac_f32,

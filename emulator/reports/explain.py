@@ -1,4 +1,4 @@
-"""What limits a run: its critical path summed up, as data and as text."""
+"""Explanation of what limits a run: sums over its critical path and bounds, as data and as text."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .task_bounds import TaskOverBound, tasks_over_bound
 from .waterfall import IDEAL, Waterfall, waterfall
 
 LEAST_SHARE = 0.005
-"""Of the run; shorter sums are one line, the rest."""
+"""Share of the run's cycles below which sums are combined in one line, the rest."""
 LAYERS = 5
-"""Number of layers that are listed."""
+"""Number of layers in the text."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """A part of the critical path."""
+    """The cycles on the critical path of one unit for one reason."""
 
     unit: str
-    """The unit whose instruction it is, "" where it is none."""
+    """The unit of the instructions; "" if there is none."""
     reason: str
     """One of `critical_path.REASONS`."""
     cycles: int
@@ -32,26 +32,26 @@ class Share:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a run's cycles consist of."""
+    """The parts of a run's cycles, and their comparison with bounds."""
 
     cycles: int
     shares: tuple[Share, ...]
-    """The longest first; they add up to `cycles`."""
+    """Shares of the critical path, the longest first; they add up to `cycles`."""
     tasks: tuple[tuple[str, int], ...]
     """(operation, cycles on the critical path), the longest first."""
     over_bound: tuple[TaskOverBound, ...]
-    """The operations that cost most over their own bound."""
+    """The operations that exceed their bounds by the most cycles."""
     path: tuple[Piece, ...]
     waterfall: Waterfall | None = None
-    """From the roofline to the run; None where the executable does not say what its network's own work is."""
+    """From the roofline to the run's cycles; None if the executable has no note of the network's own work."""
     achievable: Achievable | None = None
-    """What its layers could take one after the other; None where the executable does not say what they are."""
+    """The achievable time; None if the executable has no note of the network's layers."""
 
     def __str__(self) -> str:
         return explain_text(self)
 
     def figures(self) -> dict[str, Any]:
-        """The sums, ready for JSON."""
+        """The sums as a JSON-serialisable table."""
         return {
             "cycles": self.cycles,
             "critical_path": [
@@ -65,7 +65,7 @@ class Explanation:
 
 def explain(exe: Executable, timing: TimingResult) -> Explanation:
     """
-    What limits a run. Raises MeshloomError where it was not traced (`run_timing(exe, trace=True)`).
+    The explanation of a run. Raises MeshloomError if it was not traced (`run_timing(exe, trace=True)`).
     """
     if timing.trace is None:
         raise MeshloomError("this run was not traced: ask for a trace when it is timed")
@@ -90,7 +90,7 @@ def _longest(share: Share) -> int:
 
 
 def explain_text(explanation: Explanation) -> str:
-    """The explanation for people: what the path consists of, and the operations that cost most over their bound."""
+    """The explanation as text: parts of the critical path, and operations that exceed their bounds most."""
     total = max(explanation.cycles, 1)
     lines = [f"what the {explanation.cycles:,} cycles consist of (the critical path, end to end):"]
     rest = 0
@@ -116,7 +116,7 @@ def explain_text(explanation: Explanation) -> str:
 
 
 def _waterfall_lines(found: Waterfall) -> list[str]:
-    """What makes the run longer than the roofline."""
+    """Lines for the parts of the run's cycles beyond the roofline."""
     bound = found.parts[IDEAL]
     lines = [f"what makes them {found.ratio:.2f} x the roofline of {bound:,.0f} that {found.unit} sets:"]
     for part, cycles in found.parts.items():
@@ -126,7 +126,7 @@ def _waterfall_lines(found: Waterfall) -> list[str]:
 
 
 def _layer_lines(found: Achievable) -> list[str]:
-    """The layers that take most of the achievable time, and for what."""
+    """Lines for the layers that take most of the achievable time, with its parts."""
     lines = [f"layers that take most of the {found.cycles:,.0f} that are achievable one after the other:"]
     for layer in found.longest(LAYERS):
         figures = layer.figures()

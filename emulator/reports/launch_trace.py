@@ -1,4 +1,4 @@
-"""A launch of a traced run as it is asked for by lane and word: what ran when, who gave which token, who sent what."""
+"""The trace of one launch, indexed by lane and word, with the sources of tokens, messages and dispatch times."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ MESSAGES = (PUT, PUT_MAPPED, SIGNAL)
 
 class LaunchTrace:
     """
-    One launch of a run. An *entry* is an execution of an instruction of a unit; entries are numbered by lane (core * 8
-    + unit), and within a lane as they ran. Times count from the start of the launch.
+    The trace of one launch. An *entry* is one execution of an instruction of a unit; entries are numbered by lane
+    (core * 8 + unit), and within a lane in the order of execution. Times count from the start of the launch.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class LaunchTrace:
         begin: int,
         decisions: Decisions | None = None,
     ) -> None:
-        """`chosen` are the places of this launch in `trace`, `begin` is when it starts."""
+        """`chosen`: the part of `trace` that belongs to this launch; `begin`: the cycle in which the launch starts."""
         self.decisions = decisions
         lane = trace.core[chosen].astype(np.int64) * QUEUES + trace.unit[chosen]
         order = np.argsort(lane, kind="stable")
@@ -63,7 +63,7 @@ class LaunchTrace:
         self.word: NDArray[np.int64] = trace.word[chosen][order].astype(np.int64)
         self.program: NDArray[np.int64] = trace.program[chosen][order].astype(np.int64)
         self.row: NDArray[np.int64] = tables.word_class[tables.base[self.lane // QUEUES] + self.word].astype(np.int64)
-        """[entries] the class of each one's word."""
+        """[entries] the class of the word of each entry."""
         self.first: NDArray[np.int64] = np.searchsorted(self.lane, np.arange(exe.chip.cores * QUEUES + 1))
         """[lanes + 1] the first entry of each lane."""
         self._given: dict[tuple[int, int], NDArray[np.int64]] = {}
@@ -76,11 +76,11 @@ class LaunchTrace:
         return int(self.tables.classes[self.row[entry], column])
 
     def previous(self, entry: int) -> int | None:
-        """The entry before on the same lane."""
+        """The previous entry of the same lane; None if there is none."""
         return entry - 1 if entry > self.first[self.lane[entry]] else None
 
     def givers(self, entry: int) -> Iterator[int]:
-        """The entries whose tokens an entry took: of each unit that it waits for, as many back as it took before."""
+        """The entries that gave the tokens that an entry took: the n-th token from a unit is from its n-th signal."""
         lane = int(self.lane[entry])
         core, unit = divmod(lane, QUEUES)
         waits = self.of(entry, WAITS)
@@ -92,16 +92,16 @@ class LaunchTrace:
                 yield int(given[np.searchsorted(taken, entry)])
 
     def _entries(self, lane: int, column: int, unit: int) -> NDArray[np.int64]:
-        """Entries of a lane that wait for `unit` (column WAITS) or give it a token (SIGNALS)."""
+        """The entries of a lane that wait for `unit` (column WAITS), or give it a token (column SIGNALS)."""
         entries: NDArray[np.int64] = np.arange(int(self.first[lane]), int(self.first[lane + 1]))
         return entries[self.tables.classes[self.row[entries], column] >> unit & 1 == 1]
 
     def sender(self, entry: int) -> int | None:
         """
-        The entry that sent the message which a wait was the last to need, None where there is none.
+        The entry that sent the last message that a wait needed; None if there is none.
 
-        When a message arrives is in no trace. The earliest possible times put them in order; where contention made
-        another order the answer is one that arrived near that time.
+        Traces do not contain the arrival times of messages. Messages are ordered by their earliest possible arrival; if
+        contention changed the order, the result is a message that arrived at nearly the same time.
         """
         core, semaphore = int(self.lane[entry]) // QUEUES, self.of(entry, B)
         key = (core, semaphore)
@@ -123,7 +123,7 @@ class LaunchTrace:
         return self.tables.classes[self.row, KIND]
 
     def _messages_to(self, core: int, semaphore: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(entries that raise a semaphore, earliest arrivals), by arrival."""
+        """(entries that raise a semaphore of a core, their earliest arrivals), sorted by arrival."""
         classes = self.tables.classes
         sends = np.isin(classes[:, KIND], MESSAGES) & (classes[:, B] == semaphore)
         sets = np.asarray(self.exe.core_sets, np.bool_).reshape(-1, self.chip.cores)
@@ -135,29 +135,29 @@ class LaunchTrace:
         return entries[order], arrivals[order]
 
     def way(self, entry: int, core: int) -> int:
-        """Cycles of hops from the core of an entry to another."""
+        """Cycles of the hops from the core of an entry to another core."""
         own, cols = int(self.lane[entry]) // QUEUES, self.chip.cols
         return max(self.chip.hop_cycles, 1) * (abs(own % cols - core % cols) + abs(own // cols - core // cols))
 
     def to_port(self, entry: int) -> int:
-        """Cycles of hops between an entry's core and its DRAM port, and of `dram_latency`."""
+        """Cycles of the hops between an entry's core and its DRAM port, plus `dram_latency`."""
         port = port_of_core(self.chip, int(self.lane[entry]) // QUEUES)
         hops = self.way(entry, port_rows(self.chip)[port] * self.chip.cols)
         return self.chip.dram_latency + hops + (max(self.chip.hop_cycles, 1) if self.of(entry, KIND) == LOAD else 0)
 
     def _complete(self, entry: int) -> int:
-        """When an entry is complete, of loads and stores as if nothing else were under way."""
+        """The cycle in which an entry is complete; for loads and stores, as without contention."""
         return int(self.end[entry]) + (self.to_port(entry) if self.is_transfer(entry) else 0)
 
     def is_transfer(self, entry: int) -> bool:
-        """Whether tokens are given later than the unit is free."""
+        """Whether an entry is a load or store, which gives its tokens after its unit is free again."""
         return self.of(entry, KIND) in (LOAD, STORE)
 
     def dispatched(self, entry: int) -> tuple[int, int, bool]:
         """
-        (the cycle from which an entry could start, as far as the sequencer goes; the entry whose start made room in a
-        full queue and so let the sequencer go on, -1: it never had to wait; whether it went on when that entry was
-        complete, since it waited for idle units).
+        (cycle, blocker, drained) of the dispatch of an entry: the cycle from which it could start; the entry whose
+        start freed space in a full queue, so that the sequencer continued (-1: it never waited); True if the sequencer
+        waited for idle units instead, until `blocker` was complete.
         """
         core = int(self.lane[entry]) // QUEUES
         if core not in self._dispatch:
@@ -165,7 +165,7 @@ class LaunchTrace:
         return self._dispatch[core][entry]
 
     def _follow_sequencer(self, core: int) -> dict[int, tuple[int, int, bool]]:
-        """`dispatched` of all entries of a core."""
+        """The results of `dispatched` for all entries of a core, by a simulation of its sequencer."""
         classes, depth = self.tables.classes, self.chip.queue_depth
         row = self.tables.word_class
         counts = [0] * QUEUES
@@ -216,7 +216,7 @@ class LaunchTrace:
 
 
 def launch_traces(exe: Executable, timing: TimingResult) -> Iterator[tuple[int, int, LaunchTrace]]:
-    """(start, end, trace) of each launch of a traced run, in order; times of the run."""
+    """(start, end, trace) of each launch of a traced run, in order; start and end in cycles of the run."""
     if timing.trace is None:
         return
     known: dict[int, Tables] = {}

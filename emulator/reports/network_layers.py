@@ -1,4 +1,4 @@
-"""The layers of a network as they are counted before the compiler changes anything, and the note that records them."""
+"""The layers of a network before transforms by the compiler, and the note that records them."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 
 NOTE = "layers"
-"""Key of the note in modules and executables, whose text is that of `layers_as_json`."""
+"""Key of the note in modules and executables; its text is the result of `layers_as_json`."""
 
 
 @dataclass(frozen=True)
 class NetworkLayer:
-    """A product of matrices with the vector operations that follow it; the first one may have no product."""
+    """A matrix product with the vector operations that follow it; the first layer may have no product."""
 
     product: tuple[int, int, int, int]
-    """Batch, M, K, N; zeros where there is none."""
+    """Batch, M, K, N; zeros if there is no product."""
     rate: int
-    """Elements that are multiplied at the cost of one f32."""
+    """Number of elements that are multiplied at the cost of one f32 element."""
     vector_ops: int
-    """Element operations of vector units in all runs, in f32-equivalents."""
+    """Element operations of vector units in all steps, in f32-equivalents."""
     loaded_bytes: int
-    """Bytes of the constants, and of the network's inputs, that it is the first to read."""
+    """Bytes of constants and of the network's inputs of which the layer is the first reader."""
     stored_bytes: int
-    """Bytes of those of its results that are outputs of the network."""
+    """Bytes of its results that are outputs of the network."""
     held_bytes: int
     """Bytes of the values of its product, or of its largest operation, that are neither constants nor inputs."""
     runs: int = 1
-    """How often the product is computed: the steps of the loops around it."""
+    """How often the product is computed: the number of steps of the loops around it."""
 
 
 def layers_as_json(layers: Sequence[NetworkLayer]) -> str:
@@ -36,7 +36,7 @@ def layers_as_json(layers: Sequence[NetworkLayer]) -> str:
 
 
 def layers_from_json(text: str) -> list[NetworkLayer]:
-    """What `layers_as_json` wrote. Raises ValueError for other text."""
+    """The inverse of `layers_as_json`. Raises ValueError for other text."""
     try:
         return [_layer(entry) for entry in json.loads(text)]
     except (TypeError, RecursionError) as error:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 NOTE = "loops"
-"""Key of the note in modules and executables, whose text is that of `layers_as_json`."""
+"""Key of the note in modules and executables; its text is the result of `layers_as_json`."""
 
 
 @dataclass(frozen=True)
@@ -15,22 +15,22 @@ class VectorWork:
     """A vector operation of a step."""
 
     points: int
-    """Element operations."""
+    """Number of element operations."""
     passes: int
-    """Passes of each."""
+    """Passes of each element operation."""
     rate: int
-    """Elements that are processed at the cost of one f32."""
+    """Number of elements that are processed at the cost of one f32 element."""
     after: tuple[int, ...]
-    """Numbers of the operations of the same layer on whose results it depends."""
+    """Numbers of the operations of the same layer on whose results this one depends."""
 
 
 @dataclass(frozen=True)
 class RecurrentLayer:
     """
-    Loops of as many steps that do not wait for each other, such as the two directions of a layer.
+    Loops with equal numbers of steps that are independent of each other, such as the two directions of a layer.
 
-    Only operations between the carried values of a step and those of the next are counted: those that read no carried
-    value can be done before, and those on which no carried value depends can be done later.
+    Only operations from the carried values of a step to those of the next step are counted: operations that read no
+    carried value can be executed before the loop, and those on which no carried value depends, after it.
     """
 
     steps: int
@@ -53,7 +53,7 @@ def layers_as_json(layers: Sequence[RecurrentLayer]) -> str:
 
 
 def layers_from_json(text: str) -> list[RecurrentLayer]:
-    """What `layers_as_json` wrote. Raises ValueError for other text."""
+    """The inverse of `layers_as_json`. Raises ValueError for other text."""
     try:
         return [_layer(entry) for entry in json.loads(text)]
     except (TypeError, RecursionError) as error:

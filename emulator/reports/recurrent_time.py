@@ -1,4 +1,4 @@
-"""Reference time of a network with loops on a chip: cycles that a good mapping can come near."""
+"""Reference time of a network with loops on a chip: cycles that a good compilation can come close to."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from .roofline import Work, noted_work, roofline
 @dataclass(frozen=True)
 class ReferenceTime:
     """
-    The largest of the times of DRAM, of the units, and of the sequence of steps.
+    The maximum of the times of DRAM, of the units, and of the sequence of steps, in cycles.
 
-    Unlike a roofline it is not a lower bound: overlap of layers in time is not considered.
+    Unlike a roofline it is not a lower bound: overlap of layers is not considered.
     """
 
     dram: float
-    """Everything that must cross the DRAM ports, once, and the latency of the first of it."""
+    """One transfer of all data that must pass the DRAM ports, and the latency of the first byte."""
     units: float
-    """The work of matrix or vector units, whichever take longer."""
+    """The work of matrix units or of vector units, whichever takes longer."""
     steps: float
-    """All steps, each after the one before it."""
+    """All steps, one after the other."""
     cores: int
-    """The number of cores with the fewest cycles of `steps`."""
+    """The number of cores on which `steps` is smallest."""
 
     @property
     def cycles(self) -> float:
@@ -37,7 +37,7 @@ class ReferenceTime:
 
     @property
     def binding(self) -> str:
-        """The resource that determines the bound."""
+        """The part that determines the reference time."""
         return max((self.steps, "steps"), (self.dram, "DRAM"), (self.units, "units"), key=lambda pair: pair[0])[1]
 
 
@@ -51,13 +51,13 @@ def reference_time(chip: Chip, work: Work, layers: Sequence[RecurrentLayer]) -> 
 
 
 def steps_time(chip: Chip, layers: Sequence[RecurrentLayer]) -> tuple[float, int]:
-    """Cycles of all steps, one after the other, and the number of cores on which these are the fewest."""
+    """(cycles, cores): cycles of all steps, one after the other, on the number of cores for which they are fewest."""
     return min((sum(layer_cycles(chip, layer, cores) for layer in layers), cores) for cores in _core_counts(chip))
 
 
 def layer_cycles(chip: Chip, layer: RecurrentLayer, cores: int) -> float:
     """
-    Cycles of a layer on so many cores: steps x (the weights of a core, read once a step at the rate of one operand,
+    Cycles of a layer on this many cores: steps x (reading of a core's weights, once per step at the rate of one operand
     + the longest chain of vector operations + the exchange of the carried values).
     """
     reading = layer.weight_bytes / (cores * chip.sram_bytes_per_cycle)
@@ -65,7 +65,7 @@ def layer_cycles(chip: Chip, layer: RecurrentLayer, cores: int) -> float:
 
 
 def longest_chain(chip: Chip, layer: RecurrentLayer, cores: int) -> int:
-    """Cycles of the longest chain of dependent operations, each spread over the cores."""
+    """Cycles of the longest chain of dependent operations, each distributed over the cores."""
     ends: list[int] = []
     for one in layer.operations:
         passing = ceil_div(ceil_div(one.points, cores), chip.vpu_lanes * one.rate) * one.passes
@@ -82,7 +82,7 @@ def exchange(chip: Chip, carried_bytes: int, cores: int) -> int:
 
 
 def hops_across(chip: Chip, cores: int) -> int:
-    """Hops between the farthest two of so many cores, in the rectangle of the mesh for which they are fewest."""
+    """Hops between the two most distant of `cores` cores, in the rectangle of the mesh in which they are fewest."""
     heights = range(1, min(chip.rows, cores) + 1)
     sizes = ((height, ceil_div(cores, height)) for height in heights)
     return min(height + width - 2 for height, width in sizes if width <= chip.cols)
@@ -92,7 +92,7 @@ def noted_layers(exe: Executable) -> list[RecurrentLayer]:
     """
     The loops recorded in an executable; empty if there is no note.
 
-    Raises EmulationError where the note is not such a list.
+    Raises EmulationError if the note is not such a list.
     """
     text = noted_work(exe, NOTE)
     if text is None:
@@ -104,5 +104,5 @@ def noted_layers(exe: Executable) -> list[RecurrentLayer]:
 
 
 def _core_counts(chip: Chip) -> Iterable[int]:
-    """Numbers of cores that are tried."""
+    """The numbers of cores to try."""
     return range(1, max(len(chip.usable_cores), 1) + 1)

@@ -1,4 +1,4 @@
-"""Roofline: lower bounds of the cycles of each kind of unit for the work, and the binding one."""
+"""Roofline: lower bounds of the cycles of each kind of unit for given work, and the binding unit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..machine.errors import EmulationError
 
 @dataclass(frozen=True)
 class Roofline:
-    """Least cycles by unit."""
+    """Minimum cycles by unit."""
 
     cycles: dict[str, float]
 
@@ -26,26 +26,26 @@ class Roofline:
     @property
     def bound(self) -> float:
         """
-        The cycles of the unit that needs the most, if its work is spread evenly. What the compiler does on another unit
-        than was counted may take less; of a program as it is, `busiest` gives what no run is below.
+        The cycles of the binding unit, if its work is distributed evenly. A compilation that moves work to another kind
+        of unit may take less; for a given program, `busiest` returns a lower bound.
         """
         return self.cycles[self.binding]
 
 
 @dataclass(frozen=True)
 class Work:
-    """Amounts of work. MACs and vector operations count at their rate: `f32`-equivalents."""
+    """Amounts of work. MACs and vector operations count at their rate, in f32-equivalents."""
 
     macs: float = 0
     vpu_ops: float = 0
     dram_bytes: float = 0
     noc_bytes: float = 0
-    """Bytes times links."""
+    """Bytes times links that they pass."""
     host_bytes: float = 0
 
 
 def roofline(chip: Chip, work: Work) -> Roofline:
-    """The bound for `work` spread evenly over all usable cores, links and ports of `chip`."""
+    """The roofline for `work` that is distributed evenly over all usable cores, links and ports of `chip`."""
     cores = max(len(chip.usable_cores), 1)
     links = 2 * (chip.rows * (chip.cols - 1) + chip.cols * (chip.rows - 1)) + chip.cores
     return Roofline(
@@ -61,17 +61,17 @@ def roofline(chip: Chip, work: Work) -> Roofline:
 
 def noted_work(exe: Executable, key: str) -> str | None:
     """
-    What an executable notes of the network's work; None where it notes nothing, and where loops run as often as values
-    say: the notes are of the most steps.
+    The text of an executable's note of the network's work; None if there is no such note, and for executables with
+    dynamic loops, as the notes assume their largest numbers of steps.
     """
     return None if has_dynamic_loops(exe) else exe.notes.get(key)
 
 
 def ideal_work(exe: Executable) -> Work | None:
     """
-    The network's own work, from the note `ideal` (JSON: macs, vpu_ops, dram_bytes); None where that is not known.
+    The network's own work, from the note `ideal` (JSON: macs, vpu_ops, dram_bytes); None if that is not known.
 
-    Raises EmulationError where the note is not such a table.
+    Raises EmulationError if the note is not such a table.
     """
     text = noted_work(exe, "ideal")
     if text is None:

@@ -1,4 +1,4 @@
-"""The figures of a run as one JSON-serialisable dictionary, which `--stats` writes."""
+"""The figures of a run as a JSON-serialisable dictionary, as written by `--stats`."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ class Totals:
     mpu_macs_f32: float
     """Multiply-accumulates of the matrix unit, divided by the rate of their type."""
     vpu_ops: int
-    """Element operations, slow functions by their factor."""
+    """Element operations; slow functions count with their factor."""
     vpu_ops_f32: float
     sram_bytes: int
 
 
 def count_work(exe: Executable, launches: Sequence[int], mapped: MappedWork | None = None) -> Totals:
     """
-    Totals over `launches` (numbers, in order, repeated where a launch runs again).
+    Totals over `launches` (numbers, in order; a launch that runs several times is repeated).
 
-    Of sparse products, the pairs that `mapped` counts, or those of all entries that blocks have room for.
+    For sparse products, the pairs that `mapped` counted, or without it those of as many entries as blocks can hold.
     """
     total = np.zeros(2, np.float64)
     exact = [0, 0, 0, 0]
@@ -67,7 +67,7 @@ def count_work(exe: Executable, launches: Sequence[int], mapped: MappedWork | No
 
 
 def _work(tables: Tables, without_mapped: bool, decisions: Decisions | None) -> tuple[list[int], list[float]]:
-    """MACs, those of the MPU, element operations and bytes in SRAM of a launch; the middle two as if all were f32."""
+    """MACs, those of the MPU, element operations and SRAM bytes of a launch; the middle two in f32-equivalents too."""
     words, costs, times = tables.words[tables.first], tables.costs, tables.executed(decisions)
     ops = words["op"]
     if without_mapped:
@@ -83,8 +83,8 @@ def collect(exe: Executable, timing: TimingResult, mapped: MappedWork | None = N
     """
     All figures of a run of `exe` with this `timing`; `mapped` is the sparse work of its functional run.
 
-    cycles count from the first launch to the last completion; utilisation is busy cycles over these. Bytes on links
-    count each byte once a link, in whole packets. Raises EmulationError for a malformed note `ideal`.
+    `cycles` count from the first launch to the last completion; utilisation is busy cycles over these. Bytes on links
+    count once for each link, in whole packets. Raises EmulationError for a malformed note `ideal`.
     """
     chip = exe.chip
     launches = [number for number, _, _ in timing.launches]
@@ -132,7 +132,7 @@ def collect(exe: Executable, timing: TimingResult, mapped: MappedWork | None = N
 
 
 def _bytes(exe: Executable, timing: TimingResult, work: Totals) -> dict[str, Any]:
-    """Bytes on links, to and from memories, and of weights."""
+    """Bytes on links, read from and written to memories, and of weights."""
     return {
         "links": _link_bytes(timing),
         "dram_read": int(timing.port_read.sum()),
@@ -156,7 +156,7 @@ def _link_bytes(timing: TimingResult) -> dict[str, int]:
 
 
 def _code(exe: Executable) -> dict[str, int]:
-    """Instruction words, and bytes of code with descriptors and parameters."""
+    """Number of instruction words, and bytes of code including descriptors and parameters."""
     words = sum(len(program.words) for program in exe.programs)
     descriptors = sum(len(program.descs) for program in exe.programs)
     parameters = sum(len(values) for launch in exe.launches for values in launch.params_of_core)
@@ -164,7 +164,7 @@ def _code(exe: Executable) -> dict[str, int]:
 
 
 def _device_memory(exe: Executable, timing: TimingResult) -> dict[str, Any]:
-    """Memory over time, for executables that list their buffers in DRAM."""
+    """DRAM in use over time, for executables that list their buffers in DRAM."""
     memory = device_memory(exe, timing)
     if memory is None:
         return {}
@@ -181,7 +181,7 @@ def _device_memory(exe: Executable, timing: TimingResult) -> dict[str, Any]:
 
 
 def _launches(exe: Executable, timing: TimingResult) -> list[dict[str, Any]]:
-    """Start and end of each launch, with the compiler's name and estimate where the note `subgraphs` has them."""
+    """Start and end of each launch, with the compiler's name and estimate if they are in the note `subgraphs`."""
     try:
         note: object = json.loads(exe.notes.get("subgraphs", "[]"))
     except ValueError:
@@ -201,15 +201,15 @@ def _launches(exe: Executable, timing: TimingResult) -> list[dict[str, Any]]:
 
 def network_roofline(exe: Executable, work: Totals) -> Roofline | None:
     """
-    The roofline of the network's own work; None for an executable that does not say what that is. `work`: that of the
-    executable, for the types of its operations. Raises EmulationError for a malformed note `ideal`.
+    The roofline of the network's own work; None for an executable without a note of it. `work`: the executable's own,
+    from which the types of operations are taken. Raises EmulationError for a malformed note `ideal`.
     """
     ideal = ideal_work(exe)
     return None if ideal is None else roofline(exe.chip, _at_rate(ideal, work))
 
 
 def _at_rate(ideal: Work, work: Totals) -> Work:
-    """`ideal` counts operations of any type; in f32-equivalents at the mean rate of the executable's own."""
+    """Converts `ideal`, which counts operations of all types, to f32-equivalents by the executable's mean rates."""
     mpu = work.mpu_macs_f32 / work.mpu_macs if work.mpu_macs else 1.0
     vpu = work.vpu_ops_f32 / work.vpu_ops if work.vpu_ops else 1.0
     return replace(ideal, macs=ideal.macs * mpu, vpu_ops=ideal.vpu_ops * vpu)
@@ -234,7 +234,7 @@ def _roofline(bound: Roofline, cycles: int, of: str) -> dict[str, Any]:
 
 
 def _achievable(exe: Executable, cycles: int) -> dict[str, Any]:
-    """What the network could take layer after layer, and why that is more than the roofline."""
+    """The achievable time of the network, and its parts."""
     found = achievable_of(exe)
     if found is None:
         return {}

@@ -1,4 +1,4 @@
-"""Totals of the work that depends on values: savings and costs of the mapping unit in a run."""
+"""Totals of the work that depends on values: savings by the mapping unit in a run, and its costs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ..machine.mapped_work import COLUMNS, MappedWork
 
 def pairs_by_rate(exe: Executable, launches: Sequence[int], mapped: MappedWork) -> float:
     """
-    Pairs that sparse products multiplied, in f32-equivalents; `launches` are the numbers that were started, in order.
+    Pairs that sparse products multiplied, in f32-equivalents; `launches` are the numbers of the launches, in order.
 
-    Encoding and decoding multiply nothing.
+    Encoding and decoding have no pairs.
     """
     pairs = mapped.costs[:, COLUMNS.index("pairs")]
     total = 0.0
@@ -35,8 +35,8 @@ def sparse_figures(mapped: MappedWork | None) -> dict[str, Any]:
     """
     The figures of sparse work for `stats.collect`; None: without a functional run, cycles are as declared.
 
-    `map_cycles` are those in which the mapping unit reads indices, for encoding, decoding, sending and the matrix
-    unit. `bytes_sent` are those that cores sent without zeros, `bytes_sent_dense` those with zeros.
+    `map_cycles`: cycles in which the mapping unit reads indices, for encoding, decoding, sending and the matrix unit.
+    `bytes_sent`: bytes of the puts without zeros; `bytes_sent_dense`: bytes of the same puts with zeros.
     """
     if mapped is None:
         return {"cycles": "declared"}

@@ -1,4 +1,4 @@
-"""The highest byte of SRAM that each core accesses."""
+"""The peak of SRAM on each core: the end of the highest byte that is accessed."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ for _code, _entry in BY_CODE.items():
 
 def peak_sram(exe: Executable, launches: Sequence[int]) -> NDArray[np.int64]:
     """
-    [cores] SRAM that is accessed in `launches`: one more than the highest address that an instruction of the core, or a
-    put from another, reads or writes. Allocated buffers may extend further, since sizes are rounded up.
+    [cores] bytes of SRAM that are used in `launches`: one more than the highest address that an instruction of the
+    core, or a put from another core, reads or writes. Allocated buffers may extend further, since sizes are rounded up.
 
-    Bytes are those of the operands' boxes of strides; registers are followed exactly through the loops.
+    The extent of an operand follows from its sizes and strides; registers are computed exactly through the loops.
     """
     peak = np.zeros(exe.chip.cores, np.int64)
     for number in sorted(set(launches)):
@@ -58,7 +58,7 @@ def _one_launch(exe: Executable, launch: Launch, peak: NDArray[np.int64]) -> Non
 
 
 def _extents(words: NDArray[Any], descs: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """[n, 4] bytes from the address to the end of the highest element; and the memory of each operand (0: not SRAM)."""
+    """[n, 4] bytes from the address to the end of the highest element, and the memory of each operand (0: not SRAM)."""
     sizes, strides = descs["size"].astype(np.int64), descs["stride"].astype(np.int64)
     _, up = reach(descs)
     desc = words["desc"].astype(np.int64)
@@ -84,7 +84,7 @@ def _walk(
     core_set: NDArray[Any],
     remote: NDArray[Any],
 ) -> int:
-    """The peak of a program in its own SRAM; that of its puts, by core set, goes to `remote`."""
+    """The peak of a program in its own core's SRAM; `remote` receives that of its puts, by core set."""
     register, loops = np.zeros(REGISTERS, np.int64), np.zeros((LOOPS, 3), np.int64)
     peak = 0
     pc, depth = next_access(op, imm, addr, register, loops, 0, 0)

@@ -1,4 +1,4 @@
-"""What each operation of a network must take at least on its chip, and what keeps its work from taking that."""
+"""Bounds on the cycles of each operation of a network, and the reasons why operations exceed them."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class TaskWork:
     """[cores] element operations, in f32-equivalents."""
     dram_bytes: int = 0
     loading: int = 0
-    """Cycles of all cores in which weights load, and arrays fill and drain."""
+    """Cycles of loading weights, and of filling and draining arrays, summed over all cores."""
     busy: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, QUEUES), np.int64))
-    """[cores, 8] cycles."""
+    """[cores, 8] busy cycles of each unit."""
 
 
 @dataclass(frozen=True)
@@ -39,17 +39,18 @@ class TaskOverBound:
 
     task: str
     cycles: int
-    """On the critical path."""
+    """Cycles on the critical path."""
     bound: float
     """
-    The most of: its products at the rate of all matrix units, its vector operations at that of all vector units, its
-    DRAM traffic at that of all ports. Work of others at the same time may hide its own: then it takes less than this.
+    The maximum of the cycles of its products at the rate of all matrix units, of its vector operations at the rate of
+    all vector units, and of its DRAM traffic at the rate of all ports. If other operations run concurrently and hide
+    its work, `cycles` may be below the bound.
     """
     set_by: str
     achievable: float
     """
-    The same with its products and vector operations at the rate of the instructions that the program has for them, on
-    all cores: more where tiles do not fill arrays and lanes.
+    As `bound`, but with the cycles of the program's instructions for products and vector operations, distributed over
+    all cores: more than `bound` if tiles do not fill arrays and lanes.
     """
     why: str
 
@@ -87,7 +88,7 @@ def task_work(exe: Executable, timing: TimingResult) -> dict[str, TaskWork]:
 
 
 def least_cycles(exe: Executable, work: TaskWork) -> tuple[float, str]:
-    """(the bound of an operation by itself, the unit that sets it)."""
+    """(the bound of an operation in cycles, the unit that sets it)."""
     chip, cores = exe.chip, len(exe.chip.usable_cores)
     by_unit = {
         "MPU": float(work.macs.sum()) / (cores * chip.mpu_rows * chip.mpu_cols),
@@ -99,7 +100,7 @@ def least_cycles(exe: Executable, work: TaskWork) -> tuple[float, str]:
 
 
 def achievable_cycles(exe: Executable, work: TaskWork) -> float:
-    """Cycles of an operation if all cores had an equal share of its instructions, and of its DRAM traffic."""
+    """Cycles of an operation if its instructions and its DRAM traffic are distributed evenly over all cores."""
     cores = len(exe.chip.usable_cores)
     busy = max(float(work.busy[:, unit].sum()) / cores for unit in COMPUTING)
     return max(busy, least_cycles(exe, work)[0])
@@ -108,7 +109,7 @@ def achievable_cycles(exe: Executable, work: TaskWork) -> float:
 def tasks_over_bound(
     exe: Executable, timing: TimingResult, path: Iterable[Piece], count: int = 5
 ) -> list[TaskOverBound]:
-    """The operations whose time on the critical path is most above their bound, the worst first."""
+    """The `count` operations whose time on the critical path exceeds their bound most, the worst first."""
     pieces: dict[str, list[Piece]] = {}
     for piece in path:
         if piece.task:
@@ -125,7 +126,7 @@ def tasks_over_bound(
 
 
 def _why(exe: Executable, work: TaskWork, pieces: list[Piece]) -> str:
-    """What most of an operation's time on the path is."""
+    """A description of the reason for most of an operation's time on the critical path."""
     by_reason: dict[tuple[int, str], int] = {}
     for piece in pieces:
         key = (piece.unit, piece.reason)
@@ -146,7 +147,7 @@ def _why(exe: Executable, work: TaskWork, pieces: list[Piece]) -> str:
 
 
 def _computing(exe: Executable, work: TaskWork, unit: int) -> str:
-    """Why units take longer than their peak rate: too few, uneven, or not filled."""
+    """Why units take longer than at their peak rate: too few, uneven, or not filled."""
     chip, name = exe.chip, Unit(unit).name
     busy = work.busy[:, unit]
     at_work = int((busy > 0).sum())

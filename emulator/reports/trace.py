@@ -1,4 +1,4 @@
-"""Traces of a run: arrays as `.npz` (the native form), and Chrome's JSON for Perfetto and chrome://tracing."""
+"""Trace files of a run: arrays as `.npz` (the native format), and Chrome's JSON for Perfetto and chrome://tracing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HOST_TRACK = "host"
 
 def trace_content(exe: Executable, timing: TimingResult, path: str | Path) -> bytes | str:
     """
-    The contents of a trace file by its name: arrays for `.npz`, otherwise Chrome's JSON.
+    The contents of a trace file in the format of its name: arrays for `.npz`, otherwise Chrome's JSON.
 
     Raises MeshloomError if the run was not traced.
     """
@@ -44,9 +44,9 @@ def to_npz(timing: TimingResult) -> bytes:
 
 def to_chrome(exe: Executable, timing: TimingResult) -> str:
     """
-    Chrome trace-event JSON: a process a core, a thread a unit, one complete event an instruction.
+    Chrome trace-event JSON: a process for each core, a thread for each unit, one complete event for each instruction.
 
-    Times are microseconds of the chip's clock; the event's arguments name word, program and source operator.
+    Times are in microseconds of the chip's clock; an event's arguments are word, program, cycle and source operator.
     """
     trace = _trace(timing)
     scale = 1 / (exe.chip.clock_ghz * 1e3)

@@ -1,9 +1,9 @@
 """
-Where a run's cycles go beyond the roofline: a waterfall from the bound of the busiest kind of unit to the run.
+The waterfall of a run: from the roofline, the bound of the binding kind of unit, to the cycles of the run.
 
-Of the unit that sets the roofline (matrix units, vector units or DRAM ports, all of a kind together), a cycle of the
-run is the network's own work at the full rate, work beyond that, work below the full rate, or a wait. What it waits
-for is what the critical path shows at that time.
+The unit that sets the roofline is that of all matrix units, vector units or DRAM ports together. Its cycles in the run
+are the network's own work at the full rate, additional work, work below the full rate, and waits. The reason for a wait
+is the piece of the critical path at that time.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ PARTS = {
     WAITING: "it waits for data on their way from or to DRAM",
     DISPATCH: "it waits for the sequencer, a queue, or the host",
 }
-"""The parts of a waterfall, in its order, and what each is."""
+"""The parts of a waterfall in order, with descriptions."""
 
 
 @dataclass(frozen=True)
 class Waterfall:
-    """What a run's cycles consist of."""
+    """The parts of a run's cycles."""
 
     unit: str
     """The unit that sets the roofline."""
     parts: dict[str, float]
-    """Cycles by part of `PARTS`; they add up to those of the run."""
+    """Cycles of each part of `PARTS`; they add up to the cycles of the run."""
 
     @property
     def ratio(self) -> float:
@@ -59,7 +59,7 @@ class Waterfall:
         return sum(self.parts.values()) / self.parts[IDEAL]
 
     def figures(self) -> dict[str, Any]:
-        """The parts over the roofline, ready for JSON."""
+        """The parts divided by the roofline, as a JSON-serialisable table."""
         return {name: round(cycles / self.parts[IDEAL], 3) for name, cycles in self.parts.items() if round(cycles)}
 
 
@@ -70,16 +70,16 @@ class _Work:
     times: NDArray[np.int64]
     """[n, 2] begin and end of each instruction, in cycles of the run."""
     cycles: NDArray[np.float64]
-    """[n] share of all units' time that it takes."""
+    """[n] cycles of each instruction, divided by the number of units."""
     useful: float
-    """Cycles of its work at the full rate."""
+    """Cycles of the work at the full rate."""
     loading: float
 
 
 def waterfall(exe: Executable, timing: TimingResult, path: Sequence[Piece]) -> Waterfall | None:
     """
-    The waterfall of a traced run with this critical path; None for an executable that does not say what its network's
-    own work is, or that has none.
+    The waterfall of a traced run with this critical path; None for an executable without a note of its network's own
+    work, or without such work.
 
     Raises EmulationError for a malformed note `ideal`.
     """
@@ -104,7 +104,7 @@ def waterfall(exe: Executable, timing: TimingResult, path: Sequence[Piece]) -> W
 
 
 def _waits_for(piece: Piece, unit: str, products: Mapping[str, dict[str, float]]) -> dict[str, float]:
-    """Shares of parts in a time without work of `unit` in which the critical path goes through `piece`."""
+    """Shares of the parts in the time in which `unit` is idle and `piece` is on the critical path."""
     moving = piece.unit in (Unit.LOAD, Unit.STORE)
     if piece.unit < 0 or piece.reason in (SEQUENCER, FULL_QUEUE, HOST):
         return {DISPATCH: 1.0}
@@ -121,7 +121,7 @@ def _waits_for(piece: Piece, unit: str, products: Mapping[str, dict[str, float]]
 
 
 def _products(exe: Executable, timing: TimingResult) -> dict[str, dict[str, float]]:
-    """By operation, what the time of its matrix units consists of: shares of parts."""
+    """For each operation the shares of the parts in the time of its matrix units."""
     peak = exe.chip.mpu_rows * exe.chip.mpu_cols
     found: dict[str, dict[str, float]] = {}
     for task, work in task_work(exe, timing).items():
@@ -132,7 +132,7 @@ def _products(exe: Executable, timing: TimingResult) -> dict[str, dict[str, floa
 
 
 def _done(work: _Work, at: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Cycles of work done until each of the times `at`, each instruction's evenly over its time."""
+    """Cycles of work until each of the times `at`; the work of an instruction is distributed evenly over its time."""
     if not len(work.times):
         return np.zeros(len(at))
     rate = work.cycles / np.maximum(work.times[:, 1] - work.times[:, 0], 1)
@@ -143,7 +143,7 @@ def _done(work: _Work, at: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _unit_work(exe: Executable, timing: TimingResult, unit: Unit) -> _Work:
-    """The work of a unit of all cores."""
+    """The work of one kind of unit on all cores."""
     cores = len(exe.chip.usable_cores)
     peak = exe.chip.mpu_rows * exe.chip.mpu_cols if unit == Unit.MPU else exe.chip.vpu_lanes
     times: list[NDArray[np.int64]] = []

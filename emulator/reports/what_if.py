@@ -1,4 +1,4 @@
-"""The same executable on chips that differ in one number: sensitivity analysis without recompilation."""
+"""Sensitivity analysis: the cycles of an executable, without recompilation, on chips that differ in one parameter."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from ..machine.mapped_work import MappedWork
 from ..timing.engine import run_timing
 
 UNLIMITED = 1 << 20
-"""Bytes a cycle, rows, columns or lanes that no program meets."""
+"""A rate in bytes per cycle, or a number of lanes, that limits no program."""
 
 
 @dataclass(frozen=True)
 class WhatIf:
-    """One number of the chip, and the cycles with it changed."""
+    """A parameter of the chip, and the cycles with other values of it."""
 
     what: str
     doubled: int
-    """With twice as much of it (of latencies: half)."""
+    """Cycles with twice the value (of latencies: half)."""
     unlimited: int | None
     """
-    With no limit (of latencies: none, where a hop takes one cycle at least). None of arrays: larger ones take longer to
-    fill.
+    Cycles with an unlimited value (of latencies: 0; of hops: one cycle). None for the sizes of arrays, as larger arrays
+    take longer to fill.
     """
 
 
@@ -38,7 +38,7 @@ _CHANGES: tuple[tuple[str, dict[str, int], dict[str, int]], ...] = (
     ("vector lanes", {"vpu_lanes": 2}, {"vpu_lanes": UNLIMITED}),
     ("queue depth", {"queue_depth": 2}, {"queue_depth": 4096}),
 )
-"""Name, factors of what is doubled (0: half of a latency), values without limit (none: there is no such thing)."""
+"""Name, factors of parameters (0: half of a latency), and unlimited values (empty: not applicable)."""
 
 
 def _changed(chip: Chip, factors: dict[str, int]) -> Chip:
@@ -51,10 +51,10 @@ def _changed(chip: Chip, factors: dict[str, int]) -> Chip:
 
 def what_if(exe: Executable, mapped: MappedWork | None = None) -> list[WhatIf]:
     """
-    Time `exe` with one number of its chip changed at a time, what helps most first.
+    Time `exe` with one parameter of its chip changed at a time. The results are sorted by their cycles, fewest first.
 
-    The program stays: what a compiler would do differently on such a chip is not in these figures. The cycles of sparse
-    work (`mapped`) stay as they were counted.
+    The program is unchanged: the figures do not include other decisions of the compiler for such a chip. The cycles of
+    sparse work (`mapped`) remain as they were counted.
     """
     found: list[WhatIf] = []
     for what, factors, values in _CHANGES:
@@ -68,7 +68,7 @@ def what_if(exe: Executable, mapped: MappedWork | None = None) -> list[WhatIf]:
 
 
 def what_if_text(cycles: int, found: list[WhatIf]) -> str:
-    """The table for people; `cycles` are those of the run as it was."""
+    """The results as a table of text; `cycles` are those of the run with the chip's own parameters."""
     lines = [
         f"the same program with one number changed ({cycles:,} cycles as it is):",
         f"  {'':<24}{'twice as good':>22}{'without limit':>22}",

@@ -20,20 +20,20 @@ _RAISES = (OPCODE["put"], OPCODE["put.z"], OPCODE["signal"], OPCODE["ready"])
 
 @dataclass(frozen=True)
 class Blocked:
-    """The head of one unit's queue, which cannot start."""
+    """The instruction at the head of a unit's queue, which cannot start."""
 
     core: int
     unit: int
     word: int
     missing: tuple[int, ...]
-    """Units of the core whose token it waits for."""
+    """Units of the core for whose tokens it waits."""
     has: int
-    """Count of the semaphore that it waits for (defined for waits only)."""
+    """Current count of the semaphore that it waits for (valid for waits only)."""
     needs: int
     since: int
-    """Cycle of the launch from which it could have started."""
+    """Cycle of the launch from which it could have started, as it was dispatched."""
     rest: int
-    """Word that the core's sequencer dispatches next."""
+    """The word that the core's sequencer would dispatch next."""
 
 
 def describe(exe: Executable, launch: Launch, blocked: list[Blocked]) -> str:
@@ -53,7 +53,7 @@ def describe(exe: Executable, launch: Launch, blocked: list[Blocked]) -> str:
 
 
 def unit_name(unit: int) -> str:
-    """MPU, VPU and so on."""
+    """The name of a unit: MPU, VPU and so on."""
     return Unit(unit).name
 
 
@@ -84,7 +84,7 @@ class _View:
         return int(word["imm"]) if word["op"] in _WAITS and unit.has < unit.needs else -1
 
     def raisers(self, core: int, semaphore: int) -> list[int]:
-        """Cores whose blocked queues, or words not yet dispatched, would raise `semaphore` of `core`."""
+        """Cores with an instruction, in a blocked queue or not dispatched, that would raise `semaphore` of `core`."""
         found: list[int] = []
         for other in sorted({unit.core for unit in self.blocked}):
             words = self.words(other)
@@ -109,10 +109,10 @@ class _View:
         return " and ".join(reasons) or "its queue does not move"
 
     def _next(self, unit: Blocked) -> list[Blocked]:
-        """Blocked heads that this one waits for: of units whose tokens it needs, of cores that could signal."""
+        """The blocked heads for which this one waits: of units whose tokens it needs, of cores that could signal."""
         found = [self._head[unit.core, v] for v in unit.missing if (unit.core, v) in self._head]
         if any((unit.core, v) not in self._head for v in unit.missing):
-            # The instruction that would signal is not dispatched: some full queue of this core holds the sequencer.
+            # The instruction that would signal is not dispatched: a full queue of this core blocks the sequencer.
             found += [u for u in self.blocked if u.core == unit.core and u is not unit]
         if (semaphore := self.semaphore(unit)) >= 0:
             raisers = set(self.raisers(unit.core, semaphore))
@@ -120,7 +120,7 @@ class _View:
         return found
 
     def cycle(self) -> list[Blocked]:
-        """A cycle of waiting, its first unit repeated at the end; empty if there is none."""
+        """A cycle of waits, with its first unit repeated at the end; empty if there is none."""
         done: set[int] = set()
         for root in self.blocked:
             path = [root]

@@ -1,9 +1,9 @@
 """
-The timing engine: the cycles of an executable, and the activity of its units, links and DRAM ports.
+The timing engine: computes the cycles of an executable, and the activity of units, links and DRAM ports.
 
-`run_timing` follows the controller's program; each launch goes to the compiled kernel (`kernel`), whose rules are
-defined in `reference`. The cycles of encoding, decoding and sparse products depend on values, and so may the counts of
-loops. These come from a functional run (`mapped_work`), or without one from the declarations of the words.
+`run_timing` executes the controller's program; each launch is timed by the compiled kernel (`kernel`), whose rules are
+defined in `reference`. The cycles of encoding, decoding and sparse products depend on values, and the counts of loops
+may depend on them. They are taken from a functional run (`mapped_work`), or without one from the words' declarations.
 """
 
 from __future__ import annotations
@@ -34,42 +34,44 @@ from .routes import bytes_carried, route_nodes
 from .tables import Tables, build_tables
 
 FIRST_ROOM, LAST_ROOM = 1 << 14, 1 << 24
-"""Capacity of the kernel for outstanding tokens, semaphore counts and packets: initially, at most."""
+"""Initial and maximum capacity of the kernel for outstanding tokens, semaphore counts and packets."""
 MAX_TRACE = 1 << 26
-"""Instructions that a trace may hold (2 GB of memory)."""
+"""Maximum number of instructions in a trace (2 GB of memory)."""
 
 
 @dataclass(frozen=True)
 class LaunchTiming:
-    """One launch in isolation; times count from its start."""
+    """The timing of one launch in isolation; times count from its start."""
 
     cycles: int
-    """Until the last instruction is complete and the network empty."""
+    """Cycles until the last instruction is complete and the network is empty."""
     busy: NDArray[np.int64]
     """
-    [cores, 8] cycles in which each unit is busy; waiting for a semaphore is not counted, for a link or DRAM it is.
+    [cores, 8] cycles in which each unit is busy, including waits for links and DRAM, but not waits for semaphores.
     """
     first: NDArray[np.int64]
-    """[cores, 8] start of the first instruction; -1 where there is none."""
+    """[cores, 8] start of the first instruction; -1 if there is none."""
     last: NDArray[np.int64]
-    """[cores, 8] completion of the last instruction; -1 where there is none."""
+    """[cores, 8] completion of the last instruction; -1 if there is none."""
     instructions: NDArray[np.int64]
-    """[cores, 9] instructions executed, by unit; the last column is the sequencer's own."""
+    """[cores, 9] number of instructions executed by each unit; the last column is the sequencer's own."""
     link_bytes: NDArray[np.int64]
     """[cores, 5] bytes on the links out of each router: east, west, north, south, into the core (`noc.LINK_NAMES`)."""
     port_read: NDArray[np.int64]
-    """[ports] bytes read from DRAM, whole bursts."""
+    """[ports] bytes read from DRAM, in whole bursts."""
     port_written: NDArray[np.int64]
-    """[ports] bytes written to DRAM, whole bursts."""
+    """[ports] bytes written to DRAM, in whole bursts."""
     trace: Trace | None = None
 
 
 @dataclass(frozen=True)
 class Trace:
     """
-    One entry per executed instruction of a unit, in the order in which the engine determined its end.
+    The trace of a run: one entry per executed instruction of a unit, in the order in which the engine determined its
+    end.
 
-    `end` is when the unit is free again; the data of a load arrive `dram_latency` and the time on the network later.
+    `end` is the cycle in which the unit is free again; the data of a load arrives later, by `dram_latency` and the time
+    on the network.
     """
 
     core: NDArray[np.int32]
@@ -90,25 +92,25 @@ class HostCopy:
     start: int
     end: int
     host: int = 0
-    """Address on the side of the host."""
+    """Address in host memory."""
 
 
 @dataclass(frozen=True)
 class TimingResult:
     """
-    A whole run. Sums are over all launches; times count from the start of the controller's program.
+    The timing of a whole run. Sums are over all launches; times count from the start of the controller's program.
 
     For shapes and units of the arrays see `LaunchTiming`.
     """
 
     cycles: int
-    """From the start of the first launch to the completion of the last."""
+    """Cycles from the start of the first launch to the completion of the last."""
     total_cycles: int
-    """The controller's program from start to end, host copies included."""
+    """Cycles of the controller's program from start to end, including host copies."""
     load_cycles: int
     """Cycles to copy the weights to DRAM, before the run."""
     host_in_cycles: int
-    """Cycles in which the host link copies data to the device."""
+    """Cycles in which the host link copies data to DRAM."""
     host_out_cycles: int
     host_in_bytes: int
     host_out_bytes: int
@@ -124,19 +126,19 @@ class TimingResult:
     copies: list[HostCopy] = field(default_factory=list[HostCopy])
     trace: Trace | None = None
     declared: bool = False
-    """Whether cycles that depend on values are those declared in the words, for lack of a functional run."""
+    """Whether cycles that depend on values are those that the words declare, as there was no functional run."""
     decisions: Mapping[int, Decisions] = field(default_factory=dict[int, Decisions])
-    """By start of a launch, the decisions of its sequencers."""
+    """By the number of the run of a launch, the decisions of its sequencers."""
 
 
 @phase("emulate")
 def run_timing(exe: Executable, trace: bool = False, mapped: MappedWork | None = None) -> TimingResult:
     """
-    Time a run of `exe`; with `trace`, with every instruction's start and end.
+    The timing of a run of `exe`; with `trace`, including the start and end of all instructions.
 
-    `mapped` is the work of a functional run that depends on values (`FunctionalResult.mapped`). Raises EmulationError
-    for a deadlock (with the cycle of waiting cores, units, words and source operators), for words that cannot be timed,
-    and if `mapped` is not from a run of `exe`.
+    `mapped` is the work that depends on values, from a functional run (`FunctionalResult.mapped`). Raises
+    EmulationError for a deadlock (with the cycle of waiting cores, units, words and source operators), for words that
+    cannot be timed, and if `mapped` is not from a run of `exe`.
     """
     known: dict[int, Tables] = {}
 
@@ -150,12 +152,12 @@ def run_timing(exe: Executable, trace: bool = False, mapped: MappedWork | None =
 
 
 def depends_on_values(exe: Executable) -> bool:
-    """Whether the cycles of some instruction, or how often one is executed, depend on values."""
+    """Whether the cycles of an instruction, or the number of its executions, depend on values."""
     return has_dynamic_loops(exe) or has_sparse_work(exe)
 
 
 def has_sparse_work(exe: Executable) -> bool:
-    """Whether the cycles of some instruction depend on values."""
+    """Whether the cycles of an instruction depend on values."""
     return any(bool(DEPENDS_ON_DATA[program.words["op"]].any()) for program in exe.programs)
 
 
@@ -163,12 +165,12 @@ def follow_controller(
     exe: Executable, time: Callable[[int, int], LaunchTiming], mapped: MappedWork | None = None
 ) -> TimingResult:
     """
-    Time the controller's program; `time` gives the timing of a launch in isolation from its number and the number of
-    its start (the first of all is 0). It is called once per launch number, or if there is work that depends on values
-    (`mapped`), once per start.
+    The timing of the controller's program. `time` returns the timing of a launch in isolation, from its number and the
+    number of its run (counted over all launches from 0). It is called once for each launch or, if there is work that
+    depends on values (`mapped`), once for each run of a launch.
 
-    Copies run beside launches, one in each direction at a time, in order; a launch starts when the previous one is
-    done, with all tokens and semaphores at zero.
+    Copies run concurrently with launches, one in each direction at a time, in order; a launch starts when the previous
+    one is complete, with all tokens and semaphores at zero.
     """
     run = _ControllerRun(exe)
     again: dict[int, LaunchTiming] = {}
@@ -191,34 +193,34 @@ def follow_controller(
 
 
 class _ControllerRun:
-    """The times of copies and launches, while the controller's program is followed."""
+    """The state of the controller, and the times of copies and launches, during its program."""
 
     def __init__(self, exe: Executable) -> None:
         self._exe = exe
         self._now = 0
-        """The cycle at which the controller is."""
+        """The current cycle of the controller."""
         self._cores_free = 0
         self._host_free = {True: 0, False: 0}
-        """Whether to the device -> the end of the last copy in that direction."""
+        """By direction (True: to the device), the end of the last copy."""
         self._copies: list[tuple[int, HostCopy]] = []
         """(tag, copy)"""
         self._timed: list[LaunchTiming] = []
         self.runs: list[tuple[int, int, int]] = []
-        """(number of the launch, start, end) of each start."""
+        """(number of the launch, start, end) of each run of a launch."""
 
     def copy(self, step: ControllerStep) -> None:
-        """Begin a copy between host and DRAM, after the previous one in its direction."""
+        """Start a copy between host and DRAM, after the previous copy in its direction."""
         inward = step.mnemonic == "ctl.h2d"
         start = max(self._now, self._host_free[inward])
         end = self._host_free[inward] = start + host_cycles(self._exe.chip, step.nbytes)
         self._copies.append((step.number, HostCopy(inward, step.nbytes, start, end, step.host)))
 
     def wait(self, tag: int) -> None:
-        """Wait for the copies with a tag."""
+        """Wait for the copies with this tag."""
         self._now = max([self._now, *(copy.end for own, copy in self._copies if own == tag)])
 
     def launch(self, number: int, timing: LaunchTiming) -> None:
-        """Start a launch, after the previous one."""
+        """Start a launch, after the previous launch."""
         self._timed.append(timing)
         start = max(self._now, self._cores_free)
         self._cores_free = start + timing.cycles
@@ -257,14 +259,14 @@ class _ControllerRun:
         )
 
     def _total(self, name: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
-        """The sum of a field over all starts of launches."""
+        """The sum of a field over all runs of launches."""
         return sum((getattr(part, name) for part in self._timed), start=np.zeros(shape, np.int64))
 
 
 def _first_and_last(
     timed: Sequence[LaunchTiming], starts: Sequence[int], cores: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """([cores, units] first start, last end) of an instruction, in cycles of the whole run; -1 where there is none."""
+    """([cores, units] first start, last end) of an instruction, in cycles of the whole run; -1 if there is none."""
     first, last = np.full((2, cores, QUEUES), -1, np.int64)
     for part, start in zip(timed, starts, strict=True):
         first = np.where((first < 0) & (part.first >= 0), part.first + start, first)
@@ -296,7 +298,7 @@ class KernelState:
     semaphores: NDArray[np.int64]
     seq_time: NDArray[np.int64]
     tokens: NDArray[np.uint32]
-    """[cores * 64] the first entry of the queue of tokens between each pair of units; 0 where there is none."""
+    """[cores * 64] the first entry in the queue of tokens between each pair of units; 0 if it is empty."""
 
 
 def time_launch(
@@ -307,7 +309,7 @@ def time_launch(
     mapped: RunWork | None = None,
 ) -> LaunchTiming:
     """
-    Run the kernel over one launch; `mapped` gives what depends on values.
+    The timing of one launch by the kernel; `mapped` has the times and decisions that depend on values.
 
     Raises EmulationError for a deadlock, for runs that do not end, and if `mapped` does not match.
     """
@@ -334,17 +336,17 @@ def time_launch(
 
 @dataclass
 class _KernelRun:
-    """What the kernel writes for one launch; see the parameters of `kernel.simulate`."""
+    """The arrays that the kernel writes for one launch; see the parameters of `kernel.simulate`."""
 
     state: KernelState
     seq_count: NDArray[np.int64]
-    """[cores] instructions that each sequencer executed itself."""
+    """[cores] number of instructions that each sequencer executed itself."""
     entered: NDArray[np.int64]
-    """[routes] bytes that entered each route."""
+    """[nodes] bytes that entered the routes that start at each node."""
     finish: NDArray[np.int64]
     """[2] cycles of the launch, and number of entries in the trace."""
     trace: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
-    """Lane, word, start and end of each instruction."""
+    """Lane, word, start and end of each instruction, if traced."""
 
     @staticmethod
     def empty(chip: Chip, tables: Tables, traced: int) -> _KernelRun:
@@ -363,12 +365,12 @@ class _KernelRun:
 
 
 def _ring(chip: Chip) -> int:
-    """Entries of the ring buffer that holds a queue: the power of two from its depth on."""
+    """Size of the ring buffer of a queue: the least power of two that is at least its depth."""
     return 1 << (chip.queue_depth - 1).bit_length()
 
 
 def _run_kernel(exe: Executable, tables: Tables, number: int, mapped: RunWork | None, traced: int) -> _KernelRun:
-    """Run the kernel, with larger pools as long as they are too small. Raises EmulationError for a run without end."""
+    """Run the kernel, with larger pools until they suffice. Raises EmulationError for a run that does not end."""
     chip, cores, routes = exe.chip, exe.chip.cores, tables.routes
     cycles, first_mapped = _mapped(tables, number, cores, mapped)
     none = np.zeros(0, np.int64)
@@ -405,7 +407,7 @@ def _trace_of(
     base: NDArray[np.int64], program_of_core: NDArray[Any], lane: NDArray[np.int32], word: NDArray[np.int32],
     start: NDArray[np.int64], end: NDArray[np.int64],
 ) -> Trace:  # fmt: skip
-    """The trace of a launch; `base`: [cores] where the words of each core's program start in `word`."""
+    """The trace of a launch; `base`: [cores] index of the first word of each core's program, as in `word`."""
     core = lane // QUEUES
     program = program_of_core[core].astype(np.int32)
     return Trace(core, (lane % QUEUES).astype(np.uint8), (word - base[core]).astype(np.int32), program, start, end)
@@ -414,7 +416,7 @@ def _trace_of(
 def _mapped(
     tables: Tables, number: int, cores: int, mapped: RunWork | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Cycles that depend on values, and the offset of each lane; empty if the words' declarations are used."""
+    """Times that depend on values, and the offset of each lane; no times if the words' declarations are used."""
     if mapped is None:
         return np.zeros(0, np.int64), np.zeros(cores * QUEUES, np.int64)
     cycles, first = mapped.times, mapped.first

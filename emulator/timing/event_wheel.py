@@ -1,9 +1,9 @@
 """
 The event queue of the timing engine: a timing wheel of one slot per cycle, and a heap for events beyond its horizon.
 
-Packets under way are dense in time (several per cycle on a busy mesh), so finding the next one in a wheel takes a few
-instructions without comparisons; packets for a much later time are few. A slot's packets are sorted when its cycle
-comes: no packet is ever added to the current cycle.
+Events of packets are dense in time (several per cycle on a busy mesh), so finding the next one in a wheel takes a few
+instructions without comparisons; events of much later cycles are few. The events of a slot are sorted when its cycle is
+reached: no event is added to the current cycle.
 
 All state is in arrays that the caller owns (kernels without reference counting cannot allocate).
 """
@@ -19,19 +19,19 @@ from ...support.heap import heap_drop, heap_push
 from ...support.jit import Array, jit_with
 
 SLOTS = 1024
-"""Cycles that the wheel holds."""
+"""Number of cycles in the wheel."""
 _WORD = 32
 WORDS = SLOTS // _WORD
-"""Words of the map of slots in use."""
+"""Number of words in the bit map of used slots."""
 
 NEXT, LANE, CYCLES, PORT_WORK, CLASS, FLAGS, WAY, NODE = range(8)
 """
-Columns of an event: the next of its slot; core * 8 + unit; what its packet occupies of links (cycles) and of DRAM ports
-(bytes, times the number of ports); of what word it is; flags, kind of node and way into its router; of that node the
-link or port, and the node after it (see `kernel`).
+Columns of an event: the next event of its slot; core * 8 + unit; the cycles for which its packet occupies a link, and
+its bytes times the number of DRAM ports; the class of its word; flags, kind of node and input of its router; link or
+port of that node, and the next node (see `kernel`).
 """
 COLUMNS = 8
-"""Entries of a row."""
+"""Number of columns."""
 
 IN_WHEEL, IN_HEAP, NOW, FREE_EVENT, NEW_EVENT, ALIVE = range(6)
 COUNTERS = 6
@@ -52,9 +52,9 @@ for _power in range(_WORD):
 
 def new_wheel(room: int) -> list[NDArray[Any]]:
     """
-    The arrays of an empty wheel with room for that many events: events, slots, used, keys, values, order, counters.
+    The arrays of an empty wheel with capacity for `room` events: events, slots, used, keys, values, order, counters.
 
-    They are the parameters of these names of the kernels below. Event 0 is none.
+    They are the parameters with these names of the kernels below. Event 0 means none.
     """
     counters = np.zeros(COUNTERS, np.int64)
     counters[NEW_EVENT] = 1
@@ -79,7 +79,7 @@ def new_event(events: Array, counters: Array) -> int:
 
 @_kernel
 def copy_event(events: Array, counters: Array, event: Any) -> int:
-    """A record for another packet like that of `event`; where it is remains open."""
+    """Allocate a record for a copy of the packet of `event`; its flags, way and node are undefined."""
     copy = new_event(events, counters)
     events[8 * copy + LANE] = events[8 * event + LANE]
     events[8 * copy + CYCLES] = events[8 * event + CYCLES]
@@ -90,7 +90,7 @@ def copy_event(events: Array, counters: Array, event: Any) -> int:
 
 @_kernel
 def free_event(events: Array, counters: Array, event: Any) -> None:
-    """Give a record back."""
+    """Free the record of an event."""
     events[8 * event + NEXT] = counters[FREE_EVENT]
     counters[FREE_EVENT] = event
     counters[ALIVE] -= 1
@@ -117,9 +117,9 @@ def next_cycle(
     events: Array, slots: Array, used: Array, keys: Array, values: Array, counters: Array, order: Array
 ) -> int:
     """
-    Advance to the next cycle with events, and write these to `order`, sorted by lane.
+    Advance to the next cycle with events, and write the numbers of these to `order`, sorted by lane.
 
-    Returns their number; 0 if no event is left.
+    Returns how many there are; 0 if no event is left.
     """
     count = 0
     now = counters[NOW]
@@ -128,13 +128,13 @@ def next_cycle(
         slot = now & (SLOTS - 1)
         word = slot >> 5
         bits = used[word] & (-1 << (slot & 31))
-        while bits == 0:  # at most once around, and then the first word again
+        while bits == 0:  # at most one round, ending with the first word again
             word = (word + 1) & (WORDS - 1)
             bits = used[word]
         slot_found = word << 5 | _BIT[((bits & -bits) * _FACTOR & 0xFFFFFFFF) >> 27]
         found = now + ((slot_found - slot) & (SLOTS - 1))
     if counters[IN_HEAP] > 0 and (found < 0 or keys[0] >> KEY_BITS <= found):
-        # What the heap holds comes first: everything that is now within the horizon moves to the wheel.
+        # The first event of the heap is next: all events of the heap that are now within the horizon move to the wheel.
         found = keys[0] >> KEY_BITS
         counters[NOW] = found
         while counters[IN_HEAP] > 0 and (keys[0] >> KEY_BITS) - found < SLOTS:
@@ -153,7 +153,7 @@ def next_cycle(
     event = slots[slot]
     slots[slot] = 0
     used[slot >> 5] &= ~(1 << (slot & 31))
-    first = 0  # lane 0 comes before all others: these need no comparing
+    first = 0  # events of lane 0 are first, without comparisons
     while event != 0:
         at = count
         if events[8 * event + LANE] == 0:
@@ -171,7 +171,7 @@ def next_cycle(
 
 @_kernel
 def _sort(events: Array, order: Array, begin: int, end: int) -> None:
-    """Put these entries of `order` in the order of their lanes (Shell's sort: few, and often in order)."""
+    """Sort these entries of `order` by lane (Shellsort: they are few, and often sorted already)."""
     gap = 1
     while gap < (end - begin) // 5:
         gap = 3 * gap + 1

@@ -1,16 +1,16 @@
 """
 The compiled kernel of the timing engine: one function over flat arrays.
 
-The timing rules are defined in `reference.py`, in readable form; this kernel computes the same faster. Each core runs
-ahead, in the order of its program, as far as the times of everything that it depends on are known; only interactions
-with other cores (packets at routers and at DRAM ports) go through the one queue of events (`event_wheel`), in the order
-of (cycle, core, unit). No event at cycle t can cause a packet before t + 1, hence running ahead is exact.
+The timing rules are defined in `reference.py`, in readable form; this kernel computes the same times faster. Each core
+runs ahead, in the order of its program, as long as the times of all its dependences are known; only interactions with
+other cores (packets at routers and at DRAM ports) go through the global queue of events (`event_wheel`), in the order
+of (cycle, core, unit). An event at cycle t cannot cause a packet before t + 1, therefore running ahead is exact.
 
-The timing of a word is in the row of its class (`tables`). Bytes on links do not depend on time: bytes that enter each
-route are counted here, and summed over the links afterwards.
+The timing of a word is in the row of its class (`tables`). Bytes on links do not depend on time: the kernel counts the
+bytes that enter each route, and they are added up for the links afterwards.
 
-The kernel does not allocate or count references, which makes it ten times as fast; if its pools are too small it
-returns, and is run again with larger ones.
+The kernel allocates no memory and counts no references, which makes it ten times as fast; if its pools are too small,
+it returns, and is run again with larger ones.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ DONE, NO_ROOM, TOO_LONG = range(3)
 
 MAX_TIME = 1 << 42
 SPARE = 16
-"""Events and tokens that one step may need."""
+"""Number of events and tokens that one step may allocate."""
 FIRST, LAST = 1, 2
-"""Flags of a packet: it is at its source, where the next one of its instruction waits for it; it is the last one."""
+"""Flags of a packet: it is at its source, where the next packet waits for it; it is the last of its instruction."""
 _LOAD, _STORE, _SEND, _RECV = 3, 4, 5, 6
 _LOG2 = np.zeros(129, np.uint8)
 _LOG2[[1 << _bit for _bit in range(8)]] = range(8)
@@ -98,26 +98,27 @@ _LOG2[[1 << _bit for _bit in range(8)]] = range(8)
 
 @jit_with(_nrt=False)
 def simulate(
-    # The class of each static word of all cores, one after the other; the classes. All rows are laid out flat.
+    # The class of each static word of all cores, one after the other; the classes. All arrays are flattened.
     word_class: Array,
     classes: Array,
-    # Routes (columns as above; for the rest see noc.Routes).
+    # Routes (columns as in kernel_arrays; for the others see noc.Routes).
     nodes: Array,
     children: Array,
     put_root: Array,
     load_root: Array,
     store_root: Array,
-    # What depends on values: cycles or bytes lane by lane, where the next of each lane is; empty: as declared in A.
+    # Values: cycles or bytes by lane, index of the next one of each lane; empty: as declared in A.
     mapped: Array,
     mapped_next: Array,
-    # The decisions of sequencers in the same way: core by core, where the next is, where those of the next core begin.
+    # Decisions of sequencers: by core, index of the next one of each core, end of those of each core.
     decided: Array,
     decided_next: Array,
     decided_end: Array,
-    # Numbers of the chip: queue depth, semaphores, packet bytes, link bytes a cycle, hop, ports, DRAM bytes, latency.
+    # The chip: queue depth, semaphores, packet bytes, link bytes per cycle, hop cycles, ports, DRAM bytes per cycle,
+    # DRAM latency, size of ring buffers.
     numbers: Array,
-    # State, zero at the start; what remains in it tells who is blocked where. `when` is the cycle from which a queued
-    # instruction may start, and of one that has started, its start. Heads are -1 where the queue is empty.
+    # State, zero at the start; at the end it tells which units are blocked. `when` is the cycle from which a queued
+    # instruction may start or, if it has started, its start. Heads are 0 if the queue is empty.
     pc: Array,
     halted: Array,
     lanes: Array,
@@ -126,10 +127,10 @@ def simulate(
     sem_count: Array,
     seq_time: Array,
     q_head: Array,
-    # Room to work in. By lane and core; links and ports (columns as above), and by link and way in the packets that
-    # wait; by lane, how many links its packet at the source has still to take but for one, and when it leaves the
-    # others, and when its loads or stores so far are complete; by core, how many of these are under way, and whether
-    # the sequencer waits for idle units; queues; pools; the events.
+    # Working arrays: by lane and core; links and ports (columns as in kernel_arrays), and by link and router input the
+    # queues of waiting packets; by lane, the number of links, less one, that its packet at the source must still take,
+    # the cycle in which it leaves those taken, and the cycle in which its loads or stores so far are complete; by core,
+    # the number of loads and stores in progress, and whether the sequencer waits for idle units; queues; pools; events.
     blocked_sem: Array,
     loop_depth: Array,
     loop_start: Array,
@@ -156,7 +157,7 @@ def simulate(
     h_value: Array,
     order: Array,
     counters: Array,
-    # Results: words of the sequencer; bytes that enter each route; last cycle and length of the trace; the trace.
+    # Results: words of the sequencer; bytes that enter each route; end and length of the trace; the trace.
     seq_count: Array,
     entered: Array,
     finish: Array,
@@ -165,11 +166,11 @@ def simulate(
     trace_start: Array,
     trace_end: Array,
 ) -> int:
-    """Run all cores from cycle 0 until no event is left; the status is one of DONE, NO_ROOM, TOO_LONG."""
+    """Run all cores from cycle 0 until no event is left. Returns DONE, NO_ROOM or TOO_LONG."""
     cores = pc.shape[0]
     depth, sems, packet, link_rate = numbers[0], numbers[1], numbers[2], numbers[3]
     hop, ports, dram_rate, latency, ring = numbers[4], numbers[5], numbers[6], numbers[7], numbers[8]
-    full_work = packet * ports  # most packets are full ones: divided once
+    full_work = packet * ports  # most packets are full, so the division is done once
     full_time = (full_work + dram_rate - 1) // dram_rate
     full_cycles, full_part = full_work // dram_rate, full_work % dram_rate
     wrap = ring - 1
@@ -198,7 +199,7 @@ def simulate(
                     return TOO_LONG
             if counters[ALIVE] > events_room or pool[IN_USE] > tokens_room:
                 return NO_ROOM
-            # ---- One packet reaches one router (or its DRAM port), or one that waits there is promised its link.
+            # ---- A packet reaches a router (or its DRAM port), or a link is reserved for a packet that waits there.
             event = order[at_now]
             at_now += 1
             flags = events[8 * event + FLAGS]
@@ -207,7 +208,7 @@ def simulate(
             if node_kind == TURN:
                 turn = event
                 came = links[4 * way + LAST_IN] + 1
-                around = (links[4 * way + WAITING] * 0x101 >> came) & 0xFF  # the next way in first
+                around = (links[4 * way + WAITING] * 0x101 >> came) & 0xFF  # the next input first (round-robin)
                 came = came + _LOG2[around & -around] & 7
                 queue = INPUTS * way + came
                 event = w_head[queue]
@@ -230,10 +231,10 @@ def simulate(
             following = events[8 * event + NODE]
             c = np.uint32(cu >> 3)
             todo = 0
-            onward, arrival, given = -1, -1, -1  # when it is at the next node, in the core, and has given its tokens
+            onward, arrival, given = -1, -1, -1  # cycles: at the next node, in the core, and of giving tokens
             if node_kind <= INTO_CORE:
                 start = max(now, links[4 * way + FREE_AT])
-                gate = start + on_link  # when the next packet of its instruction may be offered
+                gate = start + on_link  # the cycle in which the next packet of its instruction may be offered
                 links[4 * way + BEGIN_AT] = start
                 links[4 * way + FREE_AT] = gate
                 links[4 * way + LAST_IN] = flags >> 5
@@ -312,7 +313,7 @@ def simulate(
                     given = start + max(on_link, on_port) + latency
                 else:
                     onward = start + hop
-                    if following != HERE:  # the next packet waits for this one's first link, too
+                    if following != HERE:  # the next packet also waits for the first link of this one
                         left_at[cu] = gate
                         enter(events, nodes, event, following, flags & (FIRST | LAST))
                         push(events, slots, used, h_key, h_value, counters, event, onward)
@@ -405,7 +406,7 @@ def simulate(
             if todo == 0:
                 continue
 
-        # ---- Core c runs ahead: heads of its queues that may have become ready (todo), then the sequencer.
+        # ---- Core c runs ahead: first the heads of queues that may have become ready (todo), then the sequencer.
         while True:
             while todo:
                 low = todo & -todo
@@ -486,7 +487,7 @@ def simulate(
                         else:
                             node = put_root[sets * c + classes[8 * row + TARGET]]
                         if kind == SIGNAL:
-                            size = link_rate  # one flit; the sender does not wait until it has left
+                            size = link_rate  # one flit; the sender does not wait for it to leave
                             flags = LAST
                         else:
                             size = classes[8 * row + A]
@@ -514,7 +515,7 @@ def simulate(
                         return NO_ROOM
                     if start > MAX_TIME:
                         return TOO_LONG
-            # The sequencer: one word a cycle, in order, until a queue is full with a head of unknown start.
+            # The sequencer: one word per cycle, in order, until a queue is full and the start of its head is unknown.
             if halted[c]:
                 break
             word = pc[c]

@@ -14,7 +14,7 @@ from .kernel_arrays import NODE_KIND, NODE_NEXT, NODE_WAY, TURN, WAITING
 
 @jit_with(_nrt=False)
 def enter(events: Array, nodes: Array, event: Any, node: Any, flags: Any) -> None:
-    """Move the packet of `event` to `node`, whose row is copied to the event."""
+    """Move the packet of `event` to `node`, by copying the node's row to the event."""
     events[8 * event + FLAGS] = flags | nodes[4 * node + NODE_KIND] << 2
     events[8 * event + WAY] = nodes[4 * node + NODE_WAY]
     events[8 * event + NODE] = nodes[4 * node + NODE_NEXT]
@@ -22,7 +22,7 @@ def enter(events: Array, nodes: Array, event: Any, node: Any, flags: Any) -> Non
 
 @jit_with(_nrt=False)
 def wait_for(links: Array, heads: Array, tails: Array, events: Array, way: Any, came: Any, event: Any) -> bool:
-    """Have `event` wait for link `way` behind what came by the same way; whether it is the only one that waits."""
+    """Append `event` to the queue of router input `came` for link `way`. Returns whether no other event waits."""
     queue = INPUTS * np.int64(way) + came
     others = links[4 * way + WAITING]
     if others >> came & 1:
@@ -36,9 +36,9 @@ def wait_for(links: Array, heads: Array, tails: Array, events: Array, way: Any, 
 
 @jit_with(_nrt=False)
 def new_turn(events: Array, counters: Array, way: Any) -> int:
-    """An event that says that link `way` may be promised to a packet that waits."""
+    """A new event that reserves link `way` for a waiting packet."""
     turn = new_event(events, counters)
-    events[8 * turn + LANE] = 0  # before all packets: matrix units send none
+    events[8 * turn + LANE] = 0  # before all packets, as matrix units send none
     events[8 * turn + FLAGS] = TURN << 2
     events[8 * turn + WAY] = way
     return turn

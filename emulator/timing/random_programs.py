@@ -1,6 +1,6 @@
 """
-Random valid programs without deadlock for tests of the timing engines, with loops, multicasts, DRAM traffic and sparse
-work.
+Generators of random valid programs without deadlock, for tests of the timing engines: with loops, multicasts, DRAM
+traffic and sparse work.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ENCODED = Operand(0, *_BLOCK.descriptor)
 
 
 def local(asm: Assembly, rng: random.Random, core: int, wait: int = 0, signal: int = 0, unit: int | None = None) -> int:
-    """One random instruction of MPU, VPU, DAU, LOAD, STORE or MAP; the unit."""
+    """Append a random instruction of MPU, VPU, DAU, LOAD, STORE or MAP. Returns its unit."""
     unit = rng.choice([MPU, VPU, VPU, DAU, LOAD, STORE, MAP]) if unit is None else unit
     declared = (0, 0, 0, rng.randrange(100))
     n, m, k = (rng.choice([1, 2, 3, 5, 8, 9, 16, 33]) for _ in range(3))
@@ -72,10 +72,10 @@ def local(asm: Assembly, rng: random.Random, core: int, wait: int = 0, signal: i
 
 def random_program(seed: int, chip: Chip | None = None, rounds: int = 12, dynamic_loops: bool = False) -> Executable:
     """
-    Rounds of local work, linked pairs of units, loops and messages, in an order common to all cores.
+    An executable with rounds of local work, dependent instructions, loops and messages, in the same order on all cores.
 
-    No deadlock: a message is received by its targets before anything later; its sender never waits for a later one.
-    `dynamic_loops`: with loops whose number of iterations is known at run time only.
+    It has no deadlock: the targets receive a message before any later work, and its sender never waits for a later
+    message. `dynamic_loops`: with loops whose number of iterations is known at run time only.
     """
     rng = random.Random(seed)
     chip = chip or load_chip(rng.choice(["tiny", "edge", "grid"]))
@@ -98,7 +98,7 @@ def random_program(seed: int, chip: Chip | None = None, rounds: int = 12, dynami
 
 
 def random_work(seed: int, exe: Executable) -> MappedWork:
-    """Random cycles for every execution that depends on values in the launches of `exe`, each started once."""
+    """Random costs of all executions whose cost depends on values, for one run of each launch of `exe`."""
     rng = np.random.default_rng(seed)
     run: list[NDArray[np.int32]] = []
     lane: list[NDArray[np.int32]] = []
@@ -118,7 +118,7 @@ def random_work(seed: int, exe: Executable) -> MappedWork:
 
 
 def _random_decisions(rng: np.random.Generator, tables: Tables) -> NDArray[np.int64]:
-    """[n, 2] cores and decisions that their loops may meet, more than enough of them: mostly as if all were counts."""
+    """[n, 2] cores and random decisions for their loops: more than they need, with values as for counts."""
     made: list[tuple[int, int]] = []
     for core, segment in enumerate(tables.segment_of_core.tolist()):
         rows = tables.word_class[tables.bounds[segment] : tables.bounds[segment + 1]]
@@ -128,7 +128,7 @@ def _random_decisions(rng: np.random.Generator, tables: Tables) -> NDArray[np.in
 
 
 def linked(asm: Assembly, rng: random.Random, core: int) -> None:
-    """An instruction of one unit, one of another unit that waits for it, and a third that waits for both."""
+    """Append an instruction of one unit, one of another unit that waits for it, and a third that waits for both."""
     units = rng.sample([MPU, VPU, DAU, LOAD, STORE, MAP], 3)
     first = local(asm, rng, core, unit=units[0], signal=1 << units[1] | 1 << units[2])
     second = local(asm, rng, core, unit=units[1], wait=1 << first, signal=1 << units[2])
@@ -137,8 +137,8 @@ def linked(asm: Assembly, rng: random.Random, core: int) -> None:
 
 def loop(asm: Assembly, rng: random.Random, core: int, depth: int, dynamic_loops: bool = False) -> None:
     """
-    A hardware loop over local work, perhaps with a loop inside, perhaps right at its end. `dynamic_loops`: perhaps with
-    a count or an end that depends on values, perhaps with waits for idle units.
+    Append a hardware loop over local work; at random with a nested loop, possibly at its end. `dynamic_loops`: at
+    random with a count or an end that depends on values, and with waits for idle units.
     """
     body = Assembly(asm.chip, table=asm.table, sets=asm.sets, sources=asm.sources)
     for _ in range(rng.randrange(1, 4)):
@@ -159,7 +159,7 @@ def loop(asm: Assembly, rng: random.Random, core: int, depth: int, dynamic_loops
 
 
 def message(asm: Assembly, rng: random.Random, sender: int, targets: Sequence[int], step: int) -> None:
-    """A multicast put that follows a unit's work, credits first in half of the cases, and the receivers' waits."""
+    """Append a multicast put or signal after a unit's work, at random with credits, and the receivers' waits."""
     n = rng.choice([1, 7, 64, 300, 1000])
     semaphore = rng.randrange(8)
     if rng.random() < 0.5:

@@ -1,34 +1,35 @@
 """
-The reference of timing: a slow, readable engine that advances from event to event.
+The definition of timing: a slow, readable reference engine that advances from event to event.
 
 Rules
-- The sequencer of a core spends one cycle on each word. An instruction of a unit enters that unit's queue at the end
-  of its cycle and can start then; the sequencer waits while the queue holds `queue_depth` instructions that have not
-  started. `loop` takes a cycle when it is met, going back takes none. `drain` and `lr` take a cycle from which on all
-  units of the core are idle: their queues are empty, and all that was in them is complete.
-- A unit runs its queue in order, one instruction at a time. An instruction starts when the unit is free, every token
-  that it waits for is there (it takes them all at once), and, for a wait, the semaphore has reached n (it takes n).
-- MPU, VPU, DAU and MAP instructions take the cycles that `costs` says, waits and signals one. Tokens are given at the
+- The sequencer of a core spends one cycle on each word. An instruction of a unit enters that unit's queue at the end of
+  its cycle and can start then; the sequencer waits while the queue has `queue_depth` instructions that have not
+  started. `loop` takes a cycle when it is executed, jumping back takes none. `drain` and `lr` take the first cycle
+  from which on all units of the core are idle: their queues are empty, and all their instructions are complete.
+- A unit executes its queue in order, one instruction at a time. An instruction starts when the unit is free, all tokens
+  that it waits for are available (it takes them at once), and, for a wait, the semaphore has reached n (it takes n).
+- MPU, VPU, DAU and MAP instructions take the cycles of `costs`, waits and signals take one. Tokens are given at the
   end. Cycles that depend on values are those of a functional run, or without one those that the words declare.
-- put, load and store move packets of at most `noc_packet_bytes`, one after the other: the next one is offered when the
-  one before has left the first thing on its way (the links out of the own router; of a store at the port's own router,
-  the port). A load's next packet leaves the DRAM port when the one before has left the port and will have left its
-  first link a hop later (but never before it has begun on that link): the link has no gap between them, and nothing
-  piles up in front of it. The unit is free when a next packet could be offered. put gives its tokens then; load and
-  store when the last byte has arrived, `dram_latency` later, but never before the unit's earlier ones: consecutive
-  loads overlap their latencies, and complete in order. signal and ready send one flit and do not wait for it to leave.
-- A packet that reaches a router takes every link that it needs there (several where a multicast forks), each by itself:
-  at once where the link is free, for its bytes / link_bytes_per_cycle. A link that is taken is promised to the packet
-  that comes next; those that come while it is promised wait behind the packets that came in by the same way. A router
-  has seven ways in: from its four neighbours, from SEND (and RECV) and STORE of its core, and from its DRAM port. When
-  the packet begins that a link was promised to, the link is promised to the first packet of the next way in that has
-  one waiting, in turn after that packet's way. This comes before what the packets do that reach the router in that
-  same cycle; of these, the one from the lower core comes first, then that of the lower unit.
+- put, load and store move packets of at most `noc_packet_bytes`, one after the other: the next packet is offered when
+  the previous one has left the first resources of its route (the links out of its own router; for a store at the port's
+  own router, the port). A load's next packet leaves the DRAM port when the previous one has left the port, and will
+  have left its first link a hop later (but never before it has begun on that link): the link has no gap between them,
+  and no packets queue up in front of it. The unit is free when a next packet could be offered. put gives its tokens
+  then; load and store when the last byte has arrived, `dram_latency` later, but never before the unit's earlier ones:
+  consecutive loads overlap their latencies, and complete in order. signal and ready send one flit and do not wait for
+  it to leave.
+- A packet that reaches a router takes all links that it needs there (several if a multicast forks), each independently:
+  a free link at once, for its bytes / link_bytes_per_cycle. A link that is occupied is reserved for the next packet
+  that arrives; packets that arrive while it is reserved wait in the queue of their input. A router has seven inputs:
+  from its four neighbours, from SEND (and RECV) and STORE of its core, and from its DRAM port. When the packet begins
+  for which a link was reserved, the link is reserved for the first packet of the next input with a waiting packet, in
+  round-robin order after that packet's input. This precedes the arrival of packets at the router in the same cycle; of
+  these, the packet from the lower core is first, then that of the lower unit.
 - A packet's head is at the next router `hop_cycles` (at least 1) after it began on the link. The link into the
-  destination's core is one such link; the semaphore rises when the last packet has passed it. Writes end in a DRAM
+  destination's core is such a link, too; the semaphore rises when the last packet has passed it. Writes end in a DRAM
   port.
-- A DRAM port serves packets as they come. Its time is counted in bytes, of which it moves `dram_bytes_per_cycle` /
-  `dram_ports` a cycle: a packet begins in the cycle in which the one before ends.
+- A DRAM port serves packets in the order of arrival. Its time is counted in bytes, of which it moves
+  `dram_bytes_per_cycle` / `dram_ports` per cycle: a packet begins in the cycle in which the previous one ends.
 - Delivery of a read takes no link into the core: loads and stores have ports of their own.
 """
 
@@ -93,10 +94,10 @@ class _Packet:
     goals: tuple[int, ...]
     end: End
     first: bool
-    """Whether it is at its source, where the next packet of the instruction waits for it to leave."""
+    """Whether it is at its source, where the next packet of its instruction waits for it to leave."""
     last: bool
     came_from: int
-    """The way into the router, one of `noc.INPUTS`."""
+    """The input of the router, a number below `noc.INPUTS`."""
     at_port: bool = False
 
 
@@ -105,13 +106,13 @@ class _Link:
     """A link out of a router, or into its core."""
 
     free: int = 0
-    """The cycle from which it is, of all packets that took it or that it is promised to."""
+    """The cycle from which it is free of all packets that took it, or for which it is reserved."""
     begin: int = 0
-    """When the last of these begins."""
+    """The cycle in which the last of these begins."""
     last: int = 0
-    """The way in that this one came by."""
+    """The router input of the last of these."""
     waiting: defaultdict[int, deque[_Packet]] = field(default_factory=lambda: defaultdict(deque[_Packet]))
-    """Packets by the way on which they came in."""
+    """Waiting packets, by router input."""
 
 
 @dataclass
@@ -119,20 +120,20 @@ class _Unit:
     queue: deque[_Instruction] = field(default_factory=deque[_Instruction])
     free: bool = True
     left: int = 0
-    """Bytes of the transfer under way that are not yet offered."""
+    """Bytes of the current transfer that are not offered yet."""
     begin: int = 0
     links: int = 0
-    """That the packet at its source has still to take."""
+    """Number of links (or ports) that the packet at its source must still take."""
     gate: int = 0
-    """When it has left those that it took, and the DRAM port."""
+    """The cycle in which this packet has left those that it took, and the DRAM port."""
     complete: int = 0
-    """When the last load or store is complete whose bytes have all arrived."""
+    """The cycle of completion of the last load or store whose bytes have all arrived."""
     incomplete: int = 0
-    """Instructions that were started and are not complete."""
+    """Number of instructions that were started and are not complete."""
 
 
 class _Machine:
-    """One launch on one chip."""
+    """The state of a chip during one launch."""
 
     def __init__(
         self,
@@ -164,9 +165,9 @@ class _Machine:
         self.semaphores: Counter[tuple[int, int]] = Counter()
         self.links: defaultdict[tuple[int, int], _Link] = defaultdict(_Link)
         self.busy_links: set[tuple[int, int]] = set()
-        """Those for which packets wait."""
+        """Links for which packets wait: (router, output)."""
         self.port_free = [0] * self.chip.dram_ports
-        """In bytes: cycles times `dram_bytes_per_cycle`."""
+        """[ports] time from which each port is free, in bytes: cycles times `dram_bytes_per_cycle`."""
         self.agenda: defaultdict[int, list[Any]] = defaultdict(list)
         self.packets: defaultdict[int, list[_Packet]] = defaultdict(list)
         self.times: list[int] = [0]
@@ -273,11 +274,11 @@ class _Machine:
         return True
 
     def decide(self, core: int, declared: int) -> int:
-        """The next decision of a sequencer."""
+        """The next decision of a sequencer; `declared` if none is left."""
         return self.decisions[core].popleft() if self.decisions[core] else declared
 
     def is_idle(self, unit: _Unit) -> bool:
-        """Whether all that was asked of a unit is complete."""
+        """Whether all instructions of a unit are complete, and its queue is empty."""
         return unit.free and not unit.queue and not unit.incomplete
 
     def decode(self, core: int, index: int) -> _Instruction:
@@ -321,7 +322,7 @@ class _Machine:
             case Cost.PUT | Cost.DRAM:
                 self.next_packet(head, self.now)
                 return
-            case Cost.PUT_ENCODED:  # all of it is looked at before the first packet leaves
+            case Cost.PUT_ENCODED:  # zeros are found before the first packet leaves
                 self.next_packet(head, self.now + head.cycles)
                 return
             case Cost.WAIT:
@@ -337,7 +338,7 @@ class _Machine:
         self.at(done, lambda: self.complete(head))
 
     def release(self, instruction: _Instruction) -> None:
-        """The unit is free for its next instruction."""
+        """Free the unit of an instruction for the next one."""
         core, index = instruction.core, instruction.unit
         unit = self.units[core][index]
         unit.free = True
@@ -347,7 +348,7 @@ class _Machine:
 
     def complete(self, instruction: _Instruction) -> None:
         """
-        Complete an instruction: its results are written (the operand of a put may be overwritten); give its tokens.
+        Complete an instruction and give its tokens: its results are written (the operand of a put may be overwritten).
         """
         core, index = instruction.core, instruction.unit
         self.units[core][index].incomplete -= 1
@@ -359,7 +360,7 @@ class _Machine:
     # ---- The network
 
     def next_packet(self, head: _Instruction, time: int) -> None:
-        """Offer the next packet of an instruction at a time from now on."""
+        """Offer the next packet of an instruction at `time`, which is not in the past."""
         unit = self.units[head.core][head.unit]
         size = min(unit.left, self.chip.noc_packet_bytes)
         unit.left -= size
@@ -384,7 +385,7 @@ class _Machine:
         return SOUTH if goal > router else NORTH
 
     def pass_router(self, packet: _Packet) -> None:
-        """What a packet does that is now at its router, or at the DRAM port that it is read from."""
+        """Process a packet that is now at its router, or at the DRAM port from which it is read."""
         head, here = packet.owner, packet.router
         unit = self.units[head.core][head.unit]
         forks: defaultdict[int, tuple[int, ...]] = defaultdict(tuple)
@@ -394,7 +395,7 @@ class _Machine:
             start, gate = self.take_port(packet, self.read)
             self.offer(start + self.hop, replace(packet, at_port=False))
             unit.gate = gate
-            if packet.goals == (here,):  # no link comes after it
+            if packet.goals == (here,):  # no link follows
                 unit.links = 1
                 self.leave(packet, gate)
         elif EJECT not in forks or packet.end == "core":
@@ -420,7 +421,7 @@ class _Machine:
             self.arrive(packet, self.now + duration + self.chip.dram_latency)
 
     def take_link(self, router: int, way: int, packet: _Packet) -> None:
-        """Have a packet take a link as soon as that is free."""
+        """Give a link to a packet, from when it is free."""
         head, link = packet.owner, self.links[router, way]
         on_link = int(link_cycles(self.chip, packet.nbytes))
         link.begin = max(self.now, link.free)
@@ -440,7 +441,7 @@ class _Machine:
             self.leave(packet, link.free - early)
 
     def next_turn(self, router: int, way: int) -> None:
-        """Promise a link to the next packet that waits for it: that of the last promise begins now."""
+        """Reserve a link for the next waiting packet, as the packet for which it was reserved begins now."""
         link = self.links[router, way]
         for turn in range(1, INPUTS + 1):
             queue = link.waiting[(link.last + turn) % INPUTS]
@@ -453,7 +454,7 @@ class _Machine:
             self.busy_links.remove((router, way))
 
     def leave(self, packet: _Packet, time: int) -> None:
-        """A packet leaves one of the first things on its way at `time`; after the last one comes the next packet."""
+        """A packet leaves one of the first resources of its route at `time`; after the last, offer the next packet."""
         head = packet.owner
         unit = self.units[head.core][head.unit]
         unit.links -= 1
@@ -476,7 +477,7 @@ class _Machine:
             self.at(unit.complete, lambda: self.complete(packet.owner))
 
     def take_port(self, packet: _Packet, moved: Any) -> tuple[int, int]:
-        """Reserve its DRAM port for a packet that is there now: the cycles in which it begins, and has left it."""
+        """Reserve the DRAM port for a packet that is there now. Returns the cycles in which it begins, and has left."""
         port, rate = port_of_core(self.chip, packet.owner.core), self.chip.dram_bytes_per_cycle
         start = max(self.now * rate, self.port_free[port])
         self.port_free[port] = start + packet.nbytes * self.chip.dram_ports
@@ -485,7 +486,7 @@ class _Machine:
 
 
 def run_reference(exe: Executable, mapped: MappedWork | None = None) -> TimingResult:
-    """Time a run of `exe` by the definition (`mapped`: see `run_timing`). Raises EmulationError for a deadlock."""
+    """The timing of a run of `exe` by the definition (`mapped`: see `run_timing`). EmulationError for a deadlock."""
 
     def launch(number: int, run: int) -> LaunchTiming:
         if mapped is None:
@@ -496,7 +497,7 @@ def run_reference(exe: Executable, mapped: MappedWork | None = None) -> TimingRe
 
 
 def _queues(mapped: MappedWork, run: int) -> dict[int, deque[int]]:
-    """Cycles (or bytes) that depend on values, in the order of each unit's queue (by core * 8 + unit)."""
+    """Cycles (or bytes) that depend on values, by core * 8 + unit, in the order of each unit's queue."""
     queues: dict[int, deque[int]] = defaultdict(deque)
     for of_run, lane, time in zip(mapped.run, mapped.lane, mapped.times, strict=True):
         if of_run == run:

@@ -1,5 +1,5 @@
 """
-Routes in the form of the timing kernel, and the bytes on all links from the counts of bytes that entered each route.
+Conversion of routes for the timing kernel, and bytes on all links from the bytes that entered each route.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .kernel_arrays import FORK, FROM_PORT, HERE, INTO_CORE, INTO_PORT, ONE_LINK
 
 
 def route_nodes(routes: Routes, cores: int) -> NDArray[np.uint32]:
-    """[nodes * 4] what the kernel does at each node; columns as in `kernel.NODE_KIND`."""
+    """[nodes * 4] the nodes for the kernel; columns as in `kernel_arrays.NODE_KIND`."""
     return _route_nodes(routes.router, routes.mask, routes.child, routes.port, routes.store_root, cores)
 
 
@@ -29,7 +29,7 @@ def _route_nodes(router: Array, mask: Array, child: Array, port: Array, store_ro
         else:
             for out in range(4):
                 if child[node, out] >= 0:
-                    came_from[child[node, out]] = out ^ 1  # what leaves to the east comes from the west
+                    came_from[child[node, out]] = out ^ 1  # a packet that leaves to the east arrives from the west
     for node in range(len(mask)):
         ways = int(mask[node])
         kind, way, following = FORK, router[node] * LINKS, node
@@ -57,7 +57,7 @@ def bytes_carried(
     """
     (bytes on links [cores * 5], read at ports [ports], written at ports [ports]).
 
-    `entered`: [nodes] bytes that entered the routes that begin at each node.
+    `entered`: [nodes] bytes that entered the routes that start at each node.
     """
     links = np.zeros(chip.cores * LINKS, np.int64)
     read, written = np.zeros(chip.dram_ports, np.int64), np.zeros(chip.dram_ports, np.int64)
@@ -69,7 +69,7 @@ def bytes_carried(
 def _carry(
     router: Array, mask: Array, child: Array, port: Array, passing: Array, links: Array, read: Array, written: Array
 ) -> None:
-    """Nodes follow their predecessors, so one pass over them is enough."""
+    """Add up the bytes in one pass over the nodes, which are sorted topologically."""
     for node in range(len(mask)):
         nbytes = passing[node]
         if nbytes == 0:

@@ -1,4 +1,4 @@
-"""An executable's launch as flat tables: the timing properties of every word, computed once."""
+"""A launch of an executable as flat tables: the timing properties of its words, computed once."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from .kernel_arrays import (
 
 MAX_DYNAMIC = 10**11
 """
-Largest number of instructions that one core may execute; more would run for hours, and is due to a damaged loop count.
+Maximum number of instructions that one core may execute; more would run for hours, and is due to a damaged loop count.
 """
 
 _KIND_BY_NAME = {
@@ -64,35 +64,36 @@ _COUNTED = np.isin(_KIND, [LOOP, LOOP_BY, WAIT])
 @dataclass(frozen=True)
 class Tables:
     """
-    A launch: its distinct segments one after another, and the timing properties of its words.
+    The tables of a launch: its distinct segments one after another, and the timing properties of its words.
 
-    A segment is a program for the cores that run it with the same parameters as far as timing is concerned; addresses
-    are those of the first such core. Each ends with a `halt`.
+    A segment is a program for the cores that run it with the same parameters, as far as these affect timing; addresses
+    are those of the first such core. Each segment ends with a `halt`.
     """
 
     programs: NDArray[np.int64]
-    """[segments] number of its program."""
+    """[segments] number of the program of each segment."""
     bounds: NDArray[np.int64]
-    """[segments + 1] offset of its words."""
+    """[segments + 1] offset of the words of each segment."""
     segment_of_core: NDArray[np.int64]
     words: NDArray[Any]
-    """[words] (WORD) of all segments, parameters patched in."""
+    """WORD [words] of all segments, with parameters inserted."""
     word_class: NDArray[np.int32]
-    """[words] class; words of one class are equal as far as timing is concerned (`word_classes`)."""
+    """[words] class of each word; words of a class have equal timing properties (`word_classes`)."""
     first: NDArray[np.int64]
-    """[classes] the first word of each class."""
+    """[classes] index of the first word of each class."""
     classes: NDArray[np.int64]
     """
-    [classes, 8] columns as in `kernel.KIND`. A: cycles (LOCAL; MAPPED: as declared), count (LOOP, WAIT; LOOP_BY: the
-    largest), bytes (PUT, LOAD, STORE; PUT_MAPPED: as declared). B: words of the body (LOOP, LOOP_BY), semaphore (WAIT,
-    PUT, SIGNAL). LEAD: cycles before the first packet leaves (PUT_MAPPED). TARGET: core set (PUT, SIGNAL), else -1.
+    [classes, 8] columns as in `kernel_arrays.KIND`. A: cycles (LOCAL; MAPPED: as declared), count (LOOP, WAIT; LOOP_BY:
+    the largest), bytes (PUT, LOAD, STORE; PUT_MAPPED: as declared). B: words of the body (LOOP, LOOP_BY), semaphore
+    (WAIT, PUT, SIGNAL). LEAD: cycles before the first packet leaves (PUT_MAPPED). TARGET: core set (PUT, SIGNAL), else
+    -1.
     """
     costs: WordCosts
     """[classes] costs of a word of each class."""
     times: NDArray[np.int64]
     """
-    [words] number of executions in one launch: the product of the counts of the loops around it, the largest where
-    values determine them.
+    [words] number of executions in one launch: the product of the counts of the loops around the word; for dynamic
+    loops, of the largest counts.
     """
     routes: Routes
 
@@ -103,17 +104,17 @@ class Tables:
 
     def instructions(self, decisions: Decisions | None = None) -> NDArray[np.int64]:
         """
-        [cores, 9] instructions that each core executes, by unit and sequencer; of loops whose count depends on values,
-        with the decisions of a run, else the most.
+        [cores, 9] number of instructions that each core executes, by unit and sequencer; for dynamic loops, with the
+        decisions of a run, or without them the maximum.
         """
         return self._count(np.ones(len(self.classes), np.bool_), decisions)
 
     def mapped(self, decisions: Decisions | None = None) -> NDArray[np.int64]:
-        """[cores, 8] as `instructions`, those whose cycles depend on values."""
+        """[cores, 8] as `instructions`, but only those whose cycles depend on values."""
         return self._count(np.isin(self.classes[:, KIND], [MAPPED, PUT_MAPPED]), decisions)[:, :8]
 
     def executed(self, decisions: Decisions | None = None) -> NDArray[np.int64]:
-        """[classes] number of executions of words of each class by all cores together, as in `instructions`."""
+        """[classes] number of executions of the words of each class on all cores together, as in `instructions`."""
         found = np.zeros(len(self.classes), np.int64)
         for segment, times, cores in self._executions(decisions):
             low, high = self.bounds[segment : segment + 2]
@@ -128,7 +129,7 @@ class Tables:
         return found
 
     def _executions(self, decisions: Decisions | None) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
-        """(segment, executions of its words, cores for which this holds)."""
+        """(segment, numbers of executions of its words, cores with these numbers)."""
         for segment in range(len(self.programs)):
             low, high = self.bounds[segment : segment + 2]
             cores = np.flatnonzero(self.segment_of_core == segment)
@@ -146,7 +147,7 @@ def build_tables(exe: Executable, launch: Launch) -> Tables:
     The tables of one launch of `exe`.
 
     Raises EmulationError for words that cannot be timed: unknown operations, descriptors, core sets or semaphores,
-    loops that do not nest, a semaphore that two queues of a core wait for, transfers of nothing.
+    loops that do not nest, a semaphore that two queues of a core wait for, transfers of 0 bytes.
     """
     programs, segments, of_core = _segments(exe, launch)
     bounds = np.cumsum([0, *(len(code) + 1 for code in segments)], dtype=np.int64)
@@ -158,7 +159,7 @@ def build_tables(exe: Executable, launch: Launch) -> Tables:
     found = classify(words, bounds, [exe.programs[int(number)].descs for number in programs])
 
     def segment(word: int) -> tuple[str, int, int]:
-        """Program, word in it, and first core of a word."""
+        """(program, index in it, first core) of a word."""
         number = int(np.searchsorted(bounds, word, side="right")) - 1
         core = int(np.flatnonzero(of_core == number)[0])
         return exe.programs[int(programs[number])].name, word - int(bounds[number]), core
@@ -248,7 +249,7 @@ _FAULTS = {
 
 @jit
 def _follow(word_class: Array, classes: Array, decisions: Array) -> Array:
-    """How often a core executes each word of its segment, which is right, by its decisions."""
+    """Number of executions of each word of a (valid) segment on a core with these decisions."""
     times = np.zeros(len(word_class), np.int64)
     loops = np.zeros((MAX_LOOPS, 3), np.int64)
     depth = word = used = 0

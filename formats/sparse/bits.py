@@ -1,4 +1,4 @@
-"""Streams of unsigned codes of a fixed number of bits, the lowest bit first, without gaps between codes."""
+"""Bit streams of unsigned codes of a fixed width, lowest bit first, without padding between codes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def stream_bytes(count: int, bits: int) -> int:
 
 
 def pack(codes: Array, bits: int) -> Bytes:
-    """Codes [n], each in [0, 2**bits), as a stream."""
+    """The stream of codes [n], each in [0, 2**bits)."""
     if 1 <= bits <= 8:
         planes = np.unpackbits(codes.astype(np.uint8)[:, None], axis=1, count=bits, bitorder="little")
     else:
@@ -30,9 +30,9 @@ def pack(codes: Array, bits: int) -> Bytes:
 
 def unpack(stream: Bytes, count: int, bits: int, what: str) -> Ints:
     """
-    The `count` codes of a stream.
+    The codes [count] of a stream.
 
-    Raises InputError, naming `what`, for a stream of another length, or with bits set behind the last code.
+    Raises InputError, naming `what`, for a stream of another length, or with bits set after the last code.
     """
     expected = stream_bytes(count, bits)
     if len(stream) != expected:

@@ -1,12 +1,12 @@
 """
-Encoded matrices as the chip's memory holds them: a block is one operand, with one address and one access descriptor.
+Blocks: encoded matrices in a chip's memory. A block is one operand, with one address and one access descriptor.
 
-    +0       u32, the number of entries (fillers included), lowest byte first
-    +4       the index (see `formats`), a fiber a row
+    +0       u32, the number of entries (fillers included), little-endian
+    +4       the index (see `index_formats`), one fiber per row
     +offset  the values of the entries, `group` elements each
 
-Fibers run along the rows of a [fibers, length] matrix. The room of index and values is fixed by the descriptor;
-weights fill it, what is encoded while a program runs may need less. Blocks are whole numbers of 4 bytes.
+The fibers are the rows of a [fibers, length] matrix. The descriptor fixes the capacity for index and values; weights
+fill it, matrices that are encoded at run time may need less. The size of a block is a multiple of 4 bytes.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from .index_formats import Format, Kind
 from .index_kind import in_blocks, kind_of_code
 
 COUNT_BYTES = 4
-"""Bytes of the number of entries, at the beginning."""
+"""Bytes of the number of entries, at the start of a block."""
 ALIGNMENT = 4
-"""Values begin, and a block ends, at a multiple of so many bytes."""
+"""The offset of the values and the size of a block are multiples of this many bytes."""
 CODE_SHIFT = 8
-"""In a descriptor, the number of a plug-in's kind stands so many bits above the bits of a code."""
+"""Position of the number of a plug-in's kind in a field of the descriptor, above the number of bits of a code."""
 MAX_ELEMENTS = 1 << 26
-"""More elements than a matrix in a core's memory has; guards against damaged descriptors."""
+"""Upper limit on the elements of a matrix in a core's memory, to reject damaged descriptors."""
 
 
 def _aligned(nbytes: int) -> int:
@@ -41,15 +41,15 @@ def _aligned(nbytes: int) -> int:
 
 @dataclass(frozen=True)
 class Block:
-    """Where the parts of a block lie. Raises ValueError for numbers that no block has."""
+    """The layout of a block. Raises ValueError for invalid numbers."""
 
     format: Format
     fibers: int
     length: int
     entries: int
-    """Entries that there is room for, at least 1."""
+    """Capacity in entries, at least 1."""
     offset: int
-    """Of the values, in bytes."""
+    """Offset of the values, in bytes."""
 
     def __post_init__(self) -> None:
         if not self.format.definition.in_blocks:
@@ -63,17 +63,17 @@ class Block:
 
     @property
     def positions(self) -> int:
-        """Places of a fiber in the index."""
+        """Positions of a fiber in the index."""
         return self.format.positions(self.length)
 
     @property
     def index_room(self) -> int:
-        """Bytes that the index may take."""
+        """Capacity of the index in bytes."""
         return self.offset - COUNT_BYTES
 
     @property
     def header_bytes(self) -> int:
-        """Bytes of the index without entries; all of a direct index, whose size is known."""
+        """Bytes of an index without entries; for a direct index, whose size is fixed, all its bytes."""
         return self.format.definition.least_bytes(self.fibers, self.positions, self.format.bits)
 
     def nbytes(self, itemsize: int) -> int:
@@ -81,14 +81,14 @@ class Block:
         return _aligned(self.offset + self.entries * self.format.group * itemsize)
 
     def used_bytes(self, entries: int, itemsize: int) -> int:
-        """Bytes of count, index and values where there are so many entries."""
+        """Bytes of count, index and values of a block with this many entries."""
         return COUNT_BYTES + self._index_bytes(entries) + entries * self.format.group * itemsize
 
     def _index_bytes(self, entries: int) -> int:
         return self.format.definition.index_bytes(self.fibers, self.positions, entries, self.format.bits)
 
     def index_elements(self, entries: int) -> int:
-        """Bits or codes that a mapping unit reads of an index with so many entries."""
+        """Number of bits or codes that a mapping unit reads of an index with this many entries."""
         return round(self.format.definition.elements(self.fibers, self.positions, entries))
 
     @property
@@ -100,7 +100,7 @@ class Block:
 
 
 def block_of_descriptor(sizes: Sequence[int], strides: Sequence[int]) -> Block:
-    """The block that an access descriptor describes. Raises ValueError where it describes none."""
+    """The block that an access descriptor describes. Raises ValueError for a descriptor that is not of a block."""
     fibers, length, group, kind, entries = sizes
     if any(strides[1:]):
         raise ValueError("the descriptor of a block has one stride, the offset of the values")
@@ -111,7 +111,7 @@ def block_of_descriptor(sizes: Sequence[int], strides: Sequence[int]) -> Block:
 
 
 def block_for(format: Format, fibers: int, length: int) -> Block:
-    """A block with room for any matrix of this size: what is encoded while a program runs."""
+    """A block with capacity for any matrix of this size, for matrices that are encoded at run time."""
     positions = format.positions(length)
     entries = fibers * positions
     index = format.definition.index_bytes(fibers, positions, entries, format.bits)
@@ -119,19 +119,19 @@ def block_for(format: Format, fibers: int, length: int) -> Block:
 
 
 def block_of(encoded: Encoded) -> Block:
-    """The smallest block that holds this matrix. Raises ValueError where its fibers are not its rows."""
+    """The smallest block that holds this matrix. Raises ValueError if its fibers are not its rows."""
     if len(encoded.fibers.shape) != 2 or encoded.fibers != Fibers(encoded.fibers.shape):
         raise ValueError(f"a block holds a matrix whose rows are the fibers, not {encoded.fibers}")
     fibers, length = encoded.fibers.shape
     format, entries = encoded.format, len(encoded.values) // encoded.format.group
     index = len(encoded.index)
-    if not entries:  # there is room for one
+    if not entries:  # the capacity is at least one entry
         index = format.definition.index_bytes(fibers, format.positions(length), 1, format.bits)
     return Block(format, fibers, length, max(1, entries), _aligned(COUNT_BYTES + index))
 
 
 def pack_block(encoded: Encoded, block: Block | None = None) -> Bytes:
-    """The bytes of a block (by default the smallest), what is not used as zeros. ValueError where it does not fit."""
+    """The bytes of a block (by default the smallest); unused bytes are 0. ValueError if the matrix does not fit."""
     block = block or block_of(encoded)
     entries = len(encoded.values) // encoded.format.group
     if entries > block.entries or len(encoded.index) > block.index_room or encoded.format != block.format:
@@ -146,16 +146,16 @@ def pack_block(encoded: Encoded, block: Block | None = None) -> Bytes:
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """The entries of a block and where they belong."""
+    """The entries of a block and their positions."""
 
     block: Block
     slots: Ints
-    """[entries] row-major among [fibers, positions]."""
+    """[entries] row-major index of each entry in [fibers, positions]."""
     values: NDArray[Any]
     """[entries, group]"""
 
     def matrix(self) -> Array:
-        """[fibers, length], 0 where nothing is stored. InputError where there are numbers behind a fiber's end."""
+        """[fibers, length], 0 where nothing is stored. Raises InputError for values beyond the end of a fiber."""
         block = self.block
         groups = np.zeros((block.fibers * block.positions, block.format.group), self.values.dtype)
         groups[self.slots] = self.values
@@ -165,7 +165,7 @@ class Contents:
         return rows[:, : block.length]
 
     def stored(self) -> Mask:
-        """[fibers, length] which elements are stored, fillers and whole groups too."""
+        """[fibers, length] which elements are stored, including fillers and whole groups."""
         block = self.block
         groups = np.zeros(block.fibers * block.positions, np.bool_)
         groups[self.slots] = True
@@ -175,10 +175,10 @@ class Contents:
 
 def read_block(data: Bytes, block: Block, kind: np.dtype[Any]) -> Contents:
     """
-    What the bytes of a block hold, with elements of type `kind`.
+    The contents of a block, with elements of type `kind`.
 
-    Raises InputError for a damaged one: a count that is not that of the index, or beyond the room, and all that
-    `encode.positions_of` finds.
+    Raises InputError for a damaged block: a count that differs from that of the index or exceeds the capacity, and all
+    errors of `encode.positions_of`.
     """
     count = int.from_bytes(data[:COUNT_BYTES].tobytes(), "little")
     if count > block.entries:
@@ -193,14 +193,14 @@ def read_block(data: Bytes, block: Block, kind: np.dtype[Any]) -> Contents:
 
 
 def unpack_block(data: Bytes, block: Block, kind: np.dtype[Any]) -> Encoded:
-    """The encoded matrix in the bytes of a block. Raises InputError as `read_block` does."""
+    """The encoded matrix of the bytes of a block. Raises InputError as `read_block` does."""
     contents = read_block(data, block, kind)
     index = _index(data[COUNT_BYTES : block.offset], block)
     return Encoded(block.format, Fibers((block.fibers, block.length)), index, contents.values.reshape(-1))
 
 
 def _index(room: Bytes, block: Block) -> Bytes:
-    """The bytes of the index at the beginning of its room."""
+    """The bytes of the index, without the unused rest of its capacity."""
     format = block.format
     end = format.definition.used_bytes(room, block.fibers, block.positions, format.bits)
     if end > len(room):

@@ -1,9 +1,9 @@
 """
-Combining connection data: which pairs of neuron and weight matter (spec 5, claims 7 to 10, 19, 20).
+Combination of connection data: the pairs of neuron and weight that are both nonzero (spec 5, claims 7 to 10, 19, 20).
 
-The first part works on the index of one fiber, as the claims put it: a direct index is an array of 0 and 1, a
-stride index an array of distances (the first from position 0) without limit. The second part combines the indices of
-whole tensors; fillers, which are stored but do not count, connect nothing.
+The first functions operate on the index of one fiber, as in the claims: a direct index is an array of 0 and 1, a
+stride index an array of unlimited distances (the first from position 0). The others combine the indices of whole
+tensors; fillers are stored, but are not connections.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ Bits = NDArray[Any]
 
 
 def direct_to_strides(bits: Bits) -> Ints:
-    """The distances between the ones of a direct index."""
+    """The stride index of a direct index: the distances between its ones."""
     return np.diff(np.flatnonzero(bits), prepend=0)
 
 
 def strides_to_direct(strides: Ints, length: int) -> NDArray[np.uint8]:
-    """The direct index of a stride index. Raises InputError where it goes beyond `length` or stands still."""
+    """The direct index of a stride index. Raises InputError unless positions ascend below `length`."""
     positions = np.cumsum(strides)
     if len(strides) and (positions[-1] >= length or strides[0] < 0 or (strides[1:] < 1).any()):
         raise InputError(f"stride index {strides.tolist()}: expected ascending positions below {length}")
@@ -37,30 +37,30 @@ def strides_to_direct(strides: Ints, length: int) -> NDArray[np.uint8]:
 
 
 def combine_direct(first: Bits, second: Bits) -> Bits:
-    """The AND of two direct indices. Raises InputError where their lengths differ."""
+    """The AND of two direct indices. Raises InputError if their lengths differ."""
     if len(first) != len(second):
         raise InputError(f"direct indices of {len(first)} and {len(second)} bits: expected equal lengths")
     return first & second
 
 
 def combine_strides(first: Ints, second: Ints) -> Ints:
-    """Prefix sums of both stride indices, the common elements in ascending order, differences of neighbours."""
+    """The common positions of two stride indices, as a stride index: by prefix sums, intersection and differences."""
     common = np.intersect1d(np.cumsum(first), np.cumsum(second), assume_unique=True)
     return np.diff(common, prepend=0)
 
 
 def combine_mixed_direct(strides: Ints, bits: Bits) -> Bits:
-    """A stride and a direct index: the stride index made direct, then AND (claims 9, 19)."""
+    """The common positions of a stride index and a direct index, as a direct index (claims 9, 19)."""
     return combine_direct(strides_to_direct(strides, len(bits)), bits)
 
 
 def combine_mixed_strides(strides: Ints, bits: Bits) -> Ints:
-    """A stride and a direct index: the direct index made strides, then as two stride indices (claims 10, 20)."""
+    """The common positions of a stride index and a direct index, as a stride index (claims 10, 20)."""
     return combine_strides(strides, direct_to_strides(bits))
 
 
 def connection_mask(encoded: Encoded) -> Mask:
-    """Which elements of the tensor (in its shape) the index connects: those of stored groups that are not fillers."""
+    """Which elements of the tensor (in its shape) are connected: those of stored groups that are not fillers."""
     format, fibers = encoded.format, encoded.fibers
     row, column = stored_positions(encoded)
     entries = encoded.values.reshape(-1, format.group)
@@ -74,17 +74,17 @@ def connection_mask(encoded: Encoded) -> Mask:
 
 
 def connections(encoded: Encoded) -> Encoded:
-    """The connection data of a tensor: the same index over ones, which say what counts (fillers are False)."""
+    """The connection data of a tensor: the same index with boolean values, False for fillers."""
     mask = connection_mask(encoded)
     return encode_mask(mask, mask, encoded.format, encoded.fibers)
 
 
 def combine(first: Encoded, second: Encoded, format: Format) -> Encoded:
     """
-    The connections that both have, as an index in `format`, arranged as the first one.
+    The common connections of both, as an index in `format`, with the fibers of the first.
 
-    Where both are strides and so is the result, or one is and the result, the work is that of stride indices, else an
-    AND of direct indices; the result is the same. Raises InputError for tensors of different shapes.
+    For a direct `format` the indices are combined by an AND of direct indices, otherwise as stride indices; both give
+    the same connections. Raises InputError for tensors of different shapes.
     """
     if first.fibers.shape != second.fibers.shape:
         raise InputError(f"connection data of shapes {first.fibers.shape} and {second.fibers.shape}")
@@ -102,7 +102,7 @@ def combine(first: Encoded, second: Encoded, format: Format) -> Encoded:
 
 
 def compact(tensor: Array, connection: Encoded) -> Encoded:
-    """The elements of a tensor that are connected, with that index. Raises InputError where the shapes differ."""
+    """The connected elements of a tensor, with the index of `connection`. Raises InputError if the shapes differ."""
     if tensor.shape != connection.fibers.shape:
         raise InputError(f"tensor of shape {tensor.shape}, connection data of shape {connection.fibers.shape}")
     return encode_mask(tensor, connection_mask(connection), connection.format, connection.fibers)

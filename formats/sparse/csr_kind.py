@@ -1,4 +1,4 @@
-"""Compressed rows: the position of each entry, and for each fiber a pointer to where it ends."""
+"""The index kind of compressed rows (CSR): the position of each entry, and a pointer to the end of each fiber."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ POINTER_BITS = 32
 
 
 class CsrKind(CountedKind):
-    """Positions, after the number of entries up to the end of each fiber."""
+    """For each fiber the number of entries up to its end, then the position of each entry."""
 
     name: ClassVar[str] = "csr"
     bits: ClassVar[tuple[int, int]] = (1, 32)

@@ -1,4 +1,4 @@
-"""The direct index: one bit a position."""
+"""The direct index kind: one bit per position."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .index_kind import IndexKind, Mask, Written
 
 
 class DirectKind(IndexKind):
-    """1 where the position is stored, fibers one after the other without padding."""
+    """One bit per position, 1 if it is stored; fibers follow each other without padding."""
 
     name: ClassVar[str] = "direct"
     by_input: ClassVar[bool] = True

@@ -1,8 +1,8 @@
 """
-Encoding: tensors to index and values, and back.
+Encoding of tensors to index and values, and decoding.
 
-A decoder trusts nothing: streams of the wrong length, counts that do not add up, positions outside their fiber or not
-in ascending order are errors.
+The decoder validates its input: streams of a wrong length, inconsistent counts, positions outside their fiber or not in
+ascending order are errors.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .index_kind import Written
 
 
 def counts(values: Array, threshold: float = 0.0) -> Mask:
-    """Which values count: those that are not |x| <= threshold (so NaN counts, and no zero does)."""
+    """Which values count as nonzero: those that are not |x| <= threshold (NaN counts, and no zero does)."""
     if values.dtype.kind == "b":
         return values & (threshold < 1)
     small = (values <= threshold) & (values >= -threshold)
@@ -36,18 +36,18 @@ class Encoded:
     format: Format
     fibers: Fibers
     index: Bytes
-    """Header and codes, each padded to whole bytes (see `formats`)."""
+    """Header and codes, each padded to whole bytes (see `index_formats`)."""
     values: NDArray[Any]
     """[entries * group]: the stored elements, fiber by fiber."""
 
     @property
     def nbytes(self) -> int:
-        """Bytes of index and values: all that a decoder needs besides format and shape."""
+        """Bytes of index and values; a decoder also needs format and shape only."""
         return self.index.nbytes + self.values.nbytes
 
 
 def group_mask(mask: Mask, format: Format) -> Mask:
-    """[fibers, positions] of [fibers, length]: the groups in which an element counts."""
+    """[fibers, positions] the groups with an element that counts, from the elements that count, [fibers, length]."""
     rows, length = mask.shape
     positions = format.positions(length)
     padded = np.zeros((rows, positions * format.group), np.bool_)
@@ -56,7 +56,7 @@ def group_mask(mask: Mask, format: Format) -> Mask:
 
 
 def stored_mask(mask: Mask, format: Format) -> Mask:
-    """[fibers, length] which elements a format stores of those that count: these, fillers and whole groups."""
+    """[fibers, length] which elements a format stores, given those that count: these, fillers and whole groups."""
     encoded = encode_mask(mask, mask, format, Fibers(mask.shape))
     row, column = stored_positions(encoded)
     groups = np.zeros((len(mask), format.positions(mask.shape[1])), np.bool_)
@@ -66,7 +66,7 @@ def stored_mask(mask: Mask, format: Format) -> Mask:
 
 def encode(tensor: Array, format: Format, fibers: Fibers | None = None, threshold: float = 0.0) -> Encoded:
     """
-    The tensor without its elements of |x| <= threshold (in groups: without groups that hold no others).
+    The encoded tensor without elements of |x| <= threshold (with groups: without those in which all are that small).
 
     `fibers` is the arrangement (by default, one fiber for each index of the first dimension).
     """
@@ -75,7 +75,7 @@ def encode(tensor: Array, format: Format, fibers: Fibers | None = None, threshol
 
 
 def encode_mask(tensor: Array, mask: Mask, format: Format, fibers: Fibers) -> Encoded:
-    """The elements where the mask (of the tensor's shape) says so, whatever their values; the others count as 0."""
+    """The encoded tensor of the elements in the mask (of the tensor's shape), of any value; others become 0."""
     matrix, chosen = fibers.matrix(tensor), group_mask(fibers.matrix(mask), format)
     rows, positions = chosen.shape
     padded = np.zeros((rows, positions * format.group), tensor.dtype)
@@ -93,7 +93,7 @@ def encode_mask(tensor: Array, mask: Mask, format: Format, fibers: Fibers) -> En
 
 
 def entries_and_bytes(chosen: Mask, format: Format) -> tuple[int, int]:
-    """Entries of the index of these groups [fibers, positions], fillers included, and its bytes."""
+    """Number of entries, fillers included, and bytes of the index of these groups [fibers, positions]."""
     written = _write(chosen, format)
     if written.entries is not None:
         return written.entries, len(written.data)
@@ -109,7 +109,7 @@ def _write(chosen: Mask, format: Format) -> Written:
 
 
 def decode(encoded: Encoded) -> Array:
-    """The tensor, with zeros for what is not stored. Raises InputError for damaged streams."""
+    """The dense tensor, 0 where nothing is stored. Raises InputError for damaged streams."""
     format, fibers = encoded.format, encoded.fibers
     row, column = stored_positions(encoded)
     groups = np.zeros((fibers.count, format.positions(fibers.length), format.group), encoded.values.dtype)
@@ -133,7 +133,7 @@ def stored_positions(encoded: Encoded) -> tuple[Ints, Ints]:
 
 
 def positions_of(index: Bytes, format: Format, fibers: Fibers) -> tuple[Ints, Ints]:
-    """Fiber and position (in groups) of each entry of an index, in order. Raises InputError for a damaged one."""
+    """Fiber and position (in groups) of each entry of an index, in order. Raises InputError for a damaged index."""
     rows, positions = fibers.count, format.positions(fibers.length)
     row, column = format.definition.read(index, rows, positions, format.bits)
     if format.definition.in_range:

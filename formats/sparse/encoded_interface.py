@@ -1,13 +1,13 @@
 """
-Encoded inputs and outputs of a compiled network: what they are to who runs it, and how they lie in memory.
+Encoded inputs and outputs of a compiled network: their description, and their layout in memory.
 
-In memory, and to the chip, an encoded tensor is bytes [panels, 1, bytes] (see `panels`). What these bytes mean stands
-in a note of the module and of the executable, by the tensor's name:
+In memory, and to the chip, an encoded tensor is bytes [panels, 1, bytes] (see `panels`). A note of the module and of
+the executable describes these bytes, by the tensor's name:
 
     {"inputs": {"c": {"type": "i1", "shape": [4, 64], "index": "direct"}}, "outputs": {}}
 
-Beside `index` (direct, stride or that of a plug-in) there are `bits`, `group`, `order`, `axis` and `threshold`, as
-`#sparse.index` has them; left out, they are its defaults.
+In addition to `index` (direct, stride or a plug-in's kind), there are `bits`, `group`, `order`, `axis` and
+`threshold`, as in `#sparse.index`, with the same defaults.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from .index_kind import kind_named
 from .panels import Panels, computed_panels, pack_fibers, unpack_fibers
 
 ENCODED = "encoded"
-"""The note's key."""
+"""Key of the note."""
 Side = Literal["inputs", "outputs"]
 _TYPES = {
     "f32": "<f4", "f16": "<f2", "bf16": "<u2", "f64": "<f8", "i1": "?", "i8": "i1", "ui8": "u1", "i16": "<i2",
     "ui16": "<u2", "i32": "<i4", "ui32": "<u4", "i64": "<i8", "ui64": "<u8",
 }  # fmt: skip
-"""How elements are stored, by the name of their type in the IR (bf16 as its bits)."""
+"""NumPy types in which elements are stored, by the name of their type in the IR (bf16 as its bits)."""
 CODES = {
     "f32": 0, "f16": 1, "bf16": 2, "f64": 3, "i8": 4, "ui8": 5, "i16": 6, "ui16": 7, "i32": 8, "ui32": 9, "i64": 10,
     "ui64": 11, "i1": 12,
 }  # fmt: skip
-"""Type codes of the instruction set."""
+"""Type codes of the instruction set, by the name of the type in the IR."""
 _MOST = 1 << 40
-"""More elements than any tensor has: guards against damaged notes."""
+"""Upper limit on the elements of a tensor, to reject damaged notes."""
 
 
 @dataclass(frozen=True)
@@ -59,21 +59,21 @@ class EncodedTensor:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the tensor that is encoded."""
+        """Shape of the tensor that is encoded."""
         return self.fibers.shape
 
     @property
     def code(self) -> int:
-        """Type code of its elements."""
+        """Type code of the elements."""
         return CODES[self.type]
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """How elements are stored."""
+        """NumPy type in which elements are stored."""
         return np.dtype(_TYPES[self.type])
 
     def panels(self, shape: tuple[int, ...]) -> Panels:
-        """How bytes of this shape hold it. Raises ValueError where they cannot."""
+        """The panels of the tensor in bytes of this shape. Raises ValueError if the shape does not match."""
         if len(shape) != 3 or min(self.fibers.count, self.fibers.length, *shape) < 1:
             raise ValueError(f"bytes of shape {list(shape)} are no panels")
         width = -(-self.fibers.count // shape[0])
@@ -87,8 +87,8 @@ class EncodedTensor:
 
     def encoded(self, value: Array | Encoded) -> Encoded:
         """
-        A dense value, of which what counts is stored, or one that is encoded already, checked. Raises InputError for
-        one of another shape, type or index, and for damaged streams.
+        A dense value, encoded (elements that count are stored), or an encoded value, after a check. Raises InputError
+        for a value of another shape, type or index, and for damaged streams.
         """
         if not isinstance(value, Encoded):
             if value.shape != self.shape or value.dtype != self.dtype:
@@ -102,26 +102,26 @@ class EncodedTensor:
         return value
 
     def _counting(self, array: Array) -> Mask:
-        if self.type == "i1":  # connection data: the threshold is one of the values that it was derived from
+        if self.type == "i1":  # connection data: the threshold applies to the values that it was derived from
             return array
         wide = np.left_shift(array, 16, dtype=np.uint32).view(np.float32) if self.type == "bf16" else array
         return counts(wide, self.threshold)
 
     def pack(self, value: Array | Encoded, shape: tuple[int, ...]) -> Bytes:
-        """The bytes of a value. Raises InputError as `encoded` does."""
+        """The bytes of a value, in this shape. Raises InputError as `encoded` does, and ValueError as `panels` does."""
         found = self.encoded(value)
         matrix, mask = (self.fibers.matrix(one) for one in (decode(found), connection_mask(found)))
         return pack_fibers(matrix, mask, self.panels(shape))
 
     def unpack(self, data: Bytes) -> Encoded:
-        """The value in bytes. Raises InputError for damaged ones."""
+        """The encoded value of these bytes. Raises InputError for damaged bytes, and ValueError as `panels` does."""
         parts = unpack_fibers(data, self.panels(data.shape), self.dtype)
         matrix = np.concatenate([decode(part) for part in parts])
         mask = np.concatenate([connection_mask(part) for part in parts])
         return encode_mask(self.fibers.tensor(matrix), self.fibers.tensor(mask), self.format, self.fibers)
 
     def as_json(self) -> dict[str, Any]:
-        """What the note says."""
+        """The description of the tensor in the note."""
         found: dict[str, Any] = {"type": self.type, "shape": list(self.shape), "index": str(self.format.kind)}
         given = {
             "bits": (self.format.bits, 1),
@@ -155,7 +155,7 @@ class EncodedInterface:
         )
 
     def pack(self, inputs: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, NDArray[Any]]:
-        """Inputs as they lie in memory, encoded ones in bytes of the shapes. Raises InputError, naming the input."""
+        """Inputs in their layout in memory; encoded ones as bytes of these shapes. InputError names the input."""
         found = dict(inputs)
         for name, tensor in self.inputs.items():
             try:
@@ -176,7 +176,7 @@ class EncodedInterface:
 
 
 def read_interface(text: str | None) -> EncodedInterface:
-    """What a note says; nothing where there is none. Raises InputError for one that is damaged."""
+    """The interface of a note; without a note, an empty one. Raises InputError for a damaged note."""
     if text is None:
         return EncodedInterface()
     try:

@@ -1,9 +1,9 @@
 """
-Fibers: how the elements of a tensor are arranged in rows that an index numbers (spec 5, connection data).
+Fibers: the arrangement of a tensor's elements in rows, each with its own index (spec 5, connection data).
 
-One dimension of a weight tensor numbers its output neurons, the others its inputs. In order `output` there is a fiber
-for each output neuron, over all its inputs; in order `input` there is one for each input, over all output neurons. Of
-activations, the dimension to give is the one that numbers samples, in order `output`: a fiber over the neurons each.
+One dimension of a weight tensor is that of output neurons, the others are those of inputs. In order `output` there is a
+fiber for each output neuron, over all its inputs; in order `input` there is one for each input, over all output
+neurons. For activations, `axis` is the dimension of samples, in order `output`: each sample is a fiber of its neurons.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Fibers:
         return self.inputs if self.order == Order.OUTPUT else self.outputs
 
     def matrix(self, tensor: Array) -> Array:
-        """The elements as [count, length], a fiber a row."""
+        """The elements as [count, length], one fiber per row."""
         rows = np.moveaxis(tensor, self.axis, 0).reshape(self.outputs, self.inputs)
         return rows if self.order == Order.OUTPUT else rows.T
 

@@ -1,21 +1,21 @@
 """
-Formats of the index: which elements of each fiber are stored, and where they belong.
+Formats of the index, which tells which elements of each fiber are stored, and their positions.
 
 All formats store the elements that count (above the threshold) in the order of the fibers, and an index of them:
 
-direct       one bit a position: 1 where the element is stored.
-stride       `bits` a stored element: its distance to the one before in its fiber; the first one's counts from
-             position 0 (so it may be 0). A gap that does not fit is bridged by fillers: stored zeros at distance
-             2**bits - 1 each. No code is an escape.
-run_length   `bits` a stored element: the zeros before it in its fiber. 2**bits - 1 zeros and one more are bridged by a
-             filler, a stored zero behind a run of 2**bits - 1.
-csr          `bits` a stored element: its position in the fiber; before them, 32 bits a fiber: the number of stored
+direct       one bit per position: 1 if the element is stored.
+stride       `bits` per stored element: its distance to the previous one in its fiber; for the first, its position
+             (which may be 0). A larger distance is bridged by fillers: stored zeros at a distance of 2**bits - 1 each.
+             There is no escape code.
+run_length   `bits` per stored element: the number of zeros before it in its fiber. A filler, a stored zero after a run
+             of 2**bits - 1 zeros, bridges 2**bits zeros.
+csr          `bits` per stored element: its position in the fiber; before them, 32 bits per fiber: the number of stored
              elements up to its end.
 
 Stride and run_length begin with the number of stored elements of each fiber, in as many bits as the number of
-positions needs. With `group` > 1 a position is a group of that many neighbours in a fiber: the index is that of
-groups, a group is stored whole if one of its elements counts, and the last group of a fiber is filled up with zeros.
-Plug-ins add kinds of their own (`index_kind.py`).
+positions needs. With `group` > 1 a position is a group of that many neighbours in a fiber: the index is one of groups,
+a whole group is stored if one of its elements counts, and the last group of a fiber is padded with zeros. Plug-ins add
+kinds of their own (`index_kind.py`).
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ KINDS.update((one.name, one) for one in (DirectKind(), StrideKind(), RunLengthKi
 
 
 class Order(StrEnum):
-    """What a fiber belongs to."""
+    """Whether the fibers are those of output neurons or of inputs."""
 
     OUTPUT = "output"
-    """An output neuron: it runs over all inputs."""
+    """One fiber for each output neuron, over all inputs."""
     INPUT = "input"
-    """An input neuron: it runs over all outputs."""
+    """One fiber for each input, over all output neurons."""
 
 
 class Kind(StrEnum):
@@ -51,13 +51,13 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of index with its parameters. Raises ValueError for a kind that there is not, and values out of range."""
+    """A kind of index with its parameters. Raises ValueError for an unknown kind and for values out of range."""
 
     kind: str
     bits: int = 1
     """Bits of a code: 1 for direct, 2 to 8 for stride and run_length, up to 32 for csr."""
     group: int = 1
-    """Neighbouring elements that share a place in the index."""
+    """Neighbouring elements that share a position in the index."""
 
     def __post_init__(self) -> None:
         low, high = self.definition.bits
@@ -73,7 +73,7 @@ class Format:
 
     @property
     def definition(self) -> IndexKind:
-        """How indices of this kind are written, read and costed."""
+        """The kind: how its indices are written and read, and their costs."""
         return kind_named(self.kind)
 
     @property
@@ -95,24 +95,24 @@ DIRECT = Format(Kind.DIRECT)
 
 
 def stride(bits: int, group: int = 1) -> Format:
-    """The stride format of so many bits."""
+    """The stride format with codes of `bits` bits."""
     return Format(Kind.STRIDE, bits, group)
 
 
 def run_length(bits: int, group: int = 1) -> Format:
-    """The run-length format of so many bits."""
+    """The run-length format with codes of `bits` bits."""
     return Format(Kind.RUN_LENGTH, bits, group)
 
 
 def csr(bits: int, group: int = 1) -> Format:
-    """Compressed rows with positions of so many bits."""
+    """Compressed rows with positions of `bits` bits."""
     return Format(Kind.CSR, bits, group)
 
 
 def candidates(groups: tuple[int, ...] = (1,)) -> tuple[Format, ...]:
     """
-    The formats that a mapping unit reads, simplest first: direct, strides of 2 to 8 bits, and those of plug-ins with
-    all numbers of bits.
+    The formats that a mapping unit reads, for each group size: direct, stride of 2 to 8 bits, and those of plug-ins
+    with each number of bits.
     """
     return tuple(
         Format(kind.name, bits, group)

@@ -1,4 +1,4 @@
-"""What is expected of neurons that are often zero: how many count, in one row and in neighbouring ones."""
+"""Expected shares of nonzero activations, in one row and in tiles of neighbouring rows."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
 
 class LaneShares(NamedTuple):
     """
-    What counts in the lane that takes longest, for tiles of some size. Pairs and weights are shares of what the fullest
-    lane stores.
+    Expected work of the lane that takes longest, for tiles of one size. `pairs`, `met`, `spread` and `loads` are shares
+    of what the fullest lane stores.
     """
 
     lines: float
-    """Of a tile, in the mean. Rows (samples, places of a convolution) lie in lines, the last dimension along them."""
+    """Mean number of lines of a tile. Rows (samples, convolution positions) form lines along the last dimension."""
     positions: float
-    """Of a line of a tile, in the mean."""
+    """Mean number of rows of a line of a tile."""
     pairs: float
-    """Weights that meet an input that is not zero, row by row; the mean over rows."""
+    """Share of weights whose input is nonzero, in the mean over rows."""
     met: float
-    """Weights that meet one in one of the rows at least. Zeros come in clusters, so that this does not follow."""
+    """Share of weights whose input is nonzero in at least one row. Zeros cluster: it does not follow from `pairs`."""
     spread: float
     """Standard deviation of `met` over tiles."""
     loads: float
-    """Loads of weights, of those that it takes to load all that the fullest lane stores. Only whole ones are made."""
+    """Share of the weight loads that all weights of the fullest lane need, rounded to whole loads."""
 
     @property
     def rows(self) -> float:
-        """Of a tile, in the mean."""
+        """Mean number of rows of a tile."""
         return self.lines * self.positions
 
 
@@ -48,26 +48,26 @@ class Activations(Protocol):
         ...
 
     def on_dense_weights(self) -> Nonzero:
-        """What counts for weights of which all are stored."""
+        """The shares for weights that are all stored."""
         ...
 
     def in_panels(self, width: int, depth: int) -> Nonzero:
-        """What counts for the weights that are not zero, in panels of so many output neurons and inputs."""
+        """The shares for nonzero weights, in panels of `width` output neurons and `depth` inputs."""
         ...
 
     def as_stored(self, panels: Panels) -> Nonzero:
-        """The same with all that the format of the panels stores, fillers and whole groups."""
+        """As `in_panels`, but for all elements that the format of the panels stores: fillers and whole groups too."""
         ...
 
 
 @dataclass(frozen=True)
 class Nonzero:
-    """Which part of the inputs of a product is not zero. As `Neurons`, the same for whatever weights."""
+    """The share of nonzero inputs of a product. As `Activations`, it is the same for any weights."""
 
     density: float = 1.0
-    """The share in a row, of inputs that meet a stored weight: one that meets many of them counts as often."""
+    """Share of nonzero inputs in a row, over all pairs of a stored weight and its input."""
     lanes: tuple[LaneShares, ...] = ()
-    """Where they are known, for some numbers of lines and all of some numbers of places each, ascending."""
+    """Known shares, if any: for each of some numbers of lines, each of some numbers of positions, both ascending."""
 
     @property
     def has_zeros(self) -> bool:
@@ -76,7 +76,7 @@ class Nonzero:
 
     @cached_property
     def _sides(self) -> tuple[list[float], list[float]]:
-        """The numbers of lines and those of places."""
+        """The known numbers of lines, and those of positions."""
         return sorted({one.lines for one in self.lanes}), sorted({one.positions for one in self.lanes})
 
     @cached_property
@@ -85,8 +85,9 @@ class Nonzero:
 
     def of_lane(self, rows: int, lines: int = 0) -> LaneShares:
         """
-        The lane that takes longest, for so many neighbouring rows in so many lines (0: a tile of the shape of all
-        rows). Between what is known, by the logarithm of sizes; where nothing is, `loads` are as `met`.
+        The shares of the lane that takes longest, for a tile of `rows` neighbouring rows in `lines` lines (0: a tile
+        with the proportions of the largest known one). Interpolated between known sizes by their logarithms; if none is
+        known, rows count as independent, and `loads` equals `met`.
         """
         if not self.lanes:
             met = 1 - (1 - self.density) ** rows
@@ -100,31 +101,31 @@ class Nonzero:
         corners = [self.lanes[min(above + i, len(self._sides[0]) - 1) * width :] for i in (0, 1)]
         upper, lower = (_mean(one[left], one[min(left + 1, width - 1)], right) for one in corners)
         found = _mean(upper, lower, down)
-        if rows > last.rows:  # beyond what is known, as if rows were independent of each other
+        if rows > last.rows:  # beyond the known sizes, rows count as independent
             found = found._replace(met=1 - (1 - last.met) ** (rows / last.rows))
         self._asked[rows, lines] = found
         return found
 
     def on_dense_weights(self) -> Nonzero:
-        """See `Neurons`."""
+        """See `Activations`."""
         return self
 
     def in_panels(self, width: int, depth: int) -> Nonzero:
-        """See `Neurons`."""
+        """See `Activations`."""
         return self
 
     def as_stored(self, panels: Panels) -> Nonzero:
-        """See `Neurons`."""
+        """See `Activations`."""
         return self
 
     @property
     def numbers(self) -> list[float]:
-        """As a list: the density, then the sizes of tiles, each with its shares."""
+        """As a list: the density, then for each known size of tiles the fields of `LaneShares`."""
         return [self.density, *(number for shares in self.lanes for number in shares)]
 
     @staticmethod
     def from_numbers(numbers: Sequence[float]) -> Nonzero:
-        """The inverse of `numbers`. Raises ValueError for lists that mean nothing."""
+        """The inverse of `numbers`. Raises ValueError for invalid lists."""
         fields = len(LaneShares._fields)
         starts = range(1, len(numbers), fields)
         sizes = [(numbers[start], numbers[start + 1]) for start in starts if start + 1 < len(numbers)]
@@ -147,7 +148,7 @@ class Nonzero:
 
 
 def _place(sizes: list[float], size: float) -> tuple[int, float]:
-    """Between which of the ascending sizes one lies: the place of the first, and how far it is to the next."""
+    """(index, share): the last of the ascending sizes that is not above `size`, and how far `size` is to the next."""
     after = bisect_right(sizes, size)
     if after in (0, len(sizes)):
         return max(0, after - 1), 0.0
@@ -156,9 +157,9 @@ def _place(sizes: list[float], size: float) -> tuple[int, float]:
 
 
 def _mean(a: LaneShares, b: LaneShares, share: float) -> LaneShares:
-    """Both, `b` with this share."""
+    """The weighted mean, in which `b` has the weight `share`."""
     return LaneShares(*(one + share * (other - one) for one, other in zip(a, b, strict=True))) if share else a
 
 
 ALL_NONZERO = Nonzero()
-"""Where no zeros are expected."""
+"""For inputs without expected zeros."""

@@ -1,10 +1,10 @@
 """
-Weights in panels: the form in which encoded weights lie in an executable.
+Panels: the layout of encoded weights in an executable.
 
-A panel is what one instruction of a matrix unit works on: the fibers of `width` output neurons (its lanes) over one
-part of the inputs, encoded by itself as a block (see `block`). Panels lie in an array [panels, parts, bytes] that can
-be sliced, loaded and sent on like any other; all have the room of the largest. Where they differ much, each panel's own
-bytes are known, and only these are loaded.
+A panel is the operand of one instruction of a matrix unit: the fibers of `width` output neurons (its lanes) over one
+part of the inputs, encoded as a block of its own (see `block`). Panels form an array [panels, parts, bytes] that is
+sliced, loaded and sent like any other; all have the capacity of the largest. If their sizes differ much, the size of
+each panel is recorded, and only its own bytes are loaded.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from .fibers import Fibers
 from .index_formats import Format
 
 ACCEPT_RATIO = 0.9
-"""Panels have sizes of their own where all together take no more than this share of their room."""
+"""Panels have sizes of their own if their sum is at most this share of the sum of capacities."""
 
 
 @dataclass(frozen=True)
 class Panels:
-    """How a matrix [outputs, inputs] of weights is cut and encoded. Raises ValueError for sizes that make no sense."""
+    """How a matrix [outputs, inputs] of weights is cut and encoded. Raises ValueError for invalid sizes."""
 
     format: Format
     outputs: int
@@ -41,11 +41,11 @@ class Panels:
     depth: int
     """Inputs of a panel; the last part may have fewer."""
     values_at: int = 0
-    """Bytes from the start of a panel to its values."""
+    """Offset of the values in a panel, in bytes."""
     nbytes: int = 0
-    """Room of a panel."""
+    """Capacity of a panel in bytes."""
     sizes: tuple[int, ...] = ()
-    """By panel, the bytes that the largest of its parts takes; none: all of the room."""
+    """For each panel the bytes of its largest part; empty: all panels take the whole capacity."""
 
     def __post_init__(self) -> None:
         if min(self.width, self.depth, self.outputs, self.inputs) < 1 or min(self.values_at, self.nbytes) < 0:
@@ -61,12 +61,12 @@ class Panels:
             raise ValueError(f"sizes of panels are {list(self.sizes)}: there is room for {self.nbytes}")
 
     def own_bytes(self, first: int, count: int) -> int:
-        """Bytes of the largest of so many panels."""
+        """Bytes of the largest of `count` panels from number `first` on."""
         return max(self.sizes[first : first + count], default=self.nbytes)
 
     @property
     def filled(self) -> float:
-        """The share of the room that panels take, in the mean."""
+        """Mean size of the panels, as a share of the largest."""
         return sum(self.sizes) / (len(self.sizes) * max(self.sizes)) if self.sizes else 1.0
 
     @property
@@ -87,7 +87,7 @@ class Panels:
         return matrix[row : row + self.width, column : column + self.depth]
 
     def block_at(self, panel: int, part: int, item_bytes: int) -> Block:
-        """Where the parts of one panel lie in its bytes, for elements of so many bytes."""
+        """The layout of one panel as a block, for elements of `item_bytes`."""
         fibers, length = self.size(panel, part)
         room = (self.own_bytes(panel, 1) - self.values_at) // (self.format.group * item_bytes)
         return Block(self.format, fibers, length, room, self.values_at)
@@ -96,41 +96,42 @@ class Panels:
 @dataclass(frozen=True)
 class Lanes:
     """
-    A matrix unit as seen by output neurons: neuron n of a panel is worked on by lane n % count. Joined lanes are one.
+    The lanes of a matrix unit: neuron n of a panel is computed by lane n % count. Joined lanes count as one.
     """
 
     count: int
     depth: int
-    """Weights that a lane holds at a time."""
+    """Weights that a lane holds at one time."""
 
     @staticmethod
     def of(chip: Chip, rate: int) -> Lanes:
-        """Those of a chip, for elements of which `rate` go where one of f32 does."""
+        """The lanes of a chip, for elements of which `rate` take the place of one f32 element."""
         count, slots = encoded_lanes(chip)
         return Lanes(count, slots * rate)
 
 
 @dataclass(frozen=True)
 class Work:
-    """What the index of panels makes a matrix unit do; all sums over panels."""
+    """The work of a matrix unit that follows from the index of panels; all numbers are sums over panels."""
 
     entries: int
     """Entries of the indices, fillers included."""
     fullest: int
     """Stored elements of the lane that takes longest."""
     loads: int
-    """Times that it loads weights."""
+    """Number of times that this lane loads weights."""
     own_loads: tuple[int, ...] = ()
-    """The same by panel, where these have sizes of their own."""
+    """The loads of each panel, if panels have sizes of their own."""
 
     def share(self, panel: int) -> float:
-        """How often a panel loads, relative to the mean."""
+        """The loads of a panel, relative to the mean."""
         return self.own_loads[panel] * len(self.own_loads) / self.loads if self.own_loads and self.loads else 1.0
 
 
 def pack(matrix: Array, panels: Panels, lanes: Lanes) -> tuple[Panels, Work, Bytes]:
     """
-    Weights [outputs, inputs] as [panels, parts, bytes], with the sizes and the work that this makes.
+    Encodes weights [outputs, inputs]. Returns the panels with their sizes, the work of a matrix unit, and the bytes
+    [panels, parts, bytes].
     """
     rows, columns = panels.counts
     parts = [
@@ -163,15 +164,15 @@ def pack(matrix: Array, panels: Panels, lanes: Lanes) -> tuple[Panels, Work, Byt
 
 def computed_panels(format: Format, fibers: int, length: int, width: int, item_bytes: int) -> Panels:
     """
-    Panels of `width` whole fibers with room for whatever comes: an entry for each position, which fillers do not
-    exceed, since each of them stands at a position of its own.
+    Panels of `width` whole fibers with capacity for any values: one entry for each position. Fillers do not exceed
+    that, since each has a position of its own.
     """
     block = block_for(format, min(width, fibers), length)
     return Panels(format, fibers, width, length, length, block.offset, block.nbytes(item_bytes))
 
 
 def expected_work(panels: Panels, density: float, lanes: Lanes) -> Work:
-    """What panels of whole fibers make a matrix unit do where each fiber stores that share of its positions."""
+    """The work of a matrix unit for panels of whole fibers, which each store the share `density` of their positions."""
     stored = math.ceil(density * panels.format.positions(panels.inputs)) * panels.format.group
     fullest = loads = 0
     for panel in range(panels.counts[0]):
@@ -182,8 +183,8 @@ def expected_work(panels: Panels, density: float, lanes: Lanes) -> Work:
 
 def pack_fibers(matrix: Array, mask: Mask, panels: Panels) -> Bytes:
     """
-    The chosen elements of a matrix [fibers, length] as [panels, 1, bytes], as the encoder of a mapping unit writes
-    them. Raises ValueError where there is no room for them.
+    The elements of a matrix [fibers, length] in the mask, as bytes [panels, 1, bytes] in the layout that the encoder of
+    a mapping unit writes. Raises ValueError if they exceed the capacity.
     """
     rows, _ = panels.counts
     data = np.zeros((rows, 1, panels.nbytes), np.uint8)
@@ -196,7 +197,7 @@ def pack_fibers(matrix: Array, mask: Mask, panels: Panels) -> Bytes:
 
 
 def unpack_fibers(data: Bytes, panels: Panels, dtype: np.dtype[Any]) -> list[Encoded]:
-    """The encoded matrix of each panel of whole fibers. Raises InputError, naming the panel, for a damaged one."""
+    """The encoded matrix of each panel of whole fibers. Raises InputError, naming the panel, if it is damaged."""
     rows, parts = panels.counts
     if parts != 1 or data.shape != (rows, 1, panels.nbytes):
         raise InputError(f"panels of shape {data.shape}: expected {(rows, 1, panels.nbytes)}")
@@ -211,13 +212,13 @@ def unpack_fibers(data: Bytes, panels: Panels, dtype: np.dtype[Any]) -> list[Enc
 
 
 def stored_per_fiber(encoded: Encoded) -> Ints:
-    """Stored elements of each fiber, fillers and whole groups counted."""
+    """Number of stored elements of each fiber, including fillers and whole groups."""
     row, _ = positions_of(encoded.index, encoded.format, encoded.fibers)
     return np.bincount(row, minlength=encoded.fibers.count) * encoded.format.group
 
 
 def fullest_lane(elements: Array, lanes: Lanes) -> tuple[float, int]:
-    """Stored elements (expected ones, or counted) and loads of the lane that takes longest."""
+    """Stored elements and loads of the lane that takes longest; `elements` are the (expected) numbers of each fiber."""
     padded = np.zeros((-(-len(elements) // lanes.count), lanes.count), elements.dtype)
     padded.reshape(-1)[: len(elements)] = elements
     fullest = padded.sum(axis=0).max(initial=0).item()
@@ -225,7 +226,7 @@ def fullest_lane(elements: Array, lanes: Lanes) -> tuple[float, int]:
 
 
 def unpack_panels(data: Bytes, panels: Panels, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The weights [outputs, inputs]. Raises InputError, naming the panel, for damaged ones."""
+    """The weights [outputs, inputs] of the bytes of panels. Raises InputError, naming the panel, if it is damaged."""
     matrix = np.zeros((panels.outputs, panels.inputs), dtype)
     rows, columns = panels.counts
     if data.shape != (rows, columns, panels.nbytes):

@@ -1,9 +1,8 @@
 """
-The sparse dot product that a mapping unit and a multiplier make, one pair after the other.
+The sparse dot product as a mapping unit and a multiplier compute it, one pair after the other.
 
-This is the order of accumulation that sparse execution is measured against: ascending positions, one accumulator. A
-pair in which one side is zero adds nothing but a zero to the dense sum, so that for finite numbers both are equal to
-the last bit.
+It is the reference for the order of accumulation in sparse execution: ascending positions, one accumulator. A pair with
+a zero adds only a zero to the dense sum; therefore sparse and dense sums of finite numbers are bit-identical.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from .index_formats import DIRECT
 
 
 def accumulate(pairs: Array) -> Array:
-    """The sum of [n] in order, from +0, in the element type of the pairs (of rank 0)."""
+    """The sum of `pairs` [n] in order, starting from +0, in their element type (rank 0)."""
     total = pairs.dtype.type(0)
     for pair in pairs:
         total = total + pair
@@ -26,7 +25,8 @@ def sparse_dot(neurons: Encoded, weights: Encoded) -> tuple[Array, int]:
     """
     The product of encoded tensors of one shape, and the number of pairs that were multiplied.
 
-    Both indices are combined, both inputs compacted by the combination (claims 5, 17, 18), and what is left multiplied.
+    The indices are combined, both inputs are compacted by the combination (claims 5, 17, 18), and the remaining
+    elements are multiplied.
     """
     both = combine(connections(neurons), connections(weights), DIRECT)
     x, w = (compact(decode(one), both).values for one in (neurons, weights))

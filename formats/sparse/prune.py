@@ -1,7 +1,7 @@
 """
-Pruning: setting weights (or neurons) to zero, so that an index can leave them out.
+Pruning: setting weights (or neurons) to zero, so that an encoding need not store them.
 
-All functions return a mask of what stays; `apply` sets the rest to +0.
+The pruning functions return a mask of the values that are kept; `apply` sets the others to +0.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from .bits import Array, Ints
 from .encode import Mask, counts
 
 Method = Literal["magnitude", "balanced"]
-"""How a share of a tensor is chosen: the largest of all, or the largest of each output neuron."""
+"""How the values to keep are chosen: the largest of the tensor, or the largest of each output neuron."""
 
 
 def contiguous_groups(count: int, groups: int) -> Ints:
-    """The group of each of `count` elements: `groups` runs of neighbours, whose sizes differ by one at most."""
+    """The group of each of `count` elements: `groups` contiguous groups, whose sizes differ by at most one."""
     bounds = np.arange(1, groups) * count // max(1, groups)
     return np.searchsorted(bounds, np.arange(count), side="right").astype(np.int64)
 
 
 def fiber_groups(fibers: int, length: int, size: int) -> Ints:
-    """The group of each element of [fibers, length]: `size` neighbours of one fiber (fewer at its end)."""
+    """The group of each element of [fibers, length]: groups of `size` neighbours of one fiber (fewer at its end)."""
     per_fiber = -(-length // size)
     return (np.arange(fibers)[:, None] * per_fiber + np.arange(length) // size).astype(np.int64)
 
@@ -33,8 +33,8 @@ def group_pruning(values: Array, groups: Ints, threshold: float, limit: int) -> 
     """
     Claims 11 and 16: a group is deleted when more than `limit` of its values have |x| <= `threshold`.
 
-    `groups`, of the values' shape, numbers the group that each is in; the claims speak of M groups of neurons with the
-    third and fourth threshold, and of N groups of weights with the fifth and sixth.
+    `groups`, of the values' shape, is the number of each value's group. In the claims these are M groups of neurons,
+    with the third and fourth threshold, and N groups of weights, with the fifth and sixth.
     """
     small = ~counts(values, threshold)
     in_group = np.bincount(groups.reshape(-1), small.reshape(-1))
@@ -42,7 +42,7 @@ def group_pruning(values: Array, groups: Ints, threshold: float, limit: int) -> 
 
 
 def magnitude_pruning(values: Array, density: float) -> Mask:
-    """The round(density * size) values of greatest magnitude stay; of equal ones, the first."""
+    """Keep the round(density * size) values of greatest magnitude; among equal ones, the first."""
     keep = round(density * values.size)
     order = np.argsort(-np.abs(values.reshape(-1).astype(np.float64)), kind="stable")
     mask = np.zeros(values.size, np.bool_)
@@ -52,10 +52,10 @@ def magnitude_pruning(values: Array, density: float) -> Mask:
 
 def balanced_pruning(fibers: Array, density: float) -> Mask:
     """
-    Load-balance-aware pruning: of each fiber ([fibers, length]), the values of greatest magnitude stay, as many of
-    each as of any other, or one more. All in all round(density * size) stay.
+    Load-balance-aware pruning: of each fiber ([fibers, length]), keep the values of greatest magnitude. The numbers of
+    kept values differ by at most one between fibers, and add up to round(density * size).
 
-    Those that keep one more are the ones whose next value is largest.
+    The fibers that keep one more are those whose next value has the greatest magnitude.
     """
     count = len(fibers)
     keep = round(density * fibers.size)
@@ -72,7 +72,7 @@ def balanced_pruning(fibers: Array, density: float) -> Mask:
 
 
 def n_m_pruning(fibers: Array, n: int, m: int) -> Mask:
-    """Of each `m` neighbours in a fiber ([fibers, length]), the `n` of greatest magnitude stay; fewer at its end."""
+    """Of each `m` neighbours in a fiber ([fibers, length]; fewer at its end), keep the `n` of greatest magnitude."""
     rows, length = fibers.shape
     padded = np.full((rows, -(-length // m) * m), -1.0)
     padded[:, :length] = np.abs(fibers.astype(np.float64))
@@ -84,5 +84,5 @@ def n_m_pruning(fibers: Array, n: int, m: int) -> Mask:
 
 
 def apply(values: Array, mask: Mask) -> Array:
-    """The values where the mask says so, else +0."""
+    """The values in the mask, and +0 elsewhere."""
     return np.where(mask, values, values.dtype.type(0))

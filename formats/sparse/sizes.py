@@ -1,10 +1,11 @@
 """
-Bytes of an encoded tensor: exactly, from the gaps between what is stored, and expected, from a density.
+Sizes of encoded tensors: exact, from the gaps between stored positions, and expected, from a density.
 
-Expected bits an element at density d (of groups, where there are any) for values of w bits, with q = 1 - d:
+Expected bits per element at density d (of groups, if there are any) for values of w bits, with q = 1 - d, codes of s
+bits and groups of g elements:
 
     direct          1 / g + d w
-    stride, runs    d (1 + q**R / (1 - q**R)) (w + s / g), a filler bridging R positions
+    stride, runs    d (1 + q**R / (1 - q**R)) (w + s / g), where a filler bridges R positions
     csr             d (w + s / g) + 32 / length
 
 R is 2**s - 1 for strides, whose distances count from 1, and 2**s for runs of zeros. The header of strides and runs (the
@@ -26,14 +27,14 @@ from .stride_kinds import CountedKind, StrideKind
 
 @dataclass(frozen=True, eq=False)
 class GapHistogram:
-    """The distances between what is stored in fibers of `positions` each."""
+    """Histogram of the gaps between stored positions, in fibers of `positions` each."""
 
     fibers: int
     positions: int
     later: Ints
-    """later[k]: how many stored positions have k not stored ones between themselves and the one before."""
+    """later[k]: number of stored positions with k unstored ones between them and the previous stored one."""
     first: Ints
-    """first[k]: how many fibers have their first stored position at k."""
+    """first[k]: number of fibers whose first stored position is k."""
 
     @property
     def stored(self) -> int:
@@ -42,15 +43,15 @@ class GapHistogram:
 
     @property
     def density(self) -> float:
-        """Stored positions over all."""
+        """The share of positions that are stored."""
         return self.stored / max(1, self.fibers * self.positions)
 
     def fillers(self, format: Format) -> int:
-        """Fillers that the format needs to bridge wide gaps."""
+        """Number of fillers with which the format bridges wide gaps."""
         kind = format.definition
         if not isinstance(kind, StrideKind):
             return 0
-        # Strides count the first distance from position 0, not from before it: position 1 is as near as position 0.
+        # Strides count the first distance from position 0, not from before it, so it is one less.
         reach, counts_first = kind.reach(format.bits), format.kind != Kind.STRIDE
         first = np.arange(len(self.first)) - (0 if counts_first else 1)
         later = np.arange(len(self.later))
@@ -58,7 +59,7 @@ class GapHistogram:
 
 
 def gap_histogram(mask: Mask, group: int = 1) -> GapHistogram:
-    """The gaps of [fibers, length], in groups of so many."""
+    """The gaps of a mask [fibers, length], with positions of `group` elements each."""
     chosen = group_mask(mask, Format(Kind.DIRECT, group=group))
     row, column = np.nonzero(chosen)
     is_first = np.ones(len(row), np.bool_)
@@ -75,8 +76,7 @@ def gap_histogram(mask: Mask, group: int = 1) -> GapHistogram:
 
 def index_bytes(gaps: GapHistogram, format: Format) -> int:
     """
-    Bytes of the index of a tensor with these gaps (which must be those of the format's groups), in one of the
-    project's own kinds.
+    Bytes of the index of a tensor with these gaps (with positions of the format's groups), for the project's own kinds.
     """
     entries = gaps.stored + gaps.fillers(format)
     return format.definition.index_bytes(gaps.fibers, gaps.positions, entries, format.bits)
@@ -84,8 +84,8 @@ def index_bytes(gaps: GapHistogram, format: Format) -> int:
 
 def entries_and_bytes(gaps: GapHistogram, mask: Mask, format: Format, element_bytes: int) -> tuple[int, int]:
     """
-    Entries, fillers included, and bytes of index and values of a tensor of which `mask` [fibers, length] is stored,
-    with these gaps. Kinds of plug-ins write the index for that.
+    Number of entries, fillers included, and bytes of index and values of a tensor with these gaps, whose elements in
+    `mask` [fibers, length] are stored. For plug-ins' kinds, the index is written to measure it.
     """
     if format.definition.code:
         entries, index = written_size(group_mask(mask, format), format)
@@ -101,10 +101,10 @@ def encoded_bytes(gaps: GapHistogram, format: Format, element_bytes: int) -> int
 
 def expected_bits(format: Format, density: float, width: int, length: int | None = None) -> float:
     """
-    Bits an element of a long random tensor (see the module's introduction); `density` is that of positions.
+    Expected bits per element of a long random tensor (see the module's docstring); `density` is that of positions.
 
-    `length`, elements of a fiber, adds the header of strides and runs; csr needs it. Raises ValueError for kinds of
-    plug-ins, of which no such formula is known.
+    `length`, the elements of a fiber, adds the header of strides and runs; csr needs it. Raises ValueError for csr
+    without it, and for plug-ins' kinds, for which there is no formula.
     """
     bits, group, quiet, kind = format.bits, format.group, 1.0 - density, format.definition
     header = 0.0

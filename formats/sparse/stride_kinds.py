@@ -1,4 +1,4 @@
-"""Indices of one code for each entry: distances, or runs of zeros, with fillers where a gap does not fit in a code."""
+"""Index kinds with one code per entry: distances, or runs of zeros, with fillers if a gap does not fit in a code."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from .index_kind import IndexKind, Mask, Written
 
 
 class CountedKind(IndexKind, abc.ABC):
-    """The number of entries of each fiber, then a code for each entry."""
+    """A header with one number per fiber, then a code for each entry."""
 
     def header_bits(self, positions: int) -> int:
-        """Bits of a number of entries."""
+        """Bits of each number in the header."""
         return positions.bit_length()
 
     def lengths(self, numbers: Ints) -> Ints:
-        """The entries of each fiber, of the numbers in the header."""
+        """The number of entries of each fiber, from the numbers in the header."""
         return numbers
 
     @abc.abstractmethod
     def columns(self, codes: Ints, row: Ints, lengths: Ints) -> Ints:
-        """The position of each entry in its fiber `row`, of fibers with so many entries."""
+        """The position of each entry in its fiber `row` [entries]; fibers have `lengths` [fibers] entries."""
 
     def index_bytes(self, fibers: int, positions: int, entries: int, bits: int) -> int:
         return stream_bytes(fibers, self.header_bits(positions)) + stream_bytes(entries, bits)
@@ -49,7 +49,7 @@ class CountedKind(IndexKind, abc.ABC):
 
 
 class StrideKind(CountedKind):
-    """The distance to the stored position before; the first one of a fiber counts from position 0."""
+    """Codes are distances to the previous stored position; the first of a fiber counts from position 0."""
 
     name: ClassVar[str] = "stride"
     bits: ClassVar[tuple[int, int]] = (2, 8)
@@ -59,11 +59,11 @@ class StrideKind(CountedKind):
         return (1 << bits) - 1
 
     def distances(self, row: Ints, column: Ints) -> Ints:
-        """Of each position, its distance to the one before in its row (the first: to position 0)."""
+        """Distance of each position to the previous one in its row; for the first, to position 0."""
         return _distances(row, column)[0]
 
     def needed_fillers(self, distance: Ints, bits: int) -> Ints:
-        """How many fillers bridge each distance."""
+        """Number of fillers that bridge each distance."""
         return np.maximum(distance - 1, 0) // self.reach(bits)
 
     def write(self, chosen: Mask, bits: int) -> Written:
@@ -85,7 +85,7 @@ class StrideKind(CountedKind):
 
 
 class RunLengthKind(StrideKind):
-    """The zeros before a stored position in its fiber."""
+    """Codes are numbers of zeros before a stored position in its fiber."""
 
     name: ClassVar[str] = "run_length"
     in_blocks: ClassVar[bool] = False
@@ -105,7 +105,7 @@ class RunLengthKind(StrideKind):
 
 
 def _distances(row: Ints, column: Ints) -> tuple[Ints, Mask]:
-    """Of each position, its distance to the one before in its row (the first: to 0), and whether it is the first."""
+    """Distance of each position to the previous one in its row (the first: to 0), and whether it is the first."""
     first = np.ones(len(row), np.bool_)
     first[1:] = row[1:] != row[:-1]
     before = np.zeros_like(column)
@@ -115,7 +115,7 @@ def _distances(row: Ints, column: Ints) -> tuple[Ints, Mask]:
 
 
 def _sums(steps: Ints, row: Ints, lengths: Ints) -> Ints:
-    """Prefix sums that restart with each row."""
+    """Prefix sums that restart in each row."""
     total = np.cumsum(steps)
     starts = np.cumsum(lengths) - lengths
     return total - np.concatenate([np.zeros(1, np.int64), total])[starts][row]

@@ -1,4 +1,4 @@
-"""The checking mode: reads of unwritten memory, accesses out of range, and races, with both sides named."""
+"""The checking mode: reports reads of unwritten memory, accesses out of range, and races with both instructions."""
 
 from __future__ import annotations
 
@@ -34,14 +34,13 @@ from .order import (
 from .runs import AccessTable
 
 _READ, _WRITTEN, _VALID = 1, 2, 4
-"""Bits of a DRAM cell: read, written by a launch that is not joined yet; holding a value."""
+"""Bits of a DRAM cell: read, or written, by a launch that is not joined yet; valid: has a value."""
 
 
 def grain_of(exe: Executable) -> int:
     """
-    The largest cell, 4, 2 or 1 bytes, that every address, stride and element of the programs is a multiple of.
-
-    Coarser cells make the checks faster and no less exact.
+    The size of cells: 4, 2 or 1 bytes, the largest of which all addresses, strides and elements of the programs are
+    multiples. Larger cells make the checks faster, and equally exact.
     """
     together = 4
     for program in exe.programs:
@@ -76,7 +75,7 @@ def _gcd(values: NDArray[Any]) -> int:
 
 
 class Checker:
-    """Checks a whole run: launches, chunk by chunk, and the controller's copies between them."""
+    """Checks a whole run: launches, chunk by chunk, and the controller's copies."""
 
     def __init__(self, exe: Executable) -> None:
         self.exe = exe
@@ -86,7 +85,7 @@ class Checker:
         self.written = new_memory(chip.cores * self.cells).reshape(chip.cores, self.cells)
         self.touched = new_memory(max(exe.dram_bytes_used // self.grain, 1))
         self.busy = new_memory(len(self.touched))
-        """Per DRAM cell: 1 while a copy from the host writes it, 2 while a copy to the host reads it."""
+        """For each DRAM cell: 1 while a copy from the host writes it, 2 while a copy to the host reads it."""
         self.copies: list[ControllerStep] = []
         self.table = AccessTable()
         self._range(exe.weights_address, exe.weight_bytes, self.touched)[...] |= _VALID
@@ -123,13 +122,13 @@ class Checker:
             self.touched &= _VALID
 
     def launch(self, number: int, code: Code, steps: list[Steps], sequencer: Sequencer) -> Callable[[Stream], None]:
-        """Start checking a launch; the result takes its chunks, in order, before they are executed."""
+        """Start the check of a launch. Returns a function to call for each chunk in order, before its execution."""
         return _LaunchCheck(self, code, steps, sequencer).check
 
 
 @dataclass
 class _Room:
-    """Memory for clocks in flight: of tokens and semaphores that were not taken yet."""
+    """Memory for clocks in flight: those of tokens and semaphore counts that were not consumed yet."""
 
     snapshots: NDArray[np.int32]
     references: NDArray[np.int32]
@@ -183,7 +182,7 @@ class _LaunchCheck:
         return Sequencer(self.code, live.queue_depth, live.semaphores, live.limit, mode, live.decisions)
 
     def _stored_cells(self) -> NDArray[np.uint8]:
-        """Cells of DRAM that the launch writes: only those can race."""
+        """The cells of DRAM that the launch writes: races are possible in these only."""
         stored = new_memory(len(self.checker.touched))
         for stream in self._again(DECLARED).chunks():
             flat = self.code.base[stream.core] + stream.word
@@ -250,7 +249,7 @@ class _LaunchCheck:
         return any(a.slot == slot and a.dram for a in self.steps[core].decode(word).accesses)
 
     def _who(self, agent: int, clock: int) -> str:
-        """The instruction of `agent` that its clock counted as number `clock`, found by running the stream again."""
+        """A description of instruction number `clock` of `agent`, found by generating the stream again."""
         core, unit = divmod(agent, AGENTS)
         puts = unit == 8
         count = 0
@@ -284,5 +283,5 @@ class _LaunchCheck:
 
 
 def _zeros(shape: tuple[int, ...]) -> NDArray[np.int32]:
-    """Zeros whose pages are allocated when touched."""
+    """Zeros whose pages are allocated at their first access."""
     return new_memory(4 * math.prod(shape)).view(np.int32).reshape(shape)

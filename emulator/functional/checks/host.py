@@ -1,4 +1,4 @@
-"""Checks of the controller's copies on the host: memory of temporaries and weights."""
+"""Checks of the controller's accesses to host memory by copies."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ...machine.errors import EmulationError
 
 @dataclass
 class HostChecks:
-    """Checks the controller's copies: none may read unwritten memory, or conflict with one under way."""
+    """Checks that no copy of the controller reads unwritten host memory, or conflicts with a copy in progress."""
 
     exe: Executable
     _written: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
-    """Ranges that hold values, disjoint, ascending."""
+    """Ranges of bytes that have values, disjoint and ascending."""
     _under_way: list[tuple[int, int, int, bool]] = field(default_factory=list[tuple[int, int, int, bool]])
-    """(tag, first byte, one past the last, whether it is written) of copies that have not been waited for."""
+    """(tag, first byte, one past the last, whether host memory is written) of copies not waited for yet."""
 
     def __post_init__(self) -> None:
         exe = self.exe

@@ -1,11 +1,11 @@
 """
-The compiled core of the checks: vector clocks along the dynamic stream, and a shadow of every cell of memory.
+The compiled kernel of the checks: vector clocks along the dynamic stream, and shadow memory for all cells.
 
-An agent is one unit of one core; clocks count its instructions. Instruction order within a queue, tokens and semaphores
-carry clocks from one agent to another; an access is ordered after an earlier one if its known clocks cover it.
-A put's remote write is done by a ninth agent of its core, the network, which a token of the sender does not wait for;
-only the semaphore it raises covers it. (Writes of one sender count as delivered in order.) A semaphore raised by
-several cores is taken to count in the order of the stream.
+An agent is one unit of one core; its clock counts its instructions. The order of a queue, tokens and semaphores
+propagate clocks between agents; an access is ordered after an earlier one if the clocks of its agent cover that one.
+The remote write of a put belongs to a ninth agent of its core, the network, for which tokens of the sender do not wait;
+only the semaphore that the put raises covers it. (The writes of one sender are delivered in order.) The counts of a
+semaphore that several cores raise are assumed to be in the order of the stream.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any
 from ....support.jit import jit
 
 AGENTS = 9
-"""Per core: its eight units and the network."""
+"""Agents of a core: its eight units and the network."""
 
 OK, OUT_OF_SRAM, OUT_OF_DRAM, UNWRITTEN, RACE_WRITE, RACE_READ, BUSY, GROW = range(8)
-"""Results of the kernel: the last one requests more memory for clocks in flight."""
+"""Results of the kernel; GROW requests more memory for clocks in flight."""
 
 
 @jit
@@ -30,12 +30,12 @@ def check_chunk(
     far_agent: Any, far_clock: Any, far_read: Any, found: Any,
 ) -> tuple[int, int]:  # fmt: skip
     """
-    Check instructions `start`... of a piece; (what was found, at which instruction). GROW: call again from there.
+    Check the instructions of a chunk from `start` on. Returns (result, instruction); for GROW, call again from there.
 
-    `snapshots` [room, agents] holds clocks in flight, `references` how many nodes name each; `free` [2, 1 + room] are
-    the stacks of free snapshots and nodes, their heights first; `nodes` [room, 2] are (snapshot, next); `token_ends`
-    [cores, 8, 8, 2] and `counter_ends` [cores, semaphores, 2] the queues' first and last nodes. Cells are `grain`
-    bytes. `found` takes (byte, other agent, its clock, slot).
+    `snapshots` [room, agents] has the clocks in flight, `references` the number of nodes that refer to each; `free`
+    [2, 1 + room] are the stacks of free snapshots and nodes, preceded by their heights; `nodes` [room, 2] are
+    (snapshot, next); `token_ends` [cores, 8, 8, 2] and `counter_ends` [cores, semaphores, 2] are the first and last
+    nodes of queues. Cells have `grain` bytes. `found` is set to (byte, other agent, its clock, slot).
     """
     cells = written.shape[1]
     agents = clocks.shape[0]
@@ -54,7 +54,7 @@ def check_chunk(
                 for k in range(agents):
                     if clocks[c * 9 + v, k] > mine[k]:
                         mine[k] = clocks[c * 9 + v, k]
-        # what this instruction waits for comes before it
+        # the instruction is ordered after those that it waits for
         w = wait[f]
         for v in range(8):
             if (w >> v) & 1:
@@ -99,7 +99,7 @@ def check_chunk(
                 found[0], found[1], found[2], found[3] = low, high, 0, slot
                 return 2 if far else 1, i
             if (flags & 8) != 0:
-                # the network writes the destinations
+                # the network writes to the destinations
                 net[c] += 1
                 for d in range(cores):
                     if core_sets[core_set[f], d]:
@@ -126,10 +126,10 @@ def check_chunk(
                 if bad:
                     found[3] = slot
                     return bad, i
-        if kind[f] == 8 or kind[f] == 9:  # what is dispatched from now on comes after it
+        if kind[f] == 8 or kind[f] == 9:  # instructions dispatched from now on are ordered after it
             for v in range(8):
                 clocks[c * 9 + v, :] = mine
-        # what it signals comes after it
+        # instructions that wait for its signals are ordered after it
         s = signal[f]
         if s:
             shot = free[0, free[0, 0]]
@@ -154,7 +154,7 @@ def check_chunk(
             references[shot] = 0
             for k in range(agents):
                 snapshots[shot, k] = mine[k]
-            if u == 5:  # one sender: what it put before is delivered before
+            if u == 5:  # the puts of one sender are delivered in order
                 snapshots[shot, c * 9 + 8] = net[c]
             for d in range(cores):
                 if core_sets[core_set[f], d]:
@@ -256,7 +256,7 @@ def _far(
 
 @jit
 def mark_stores(flat: Any, number: Any, address: Any, first: Any, rows: Any, grain: int, stored: Any) -> None:
-    """Mark in `stored` the cells of DRAM that the instructions of a piece write; cells beyond its end are left out."""
+    """Mark in `stored` the cells of DRAM that the instructions of a chunk write; cells beyond its end are ignored."""
     for i in range(flat.size):
         for j in range(first[number[flat[i]]], first[number[flat[i]] + 1]):
             if (rows[j, 1] & 5) != 5:

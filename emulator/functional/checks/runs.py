@@ -15,9 +15,9 @@ WRITE, READS_TOO, DRAM, REMOTE = 1, 2, 4, 8
 
 def runs_of(access: Access) -> tuple[int, int, list[tuple[int, int]]]:
     """
-    The bytes of `access` as (offset of the first, length of a run, [(count, stride) of the runs]); each byte once.
+    The bytes of `access` as (offset of the first, length of a run, [(count, stride) of the runs]), without duplicates.
 
-    Dimensions are taken in order of stride, so that overlapping windows merge into one run or one dimension.
+    Dimensions are processed in the order of strides, so that overlapping windows merge into one run or one dimension.
     """
     low = 0
     dims: list[tuple[int, int]] = []
@@ -42,16 +42,16 @@ def runs_of(access: Access) -> tuple[int, int, list[tuple[int, int]]]:
 
 @dataclass
 class AccessTable:
-    """The accesses of all decoded instructions seen so far; `number` gives an instruction's row."""
+    """The accesses of all decoded instructions so far; `number` returns the row of an instruction."""
 
     first: list[int] = field(default_factory=list)
-    """Per instruction: its first access; its accesses end where the next instruction's begin."""
+    """For each instruction the index of its first access; its accesses end before those of the next instruction."""
     rows: list[tuple[int, ...]] = field(default_factory=list)
-    """Per access: slot, flags, offset, length, and five pairs of count and stride."""
+    """For each access: slot, flags, offset, length, and five pairs of count and stride."""
     _known: dict[int, tuple[int, Decoded]] = field(default_factory=dict)
 
     def number(self, decoded: Decoded, remote_target: bool) -> int:
-        """Row of `decoded`; `remote_target`: it writes to the memories of other cores (a put)."""
+        """The row of `decoded`; `remote_target`: whether it writes to the memories of other cores (a put)."""
         known = self._known.get(id(decoded))
         if known is not None:
             return known[0]

@@ -27,10 +27,10 @@ from ...machine.memory import (
 )
 
 Step: TypeAlias = Callable[[Bytes, Bytes, int, int, int, int], None]
-"""Runs one instruction: (SRAM of its core, DRAM, effective addresses of operands 0 to 3)."""
+"""Function that executes an instruction: (SRAM of its core, DRAM, effective addresses of operands 0 to 3)."""
 
 Reader: TypeAlias = Callable[[Bytes, int], Array]
-"""The elements of an operand at an address of a memory, in the type that arithmetic happens in."""
+"""Function that returns the elements of an operand at an address of a memory, in the type of arithmetic."""
 
 
 class Instruction(NamedTuple):
@@ -43,12 +43,12 @@ class Instruction(NamedTuple):
     """High nibble of the dtype field."""
     imm: int
     operands: tuple[Geometry | None, Geometry | None, Geometry | None, Geometry | None]
-    """None where the descriptor index is 0xFFFF: an immediate, or no operand."""
+    """None if the descriptor index is 0xFFFF: an immediate, or no operand."""
     address: tuple[int, int, int, int]
     """The raw address fields: values of immediates and of instructions without operands."""
 
     def operand(self, slot: int) -> Geometry:
-        """The descriptor of operand `slot`. Raises Fault where there is none."""
+        """The descriptor of operand `slot`. Raises Fault if there is none."""
         geometry = self.operands[slot]
         if geometry is None:
             raise Fault(f"operand {slot} must have a descriptor")
@@ -56,7 +56,7 @@ class Instruction(NamedTuple):
 
 
 class Access(NamedTuple):
-    """Bytes that an instruction touches: operand `slot` in SRAM or DRAM."""
+    """The bytes that an instruction accesses: operand `slot` in SRAM or DRAM."""
 
     slot: int
     geometry: Geometry
@@ -64,11 +64,11 @@ class Access(NamedTuple):
     write: bool
     dram: bool = False
     reads_too: bool = False
-    """For a write: whether the old contents are read as well (accumulation)."""
+    """For a write: whether the old contents are read, too (accumulation)."""
 
 
 class Decoded(NamedTuple):
-    """A decoded instruction: how to run it, and its accesses at the effective addresses."""
+    """A decoded instruction: the function that executes it, and its accesses at the effective addresses."""
 
     step: Step
     accesses: tuple[Access, ...] = ()
@@ -80,7 +80,7 @@ def signed32(value: int) -> int:
 
 
 def immediate(field: int, code: int) -> Array:
-    """The value of an immediate of element type `code`, as a 0-d array of its arithmetic type."""
+    """The value of an immediate of element type `code`, as an array of rank 0 of its arithmetic type."""
     if is_float(code):
         value = np.array(field, np.uint32).view(np.float32)
         if code == BF16:
@@ -92,7 +92,7 @@ def immediate(field: int, code: int) -> Array:
 
 
 def reader(geometry: Geometry, code: int) -> Reader:
-    """How to read an operand of element type `code`."""
+    """The function that reads an operand of element type `code`."""
     kind, shape, strides = storage(code), geometry.shape, geometry.strides
     if code == BF16:
         return lambda memory, address: widen_bf16(np.ndarray(shape, kind, memory, address, strides))
@@ -105,7 +105,7 @@ def reader(geometry: Geometry, code: int) -> Reader:
 
 
 def write(memory: Bytes, address: int, geometry: Geometry, code: int, values: Array) -> None:
-    """Store `values` in the operand of element type `code` at `address`, converting."""
+    """Store `values` in the operand of element type `code` at `address`, converted to that type."""
     store(np.ndarray(geometry.shape, STORAGE[code], memory, address, geometry.strides), code, values)
 
 
@@ -116,7 +116,7 @@ def check_types(*codes: int) -> None:
 
 
 def plain(*codes: int) -> bool:
-    """Whether arithmetic on all these element types happens in the stored type itself."""
+    """Whether the type of arithmetic is the stored type for all these element types."""
     return all(STORAGE[code] is COMPUTE[code] for code in codes)
 
 

@@ -1,4 +1,4 @@
-"""Encoded blocks in memory: location, contents, reading and writing."""
+"""Reading and writing of encoded blocks in SRAM."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .base import Access, Instruction
 
 
 def block_at(ins: Instruction, slot: int) -> Block:
-    """The block that an operand's descriptor describes. Raises Fault where it describes none."""
+    """The block that an operand's descriptor describes. Raises Fault if it does not describe a block."""
     geometry = ins.operand(slot)
     try:
         return block_of_descriptor(geometry.shape, geometry.strides)
@@ -25,7 +25,7 @@ def block_access(slot: int, block: Block, itemsize: int, write: bool = False) ->
 
 
 def block_bytes(sram: Bytes, address: int, block: Block, itemsize: int, slot: int) -> Bytes:
-    """The bytes of a block. Raises Fault where they lie outside of SRAM."""
+    """The bytes of a block. Raises Fault if they are outside of SRAM."""
     end = address + block.nbytes(itemsize)
     if address < 0 or end > len(sram):
         raise Fault(f"operand {slot} touches bytes {address} to {end - 1} of SRAM, which has {len(sram)}")
@@ -33,7 +33,7 @@ def block_bytes(sram: Bytes, address: int, block: Block, itemsize: int, slot: in
 
 
 def read_contents(sram: Bytes, address: int, block: Block, code: int, slot: int) -> tuple[Contents, Array]:
-    """A block's contents and their matrix [fibers, length] as stored. Raises Fault if it is damaged."""
+    """A block's contents, and their matrix [fibers, length] in the stored type. Raises Fault if it is damaged."""
     kind = storage(code)
     try:
         contents = read_block(block_bytes(sram, address, block, kind.itemsize, slot), block, kind)
@@ -49,8 +49,8 @@ def used_bytes(contents: Contents) -> int:
 
 def touched_bytes(geometry: Geometry, itemsize: int) -> int:
     """
-    Bytes of a dense operand in memory, with overlapping windows and repeated elements counted once, as far as spans
-    show.
+    Bytes of a dense operand in memory, with overlapping windows and repeated elements counted once, as far as this
+    follows from extents.
     """
     low, high = geometry.extent(itemsize)
     moved = itemsize
@@ -60,7 +60,7 @@ def touched_bytes(geometry: Geometry, itemsize: int) -> int:
 
 
 def store_block(sram: Bytes, address: int, encoded: Encoded, block: Block) -> int:
-    """Write a block as operand 0. Returns the bytes that it needs. Raises Fault if it does not fit."""
+    """Write an encoded matrix to the block of operand 0. Returns its bytes. Raises Fault if it does not fit."""
     itemsize = encoded.values.dtype.itemsize
     room = block_bytes(sram, address, block, itemsize, 0)
     try:

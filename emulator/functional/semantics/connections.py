@@ -1,4 +1,4 @@
-"""Connection data: derived from blocks, combined, and used to compact dense operands."""
+"""Semantics of connection data: derived from blocks, combined, and used to compact dense operands."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .blocks import block_access, block_at, load_block, store_block, touched_byt
 
 
 def _read_cost(encoded: Encoded, block: Block) -> tuple[IndexWork, int]:
-    """The index work of the mapping unit on a block, and the bytes of the block."""
+    """The index work of the mapping unit on a block, and the used bytes of the block."""
     entries = len(encoded.values) // block.format.group
     return IndexWork.of(block, entries), block.used_bytes(entries, encoded.values.dtype.itemsize)
 
 
 def _alike(blocks: dict[int, Block]) -> None:
-    """Raise Fault unless blocks (by slot) have equally many fibers of the same length."""
+    """Raise Fault unless blocks (by slot) have equal numbers of fibers, and equal lengths."""
     (_, first), *others = blocks.items()
     for slot, block in others:
         if (block.fibers, block.length) != (first.fibers, first.length):
@@ -53,7 +53,7 @@ def connect(ins: Instruction, chip: Chip, record: Record) -> Decoded:
 
 
 def combine_blocks(ins: Instruction, chip: Chip, record: Record) -> Decoded:
-    """D = the pairs that are in both of two blocks of connection data."""
+    """D = the pairs that are in both blocks of connection data."""
     target, first, second = (block_at(ins, slot) for slot in range(3))
     _alike({0: target, 1: first, 2: second})
 
@@ -69,7 +69,7 @@ def combine_blocks(ins: Instruction, chip: Chip, record: Record) -> Decoded:
 
 
 def compact_block(ins: Instruction, chip: Chip, record: Record) -> Decoded:
-    """D = the elements of S that are connected in a block of connection data."""
+    """D = the elements of S that are connected according to a block of connection data."""
     target, source, by, code = block_at(ins, 0), ins.operand(1), block_at(ins, 2), ins.source_type
     _alike({0: target, 2: by})
     kind, shape = storage(code), (by.fibers, by.length)

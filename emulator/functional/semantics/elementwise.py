@@ -98,7 +98,7 @@ def unary(ins: Instruction) -> Decoded:
 
 
 def binary(ins: Instruction) -> Decoded:
-    """D = f(A, B); comparisons give booleans."""
+    """D = f(A, B); the results of comparisons are booleans."""
     name, source, result = ins.mnemonic, ins.source_type, ins.result_type
     check_types(source, result)
     if name in COMPARISONS:
@@ -126,7 +126,7 @@ def binary(ins: Instruction) -> Decoded:
 
 
 def fma(ins: Instruction) -> Decoded:
-    """D = A * B + C, product and sum each rounded to the arithmetic type."""
+    """D = A * B + C; product and sum are each rounded to the arithmetic type."""
     code = ins.source_type
     storage(code)
     target, (a, b, c) = _operands(ins, (1, 2, 3))
@@ -172,7 +172,7 @@ def quantize(ins: Instruction) -> Decoded:
 
 
 def elementwise(function: Function, sources: int) -> Callable[[Instruction], Decoded]:
-    """D = `function` of so many sources, arrays of the type that arithmetic happens in, broadcast where immediate."""
+    """D = `function` of `sources` operands, arrays of the type of arithmetic; immediates are broadcast."""
 
     def decode(ins: Instruction) -> Decoded:
         code = ins.source_type

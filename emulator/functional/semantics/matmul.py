@@ -1,4 +1,4 @@
-"""The matrix unit: strided operands (also windows of convolutions) passed to BLAS with as few copies as possible."""
+"""Semantics of the matrix unit: BLAS on strided operands (also convolution windows), with as few copies as possible."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ...machine.memory import BF16, I8, STORAGE, U8, Array, Bytes, Geometry, coa
 from .base import Access, Decoded, Instruction, reader
 
 _EXACT_TERMS = {I8: 1024, U8: 256}
-"""Products of 8-bit numbers that f32 sums exactly: their sum stays below 2^24."""
+"""Number of products of 8-bit integers that f32 sums exactly, as the sum is below 2^24."""
 
 
 class _Group(NamedTuple):
-    """Dimensions that belong together: sizes, and the byte strides of one operand."""
+    """A group of dimensions (batch, m, k or n): sizes, and byte strides in one operand."""
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]
@@ -28,7 +28,7 @@ class _Group(NamedTuple):
         return math.prod(self.shape)
 
     def folded(self) -> tuple[int, int] | None:
-        """(size, stride) if the group is one dimension, else None."""
+        """(size, stride) if the group has one dimension, else None."""
         shape, (strides,) = coalesce(self.shape, [self.strides])
         if not shape:
             return 1, 0
@@ -46,7 +46,7 @@ def _groups(geometry: Geometry, counts: tuple[int, int, int]) -> list[_Group]:
 
 
 def _joined(first: _Group, second: _Group, name: str) -> tuple[_Group, _Group]:
-    """Merge dimensions of a group that two operands share."""
+    """Both operands' parts of a group that they share, with dimensions merged."""
     if first.shape != second.shape:
         raise Fault(f"sizes of the {name} dimensions differ: {first.shape} and {second.shape}")
     shape, (one, two) = coalesce(first.shape, [first.strides, second.strides])
@@ -54,7 +54,7 @@ def _joined(first: _Group, second: _Group, name: str) -> tuple[_Group, _Group]:
 
 
 def _blas_view(batch: _Group, rows: _Group, cols: _Group, size: int) -> Geometry | None:
-    """The operand as a stack of matrices that BLAS takes without a copy, or None."""
+    """The operand as a stack of matrices that BLAS accepts without a copy, or None."""
     row, col = rows.folded(), cols.folded()
     if row is None or col is None:
         return None
@@ -72,14 +72,14 @@ def _blas_view(batch: _Group, rows: _Group, cols: _Group, size: int) -> Geometry
 def _matrix_reader(
     batch: _Group, rows: _Group, cols: _Group, code: int, kind: np.dtype[Any]
 ) -> Callable[[Bytes, int], Array]:
-    """How to read an operand as [batch..., rows, cols] of type `kind` that BLAS takes without a further copy."""
+    """The function that reads an operand as [batch..., rows, cols] of type `kind`, as BLAS accepts it uncopied."""
     stored = STORAGE[code]
     if stored == kind and code != BF16:
         direct = _blas_view(batch, rows, cols, stored.itemsize)
         if direct is not None:
             return reader(direct, code)
     m, k = rows.points, cols.points
-    # the copy runs along whichever innermost dimension is longer: windows are short, rows of an image are not
+    # the inner loop of the copy is the longer innermost dimension: windows are short, rows of an image are long
     along_rows = rows.shape and (
         not cols.shape
         or (rows.shape[-1], rows.strides[-1] == stored.itemsize) > (cols.shape[-1], cols.strides[-1] == stored.itemsize)
@@ -101,7 +101,7 @@ def _matrix_reader(
 
 
 def _product(code: int, kind: np.dtype[Any], terms: int) -> Callable[[Array, Array], Array]:
-    """The matrix product in the type the unit sums in."""
+    """The function that computes the matrix product in the type in which the unit sums."""
     if is_float(code) or code not in _EXACT_TERMS:
         return lambda a, b: np.matmul(a, b)
     chunk = _EXACT_TERMS[code]
@@ -122,7 +122,7 @@ class Sides:
     """The groups of dimensions of a product's operands; None for operands in blocks."""
 
     batch: tuple[int, ...]
-    """Sizes of the batch dimensions, as few as possible."""
+    """Sizes of the batch dimensions, merged as far as possible."""
     a: tuple[_Group, _Group, _Group] | None
     """Batch, m and k of A."""
     b: tuple[_Group, _Group, _Group] | None
@@ -132,7 +132,7 @@ class Sides:
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
-        """Points of batch, m, k and n; k is 0 if neither A nor B determines it."""
+        """Sizes of batch, m, k and n; k is 0 if neither A nor B determines it."""
         k = self.a[2].points if self.a is not None else self.b[1].points if self.b is not None else 0
         return math.prod(self.batch), self.d[1].points, k, self.d[2].points
 
@@ -166,29 +166,29 @@ def sides(ins: Instruction, a_dense: bool = True, b_dense: bool = True) -> Sides
 
 
 def arithmetic(code: int) -> np.dtype[Any]:
-    """The type that products of elements of type `code` are summed in (bytes: as far as f32 is exact)."""
+    """The type in which products of elements of type `code` are summed (8-bit: f32 as far as it is exact)."""
     stored = storage(code)
     small = code in _EXACT_TERMS or (is_float(code) and stored.itemsize < 4)
     return np.dtype(np.float32) if small else stored
 
 
 def dense_reader(groups: tuple[_Group, _Group, _Group], code: int) -> Callable[[Bytes, int], Array]:
-    """How to read A or B of `Sides` as [batch..., rows, columns] of the type that products are summed in."""
+    """The function that reads A or B of `Sides` as [batch..., rows, columns], in the type of sums of products."""
     return _matrix_reader(*groups, code, arithmetic(code))
 
 
 Multiply: TypeAlias = Callable[[Bytes, int, Array, Array], None]
-"""Writes (or adds) the product of two stacks of matrices to D at an address of a memory."""
+"""Function that writes or adds the product of two stacks of matrices to D at an address of a memory."""
 
 
 def multiplier(ins: Instruction, accumulate: bool, d: tuple[_Group, _Group, _Group], terms: int) -> Multiply:
-    """How to multiply A [batch..., m, k] by B [batch..., k, n] into D; `terms` is the size of k."""
+    """The function that multiplies A [batch..., m, k] by B [batch..., k, n] into D; `terms` is the size of k."""
     source, result = ins.source_type, ins.result_type
     kind, result_kind = arithmetic(source), storage(result)
     d_batch, d_rows, d_cols = d
     product = _product(source, kind, terms)
 
-    # a destination that lies column by column takes the product of the transposes, which BLAS does as well
+    # for a column-major destination, BLAS computes the product of the transposes
     swap = _innermost_stride(d_rows) < _innermost_stride(d_cols)
     outer, inner = (d_cols, d_rows) if swap else (d_rows, d_cols)
     target = Geometry((*d_batch.shape, *outer.shape, *inner.shape), (*d_batch.strides, *outer.strides, *inner.strides))
@@ -223,7 +223,7 @@ def multiplier(ins: Instruction, accumulate: bool, d: tuple[_Group, _Group, _Gro
 
 
 def matmul(ins: Instruction) -> Decoded:
-    """D = A x B, or D += A x B; imm holds the numbers of batch, m, k and n dimensions."""
+    """D = A x B, or D += A x B; imm has the numbers of batch, m, k and n dimensions."""
     accumulate = ins.mnemonic == "matmul.acc"
     found = sides(ins)
     assert found.a is not None

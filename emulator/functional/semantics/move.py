@@ -1,4 +1,4 @@
-"""Data movement: copies and fills, transfers to and from DRAM, remote writes, gathers and scatters."""
+"""Semantics of data movement: copies, fills, transfers to and from DRAM, remote writes, gathers and scatters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RAW: dict[int, np.dtype[Any]] = {n: np.dtype(f"<u{n}") for n in (1, 2, 4, 8)}
 
 
 def _pair(ins: Instruction) -> tuple[np.dtype[Any], Geometry, Geometry]:
-    """Raw element type, destination and source of a copy, both with the same dimensions, as few as possible."""
+    """Raw element type, destination and source of a copy, with equal dimensions, merged as far as possible."""
     kind = _RAW[storage(ins.source_type).itemsize]
     target, source = ins.operand(0), ins.operand(1)
     if target.points != source.points:
@@ -30,7 +30,7 @@ def _pair(ins: Instruction) -> tuple[np.dtype[Any], Geometry, Geometry]:
 
 
 def copy(ins: Instruction, target_dram: bool = False, source_dram: bool = False) -> Decoded:
-    """D = S, bit for bit, in row-major order of both walks; either may lie in DRAM."""
+    """D = S, bit for bit, both in row-major order; either may be in DRAM."""
     kind, target, source = _pair(ins)
     shape, strides = target.shape, target.strides
     from_shape, from_strides = source.shape, source.strides
@@ -58,7 +58,7 @@ def copy(ins: Instruction, target_dram: bool = False, source_dram: bool = False)
 
 
 def put(ins: Instruction, destinations: Sequence[Bytes]) -> Decoded:
-    """Write S of the own SRAM to address 0 of the SRAM of each destination core."""
+    """Write S in the own SRAM to the address of operand 0 in the SRAM of each destination core."""
     kind, target, source = _pair(ins)
     shape, strides = target.shape, target.strides
 
@@ -67,12 +67,12 @@ def put(ins: Instruction, destinations: Sequence[Bytes]) -> Decoded:
         for remote in destinations:
             np.ndarray(shape, kind, remote, a0, strides)[...] = values
 
-    # the remote write is no access to this core's memory: the checks follow it to its destinations
+    # the remote write is not an access to this core's memory: the checks apply it to the destinations
     return Decoded(step, (Access(1, source, kind.itemsize, write=False), Access(0, target, kind.itemsize, write=True)))
 
 
 def put_without_zeros(ins: Instruction, destinations: Sequence[Bytes], chip: Chip, record: Record) -> Decoded:
-    """As `put`, and counts the bytes sent: a direct index and the elements whose bits are not all 0."""
+    """As `put`, and records the bytes sent: a direct index, and the elements whose bits are not all 0."""
     kind, _, source = _pair(ins)
     plain = put(ins, destinations)
 
@@ -85,7 +85,7 @@ def put_without_zeros(ins: Instruction, destinations: Sequence[Bytes], chip: Chi
 
 
 def read_number(ins: Instruction, give: Callable[[int], object]) -> Decoded:
-    """Give the sequencer S, which is one element."""
+    """Give S, which is one element, to the sequencer."""
     source, kind = ins.operand(1), storage(ins.source_type)
     if source.points != 1:
         raise Fault(f"a number is one element, not {source.points}")
@@ -97,7 +97,7 @@ def read_number(ins: Instruction, give: Callable[[int], object]) -> Decoded:
 
 
 def fill(ins: Instruction) -> Decoded:
-    """D = an immediate everywhere."""
+    """All elements of D = an immediate."""
     code, target = ins.source_type, ins.operand(0)
     kind = storage(code)
     value = np.zeros((), kind)
@@ -145,7 +145,7 @@ def _index_type(ins: Instruction) -> int:
 
 
 def gather(ins: Instruction, index_slot: int = 2, source_dram: bool = False) -> Decoded:
-    """D[i..., ...] = S[I[i...], ...]; S may lie in DRAM."""
+    """D[i..., ...] = S[I[i...], ...]; S may be in DRAM."""
     kind = _RAW[storage(ins.source_type).itemsize]
     index_type = _index_type(ins)
     target, source, indices = _split(ins.operand(0), ins.operand(1), ins.operand(index_slot), ins.imm)
@@ -165,7 +165,7 @@ def gather(ins: Instruction, index_slot: int = 2, source_dram: bool = False) -> 
 
 
 def scatter(ins: Instruction) -> Decoded:
-    """D[I[i...], ...] = S[i..., ...] (the last of equal indices wins), or added, or the larger."""
+    """D[I[i...], ...] = S[i..., ...] (the last one for equal indices), or the sum, or the maximum."""
     code, index_type, name = ins.source_type, _index_type(ins), ins.mnemonic
     kind = storage(code)
     source, target, indices = _split(ins.operand(1), ins.operand(0), ins.operand(2), ins.imm)

@@ -1,4 +1,4 @@
-"""Reductions of the vector unit and its sums of products, over any strided (also overlapping) windows."""
+"""Semantics of reductions and sums of products of the vector unit, over strided (also overlapping) windows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...machine.memory import BOOL, COMPUTE, STORAGE, Array, Bytes, Geometry, co
 from .base import Access, Decoded, Instruction, check_types, reader, same_shape, write
 
 _FEW = 64
-"""Up to so many points of a window, whole-array operations per point beat numpy's reduction over tiny axes."""
+"""Up to this many points of a window, one array operation per point is faster than NumPy's reduction."""
 
 _COMBINE: dict[str, np.ufunc] = {"sum": np.add, "max": np.maximum, "min": np.minimum, "prod": np.multiply}
 
@@ -23,14 +23,14 @@ OF_BYTES: dict[str, Callable[[Array], Array]] = {
     "dot.low4": low_of,
     "dot.high4": high_of,
 }
-"""What each of the sums of products with bytes takes of a byte."""
+"""The part of a byte that each instruction for sums of products with bytes reads."""
 
 
 def _kept_and_reduced(ins: Instruction, slots: tuple[int, ...]) -> tuple[Geometry, list[Geometry], list[Geometry]]:
     """
     Destination, kept parts and reduced parts of the sources, each with as few dimensions as possible.
 
-    The parts share an address: element (i, j) of a source lies at the kept part's i plus the reduced part's j.
+    Element (i, j) of a source has the byte offset of i in the kept part plus that of j in the reduced part.
     """
     r = ins.imm
     if not 0 <= r <= 5:
@@ -47,7 +47,7 @@ def _kept_and_reduced(ins: Instruction, slots: tuple[int, ...]) -> tuple[Geometr
 
 
 def _offsets(window: Geometry) -> list[int]:
-    """Byte offset of each point of a window, row-major."""
+    """Byte offset of each point of a window, in row-major order."""
     grid = np.zeros(window.shape, np.int64)
     for axis, (size, stride) in enumerate(zip(window.shape, window.strides, strict=True)):
         grid += (np.arange(size) * stride).reshape([-1 if k == axis else 1 for k in range(len(window.shape))])
@@ -60,7 +60,7 @@ def _accumulated(ins: Instruction) -> tuple[str, bool]:
 
 
 def _arithmetic(source: int, result: int, keeps_type: bool) -> np.dtype[Any]:
-    """Sums and products happen in the result's type (floats narrower than f32 in f32), extremes in the source's."""
+    """The type of arithmetic: the result's for sums and products (short floats: f32), the source's for extremes."""
     check_types(source, result)
     if keeps_type:
         return COMPUTE[source]
@@ -117,7 +117,7 @@ def arg_reduce(ins: Instruction) -> Decoded:
 
 
 def dot_of_bytes(ins: Instruction) -> Decoded:
-    """D = sum over the trailing dimensions of A * B, of which B is bytes, or the integers in half of their bits."""
+    """D = sum over the trailing dimensions of A * B; B is bytes, or the integers in half of the bits of each."""
     name, accumulate = ins.mnemonic.removesuffix(".acc"), ins.mnemonic.endswith(".acc")
     code, factors = ins.source_type, ins.result_type
     check_types(code, factors)

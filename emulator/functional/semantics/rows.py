@@ -1,4 +1,4 @@
-"""Instructions of the vector unit on rows: the last dimensions of the operands as a whole, all others alike."""
+"""Semantics of instructions on rows: functions of the whole last dimension, for each index of the others."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .base import Access, Decoded, Instruction, check_types, reader, same_shape,
 
 def rows(function: Callable[[Array], Array]) -> Callable[[Instruction], Decoded]:
     """
-    D[..., m] = `function` of A[..., n], an array of the type that arithmetic happens in. Raises Fault where the result
-    has not the shape of D.
+    D[..., m] = `function` of A[..., n], an array of the type of arithmetic. Raises Fault if the result does not have
+    the shape of D.
     """
 
     def decode(ins: Instruction) -> Decoded:

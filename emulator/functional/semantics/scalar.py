@@ -1,4 +1,4 @@
-"""The scalar functions of the vector unit, as functions of whole numpy arrays."""
+"""The scalar functions of the vector unit, as functions of NumPy arrays."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _sign(x: Array) -> Array:
 
 
 def _whole(function: Function) -> Function:
-    """Rounding functions leave integers and booleans as they are."""
+    """A rounding function that returns integers and booleans unchanged."""
 
     def rounded(x: Array) -> Array:
         return function(x) if x.dtype.kind == "f" else x
@@ -71,7 +71,7 @@ def _whole(function: Function) -> Function:
 
 
 def truncating_divide(a: Array, b: Array) -> Array:
-    """a / b; integers truncate towards zero, x / 0 = 0, and the quotient wraps."""
+    """a / b; for integers rounded towards zero, with x / 0 = 0, and wrapping on overflow."""
     if np.result_type(a, b).kind == "f":
         return np.divide(a, b)
     quotient = np.floor_divide(a, b)
@@ -141,7 +141,7 @@ BINARY: dict[str, Function] = {
     "gt": np.greater,
     "ge": np.greater_equal,
 }
-"""The vector unit's functions of two operands; comparisons give booleans."""
+"""The vector unit's functions of two operands; the results of comparisons are booleans."""
 
 COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 
@@ -150,7 +150,7 @@ DIRECT: dict[str, Any] = {
     for name, function in {**UNARY, **BINARY, "sub": np.subtract}.items()
     if isinstance(function, np.ufunc)
 }
-"""Functions that numpy can write straight into their destination."""
+"""Functions whose results NumPy can write directly to the destination."""
 
 FLOAT_ONLY = frozenset({"exp", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos"})
 """Functions that are not defined on integers."""

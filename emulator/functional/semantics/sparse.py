@@ -1,4 +1,4 @@
-"""Sparse products, encoding and decoding by the mapping unit, with costs that depend on values."""
+"""Semantics of sparse products, and of encoding and decoding by the mapping unit, with costs that depend on values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .matmul import Sides, arithmetic, dense_reader, multiplier, sides
 
 
 def _widened(matrix: Array, code: int) -> Array:
-    """A matrix of elements of type `code` in the type that products are summed in."""
+    """A matrix of elements of type `code`, in the type in which products are summed."""
     return widen_bf16(matrix) if code == BF16 else matrix.astype(arithmetic(code), copy=False)
 
 
@@ -89,7 +89,7 @@ def sparse_matmul(ins: Instruction, chip: Chip, record: Record) -> Decoded:
 
 
 def _fits(slot: int, block: Block | None, fibers: int, length: int) -> None:
-    """Raise Fault unless a block holds so many fibers of so many elements."""
+    """Raise Fault unless a block (if any) has this number of fibers, of this length."""
     if block is not None and (block.fibers, block.length) != (fibers, length):
         raise Fault(
             f"operand {slot} is a block of {block.fibers} fibers, {block.length} long: "
@@ -98,7 +98,7 @@ def _fits(slot: int, block: Block | None, fibers: int, length: int) -> None:
 
 
 def _sizes(ins: Instruction, found: Sides) -> tuple[int, int, int]:
-    """Bytes of D, A and B in memory; 0 for blocks, whose bytes are known when they are read."""
+    """Bytes of D, A and B in memory; 0 for blocks, whose bytes are counted when they are read."""
     itemsize = storage(ins.source_type).itemsize
     return (
         touched_bytes(ins.operand(0), storage(ins.result_type).itemsize),
@@ -108,7 +108,7 @@ def _sizes(ins: Instruction, found: Sides) -> tuple[int, int, int]:
 
 
 def encode(ins: Instruction, chip: Chip, record: Record) -> Decoded:
-    """D = S without its elements of |x| <= T, as a block."""
+    """D = S without elements of |x| <= T, as a block."""
     block, source, code = block_at(ins, 0), ins.operand(1), ins.source_type
     kind, fibers = storage(code), Fibers((block.fibers, block.length))
     if source.points != block.fibers * block.length:

@@ -1,4 +1,4 @@
-"""Semantics of all instructions: one table from mnemonics to numpy functions."""
+"""Semantics of all instructions: a table of decoding functions by mnemonic."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .scalar import BINARY, UNARY
 
 
 def _nothing(sram: Bytes, dram: Bytes, a0: int, a1: int, a2: int, a3: int) -> None:
-    """Synchronisation is done by the sequencer; there is nothing to compute."""
+    """The step of synchronisation, which the sequencer executes: nothing to compute."""
 
 
 def synchronisation(ins: Instruction) -> Decoded:
-    """signal, ready, drain and the waits access no memory."""
+    """signal, ready, drain and waits access no memory."""
     return Decoded(_nothing)
 
 
@@ -56,19 +56,19 @@ SEMANTICS: dict[str, Callable[[Instruction], Decoded]] = {
     "drain": synchronisation,
 }
 """
-All instructions of the cores' units but `put`, which needs other cores' memories (see `move.put`), and those of
-`sparse`, whose cost depends on values.
+All instructions of the cores' units, except `put`, which needs other cores' memories (see `move.put`), and those of
+`sparse`, whose costs depend on values.
 """
 
 
 def decode(ins: Instruction) -> Decoded:
-    """How to run `ins`. Raises Fault if its operands do not match."""
+    """The decoded form of `ins`. Raises Fault if its operands do not match."""
     check_pair(ins)
     return SEMANTICS[ins.mnemonic](ins)
 
 
 def check_pair(ins: Instruction) -> None:
-    """Raise Fault unless the instruction table permits the element types of `ins`."""
+    """Raise Fault unless the instruction table allows the element types of `ins`."""
     permitted = BY_MNEMONIC[ins.mnemonic].types
     if permitted and (ins.source_type, ins.result_type) not in permitted:
         raise Fault(f"element types {ins.source_type} and {ins.result_type} are not possible with '{ins.mnemonic}'")
