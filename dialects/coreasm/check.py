@@ -66,7 +66,7 @@ for_each_instruction(_enter)
 
 @dataclass(frozen=True)
 class Limits:
-    """The numbers of things that words refer to by number; a larger number in a word is an error."""
+    """The number of descriptors, core sets, semaphores and launches; words refer to them by numbers below these."""
 
     descs: int
     core_sets: int
@@ -77,7 +77,9 @@ class Limits:
 
 
 def canonical_words(words: NDArray[Any]) -> NDArray[Any]:
-    """`words` with every unused field zero (descriptor fields: `NO_DESC`); the same array if nothing changes."""
+    """
+    `words` with unused address fields zero and unused descriptor fields `NO_DESC`; the same array if nothing changes.
+    """
     op = words["op"]
     stray_address = ~ADDRESS_USED[op] & (words["addr"] != 0)
     stray_desc = (_DESC_KIND[op] == _UNUSED) & (words["desc"] != NO_DESC)
@@ -99,7 +101,7 @@ def first_problem(words: NDArray[Any], limits: Limits) -> tuple[int, str] | None
         if wrong[index] and (found is None or index < found[0]):
             found = index, message
         if found and message == _NO_SUCH_OPCODE:
-            break  # the other rules do not apply to unknown opcodes
+            break  # the other rules do not apply to words with unknown opcodes
     if found is None:
         return None
     index, message = found

@@ -1,4 +1,4 @@
-"""Elementwise comparison of two operands, and selection by a condition."""
+"""`dataflow.compare`, elementwise comparison, and `dataflow.select`, selection by a condition."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .base import ElementwiseOp, infer_binary
 
 
 class Predicate(StrEnum):
-    """How `dataflow.compare` compares."""
+    """The comparison that `dataflow.compare` makes."""
 
     EQ = "eq"
     NE = "ne"
