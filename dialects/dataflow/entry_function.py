@@ -17,8 +17,8 @@ NAME = "dataflow.name"
 
 def find_main(module: ModuleOp) -> func.FuncOp:
     """
-    The function that is compiled. Raises InputError if the module has no `@main` with a body, if the function is
-    incomplete, or if two arguments or two results have the same name.
+    The function that is compiled. Raises InputError if the module has no `@main` with a body, if arguments or results
+    have a wrong number of attribute dictionaries, or if two arguments or two results have the same name.
     """
     for op in module.ops:
         if isinstance(op, func.FuncOp) and op.sym_name.data == "main":

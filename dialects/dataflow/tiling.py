@@ -211,7 +211,7 @@ class EncodedWork:
     nonzero: Nonzero = ALL_NONZERO
     """The expected share of nonzero neurons; the others may be skipped."""
     lines: int = 0
-    """Number of lines of places (spatial positions) that the rows belong to; 0 if unknown."""
+    """Number of lines that the rows lie in; the last dimension of positions runs along a line. 0 if unknown."""
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,9 @@ class OpCost:
     matmul: tuple[int, int, int, int] | None = None
     """(batch, M, K, N) of the matrix products, if the matrix unit does the work."""
     window: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
-    """Of the first operand, what M and what K are made of where these are several dimensions that lie apart."""
+    """
+    Sizes of the dimensions of the first operand that form M, and of those that form K, if they are not contiguous.
+    """
     encoded: EncodedWork | None = None
     """The work with encoded weights."""
     nonzero: Nonzero = ALL_NONZERO
