@@ -37,7 +37,7 @@ class DataflowCascadePass(ModulePass):
     where windows overlap, neighbouring stripes compute the same elements twice.
 
     Chains are chosen for a chip, or one is given: from operator `first` to operator `last` (names of their results),
-    cut along dimension `axis` of the result of the last one into so many `stripes`.
+    cut into `stripes` stripes along dimension `axis` of the result of the last one.
     """
 
     name = "dataflow-cascade"

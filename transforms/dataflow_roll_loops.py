@@ -50,7 +50,7 @@ class DataflowRollLoopsPass(ModulePass):
 
 
 def reroll_loops(function: FuncOp, least: int = 3) -> int:
-    """Reroll the loops of at least so many steps of a function. Returns the number of loops."""
+    """Reroll the loops of a function with at least `least` steps. Returns the number of loops."""
     made = 0
     while (found := _best(function.body.block, least)) is not None:
         found.replace()
@@ -121,7 +121,7 @@ def _equal_range(forms: list[int], anchors: list[int], anchor: int, period: int)
 
 def _cut(ops: list[Operation], low: int, high: int, period: int, least: int) -> RolledLoop | None:
     """
-    Cut a range of periodic operations into steps of so many operations: the most steps, then the fewest carried bytes.
+    Cut a range of periodic operations into steps of `period` operations: the most steps, then the fewest carried bytes.
 
     The first step may have different operands (a step from zeros, for example): then the loop begins with the second.
     """

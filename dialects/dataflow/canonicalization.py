@@ -282,7 +282,7 @@ def _zeros_of(op: MatmulOp) -> ConstantOp | None:
         try:
             operands.append(evaluate(cast(DataflowOp, value.owner), ()))
         except MeshloomError:
-            return None  # the file of the weights is missing: an error is raised where they are needed
+            return None  # the file of the weights is missing: an error is raised later, when they are needed
     result = evaluate(op, operands)
     if result.tobytes() != np.zeros_like(result).tobytes():
         return None

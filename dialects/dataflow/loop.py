@@ -121,8 +121,8 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     - `stack`: further values that the body yields; the result is a tensor of those of all steps along an axis, in the
       order of the steps or `backwards`.
 
-    The body may also read values that are defined before the loop. It does not know the number of its step: scan an
-    `iota` for that. If there are no steps, the results are the initial values, and tensors without elements.
+    The body may also read values that are defined before the loop. To get the number of the step in the body, scan an
+    `iota`. If there are no steps, the results are the initial values, and tensors without elements.
 
     The number of steps may be known at run time only; the number in the text is then the largest:
 

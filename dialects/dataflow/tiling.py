@@ -169,7 +169,7 @@ class OperandSlice:
 
     @cached_property
     def bounds(self) -> Box:
-        """The box that all elements lie in, steps taken into account."""
+        """The smallest box that contains all elements, with their steps."""
         if self.steps.count(1) == len(self.steps):
             return self.box
         offsets: list[int] = []
@@ -337,7 +337,7 @@ class TilingInterface(Operation, abc.ABC):
 
     @abc.abstractmethod
     def preferred_dims(self) -> tuple[int, ...]:
-        """Dimensions worth cutting, best first; those whose cutting reassociates sums come last."""
+        """Dimensions that are worth cutting, best first; dimensions whose cutting reassociates sums come last."""
 
     @abc.abstractmethod
     def cost(self, tile: Box) -> OpCost:

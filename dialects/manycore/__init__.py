@@ -1,4 +1,4 @@
-"""The `manycore` dialect: operators divided over the cores of a chip (see docs/rationale/manycore.md)."""
+"""Operators divided over the cores of a chip (see docs/rationale/manycore.md)."""
 
 from xdsl.ir import Dialect
 

@@ -104,8 +104,8 @@ class ExecuteOp(IRDLOperation):
       converts. `writes` is, for each operation of the body, 0 if it writes the result (or staging), or k if it writes
       temporary k - 1; a slice that others read in place writes nothing, whatever its number.
 
-    An SRAM buffer stands for one at the same address on each core. An operand or result in SRAM is distributed: each
-    core holds the tile that it computed.
+    An SRAM buffer represents a buffer at the same address on each core. An operand or result in SRAM is distributed:
+    each core holds the tile that it computed.
 
     After the body follows the schedule: transfers and `manycore.compute` in the order in which they are issued, in up
     to three parts: `begin`, before the first step; `steps`, in each step except the last; `last`, in the last step.

@@ -21,8 +21,8 @@ from .schedule_rules import verify_launch
 class LaunchOp(IRDLOperation):
     """
     A launch of programs on all cores: buffers in SRAM, tasks over buffers, and transfers, in the order in which they
-    are issued. The controller continues when the launch has begun; the token fires when it has ended. Each task of a
-    launch has a name of its own.
+    are issued. The controller continues when the launch has begun; the token fires when it has ended. The tasks of a
+    launch have different names.
 
     ```syntax
     manycore.launch $sym_name attr-dict-with-keyword $body

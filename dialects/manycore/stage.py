@@ -23,11 +23,11 @@ from xdsl.utils.exceptions import VerifyException
 @irdl_op_definition
 class StageOp(IRDLOperation):
     """
-    Executes the network of another module on a chip of its own.
+    Executes the network of another module on a separate chip.
 
     Operands and results are the inputs and outputs of that network, in order; they pass through host memory. The module
     is inside of this one, at any level: operators, a program, or an executable. Chips are numbered in the order of the
-    stages in `@main`, each with a module of its own.
+    stages in `@main`; each has a separate module.
 
     ```mlir
     func.func @main(%x: tensor<1x8xf32> {dataflow.name = "x"}) -> (tensor<1x8xf32> {dataflow.name = "y"}) {

@@ -1,4 +1,4 @@
-"""The `memory` dialect: buffers in memories, transfers, and offloaded tensors (see docs/rationale/memory.md)."""
+"""Buffers in the memories of a chip, transfers between them, and offloaded tensors (see docs/rationale/memory.md)."""
 
 from xdsl.ir import Dialect
 

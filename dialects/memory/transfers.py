@@ -348,7 +348,7 @@ class GatherOp(SliceTransferOp):
 @irdl_op_definition
 class StoreOp(IRDLOperation):
     """
-    In a task: stores the parts of its result that the current step completes from the cores to DRAM. They lie in the
+    In a task: stores the parts of its result that the current step completes from the cores to DRAM. They are in the
     sources, which are used in turn.
 
     ```mlir

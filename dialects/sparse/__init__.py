@@ -1,6 +1,4 @@
-"""
-The `sparse` dialect: tensors encoded as stored elements and an index of their positions (see docs/rationale/sparse.md).
-"""
+"""Tensors encoded as stored elements and an index of their positions (see docs/rationale/sparse.md)."""
 
 from xdsl.ir import Dialect
 

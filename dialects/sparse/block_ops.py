@@ -349,7 +349,7 @@ class PanelConnectionsOp(_ConnectionsBlockOp):
 @irdl_op_definition
 class PanelCombineOp(_ConnectionsBlockOp):
     """
-    The connections that two matrices in panels both have. Each of the three may have an index of its own.
+    The connections that two matrices in panels both have. The indices of operands and result may differ.
 
     ```mlir
     %2 = sparse.panel_combine %0, %1

@@ -36,7 +36,7 @@ from .constants import constant_array, is_constant
 
 Ints: TypeAlias = NDArray[np.int64]
 RESULT = -1
-"""The operand number that stands for an operation's result."""
+"""The operand number that denotes an operation's result."""
 
 
 @dataclass(frozen=True)

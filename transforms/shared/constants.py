@@ -47,7 +47,7 @@ def source_name(source: ConstantOp | WeightOp) -> str:
 def constant_array(value: SSAValue) -> Array | None:
     """
     The elements of a constant value in storage form, None for other values and for pairs of 4-bit integers. Broadcast
-    values may be returned unbroadcast (sizes 1 stand for any), but always with the value's rank.
+    values may be returned before the broadcast (with sizes of 1), but always with the value's rank.
 
     Raises InputError if the file of a weight is missing or has changed.
     """

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 class ConvOp(SlidingOp, ContractionOp):
     """
     Convolution (without flipping the kernel) of [N, C, S...] with weights [O, C / groups, K...], over 1 to 3 spatial
-    dimensions. Positions outside of the operand count as 0; those of integers as `pad_value`, the zero point of
+    dimensions. Positions outside of the operand count as 0; for integers, they count as `pad_value`, the zero point of
     quantised values. There is no bias operand: a bias is an `add` of [1, O, 1...]. `nonzero` is as in `matmul`. If the
-    operand has floats and the weights have 8-bit integers, each core converts the weights; so it does with pairs of
-    4-bit integers, of neighbouring input channels, beside floats or i8.
+    operand has floats and the weights have 8-bit integers, each core converts the weights; likewise for weights of
+    pairs of 4-bit integers, which are neighbouring input channels, if the operand has floats or i8.
 
     Iteration space: (N, O, spatial dimensions of the result..., C / groups, K...).
 

@@ -34,8 +34,8 @@ class MatmulOp(ContractionOp):
 
     Sums are computed in f32 for f16 and bf16, and in i32 for 8-bit and 16-bit integers (the result is i32). `nonzero
     [0.4]` is an estimate, for planning: the share of the first operand's elements that are not zero. If one operand has
-    8-bit integers and the other floats, each core converts the integers to that float type; so it does with pairs of
-    4-bit integers along K beside floats or i8.
+    8-bit integers and the other floats, each core converts the integers to that float type; likewise for pairs of 4-bit
+    integers along K, if the other operand has floats or i8.
 
     Iteration space: (batch..., M, N, K).
 
