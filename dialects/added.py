@@ -1,4 +1,4 @@
-"""Dialects that plug-ins add to the project's own, with their reference semantics."""
+"""The registry of dialects that plug-ins add, with their reference semantics."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ FUNCTIONS: list[InterpreterFunctions] = []
 
 def add(dialect: Dialect, functions: InterpreterFunctions | None) -> None:
     """
-    Add a dialect. Operations that compute their result themselves (`ComputedOp`) need no `functions`, which implement
-    others for xDSL's interpreter.
+    Register a dialect. `functions` implement its operations for xDSL's interpreter; operations that compute their own
+    result (`ComputedOp`) need none.
     """
     DIALECTS[dialect.name] = dialect
     FUNCTIONS.append(_computed(dialect)())
@@ -33,7 +33,7 @@ def _run(
 
 
 def _computed(dialect: Dialect) -> type[InterpreterFunctions]:
-    """Implementations of the operations of a dialect that compute their result themselves."""
+    """The interpreter functions for those operations of a dialect that compute their own result."""
     computed = [op for op in dialect.operations if issubclass(op, ComputedOp)]
     members = {f"run_{op.name.replace('.', '_')}": impl(op)(_run) for op in computed}
     return register_impls(type("ComputedFunctions", (InterpreterFunctions,), members))

@@ -1,9 +1,9 @@
 """
-Where operations come from: the node of the network, or the line of the text, that each was made for.
+Locations of operations: the node of the network, or the line of the text, that an operation was created for.
 
-An operation has xDSL's location. `at` sets the one that operations get which are built inside of it, so that rewrites
-need not hand it on to each; it also tells errors that are raised inside where they arose. `KeepLocations` and
-`keeps_location` do the same for patterns and for functions that rewrite an operation.
+Operations have xDSL's locations. The context manager `at` sets the location of operations that are built in its block,
+so that rewrites need not pass it to each of them; it also adds the location to errors that are raised in the block.
+`KeepLocations` and `keeps_location` do the same for patterns and for functions that rewrite an operation.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ P = ParamSpec("P")
 R = TypeVar("R")
 E = TypeVar("E", bound=BaseException)
 Origin = Operation | SSAValue | Sequence[Operation] | LocationAttr
-"""What operations are made for: another one, one that computes a value, several at once, or a location itself."""
+"""What an operation is created for: another operation, a value, several operations, or a location."""
 
 _current: ContextVar[LocationAttr] = ContextVar("location", default=UNKNOWN_LOC)
 _written: WeakKeyDictionary[Operation, LocationAttr] = WeakKeyDictionary()
-"""Where operations stand in the text that was read, for those whose text names another location."""
+"""Operation -> its position in the text that was read, for operations whose text gives another location."""
 
 
 def _location_of_new_operations() -> LocationAttr:
@@ -39,22 +39,22 @@ def _location_of_new_operations() -> LocationAttr:
 
 
 # xDSL asks this function for the location of an operation that is built without one: its only hook for all operations,
-# those of other dialects and those that `create` and folding make included.
+# including those of other dialects and those that `create` and folding build.
 xdsl_core._unknown_loc = _location_of_new_operations  # pyright: ignore[reportPrivateUsage]
 
 
 def named(name: str | bytes) -> LocationAttr:
-    """The location of what is made for a node, or for another part of a network, of this name (bytes: no UTF-8)."""
+    """The location of operations for a node, or another part of a network, of this name (bytes, if it is not UTF-8)."""
     return NameLoc(StringAttr(name if isinstance(name, str) else name.decode(errors="replace")), NoneAttr())
 
 
 def is_known(location: LocationAttr) -> bool:
-    """Whether a location says anything."""
+    """Whether a location is not unknown."""
     return not isinstance(location, UnknownLoc)
 
 
 def fused(locations: Iterable[LocationAttr]) -> LocationAttr:
-    """The location of what is made for several operations: the one that they share, or all that are known."""
+    """The location of an operation that is created for several: their common location, or all known ones, fused."""
     known = list(dict.fromkeys(filter(is_known, locations)))
     if len(known) < 2:
         return known[0] if known else UNKNOWN_LOC
@@ -62,7 +62,7 @@ def fused(locations: Iterable[LocationAttr]) -> LocationAttr:
 
 
 def location_of(origin: Origin) -> LocationAttr:
-    """The location that operations made for `origin` get; unknown where it has none."""
+    """The location of operations that are created for `origin`; unknown if it has none."""
     if isinstance(origin, Operation):
         return origin.location
     if isinstance(origin, BlockArgument):
@@ -76,10 +76,10 @@ def location_of(origin: Origin) -> LocationAttr:
 
 class at:
     """
-    Context manager: operations that are built inside, without a location of their own, get that of `origin`.
+    Context manager: operations that are built in the block without an explicit location get the location of `origin`.
 
-    A MeshloomError, or an error of xDSL, that leaves the block is noted to have arisen there. An origin without a
-    location changes nothing; of nested blocks the innermost counts.
+    It records this location for a MeshloomError, or an error of xDSL, that leaves the block. An origin without a
+    location has no effect; in nested blocks, the innermost applies.
     """
 
     __slots__ = ("_origin", "_token")
@@ -101,8 +101,8 @@ class at:
 
 def keeps_location(function: Callable[P, R]) -> Callable[P, R]:
     """
-    Decorator of a function that builds operations for its first argument which is an operation, or several: they get
-    its location (see `at`).
+    Decorator of a function that builds operations: they get the location of the first argument that is an operation, or
+    a sequence of operations (see `at`).
     """
 
     @wraps(function)
@@ -120,7 +120,7 @@ def _is_origin(argument: Any) -> TypeGuard[Operation | Sequence[Operation]]:
 
 
 class KeepLocations(RewritePattern):
-    """Apply a pattern; operations that it builds get the location of the operation that it matched."""
+    """Applies a pattern; operations that it builds get the location of the operation that it matched."""
 
     def __init__(self, pattern: RewritePattern) -> None:
         self.pattern = pattern
@@ -135,12 +135,12 @@ class KeepLocations(RewritePattern):
 
 
 def note_text_location(op: Operation, location: LocationAttr) -> None:
-    """Note where the text of an operation stands which names another location: errors show the text."""
+    """Record the position in the text of an operation whose text gives another location: errors show this position."""
     _written[op] = location
 
 
 def located(error: E, origin: Origin) -> E:
-    """The error, noted to have arisen at `origin`, unless it is known where: `raise located(InputError(...), op)`."""
+    """Record `origin` as the location of an error, unless it has one; for `raise located(InputError(...), op)`."""
     if isinstance(error, MeshloomError | DiagnosticException) and error_location(error) is None:
         written = _written.get(origin) if isinstance(origin, Operation) else None
         location = location_of(origin) if written is None else written
@@ -150,7 +150,7 @@ def located(error: E, origin: Origin) -> E:
 
 
 def error_location(error: BaseException) -> LocationAttr | None:
-    """Where an error arose, or the one that it was raised from; None where that is not known."""
+    """The location of an error, or of the error that it was raised from; None if unknown."""
     inner: BaseException | None = error
     while inner is not None:
         location: LocationAttr | None = inner.__dict__.get("location")

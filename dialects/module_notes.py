@@ -1,15 +1,15 @@
-"""Notes that a module carries from level to level into the executable: text by key."""
+"""Notes of a module, strings by key, which are kept from level to level and written to the executable."""
 
 from __future__ import annotations
 
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
 
 NOTES = "manycore.notes"
-"""Attribute of modules: a dictionary of strings."""
+"""Name of the module attribute for notes, a dictionary of strings."""
 
 
 def notes_of(module: ModuleOp) -> dict[str, str]:
-    """The notes that a module carries."""
+    """The notes of a module."""
     given = module.attributes.get(NOTES)
     if not isinstance(given, DictionaryAttr):
         return {}
@@ -17,6 +17,6 @@ def notes_of(module: ModuleOp) -> dict[str, str]:
 
 
 def add_note(module: ModuleOp, key: str, text: str) -> None:
-    """Note a text by a key, in the place of one that was there."""
+    """Add a note, or replace the note with the same key."""
     notes = notes_of(module) | {key: text}
     module.attributes[NOTES] = DictionaryAttr({name: StringAttr(notes[name]) for name in sorted(notes)})

@@ -1,4 +1,4 @@
-"""Operations that say where bytes are instead of holding them: a file, an offset, a length and a hash."""
+"""The base class of operations that refer to bytes outside the text, by file, offset, length and hash."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from xdsl.irdl import IRDLOperation, prop_def
 from xdsl.parser import Parser
 
 KEYS = ("source", "offset", "bytes", "sha256")
-"""Properties that name bytes."""
+"""Names of the properties of a reference."""
 
 
 class ReferenceOp(IRDLOperation, abc.ABC):
     """
-    An operation whose bytes lie at an offset of a file, or, with source "mem", in the process' own store, found by the
-    hash (`formats/weights.py`). The hash guards against a changed file.
+    An operation whose bytes are at an offset in a file, or, with source "mem", in the store of the process, by their
+    hash (`formats/weights.py`). The hash also detects a changed file.
     """
 
     source = prop_def(StringAttr)
@@ -39,12 +39,12 @@ class ReferenceOp(IRDLOperation, abc.ABC):
 
     @property
     def shown(self) -> Mapping[str, Attribute]:
-        """The reference and the attributes, as they are printed."""
+        """The reference and the attributes that are printed."""
         return {**{key: self.properties[key] for key in KEYS}, **self.attributes}
 
 
 def reference_properties(source: str, offset: int, nbytes: int, sha256: str) -> dict[str, Attribute]:
-    """The properties that name bytes."""
+    """The properties of a reference."""
     return {
         "source": StringAttr(source),
         "offset": IntegerAttr(offset, i64),
@@ -54,7 +54,7 @@ def reference_properties(source: str, offset: int, nbytes: int, sha256: str) -> 
 
 
 def parse_reference(parser: Parser, name: str) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
-    """Properties and attributes of operation `name` from a dictionary that must hold all `KEYS`."""
+    """Parse a dictionary, which must have all `KEYS`, into (properties, attributes) of operation `name`."""
     position = parser.pos
     entries = parser.parse_optional_attr_dict()
     for key in KEYS:

@@ -1,6 +1,6 @@
 """
-What inputs and outputs have to do with loops whose number of steps is known at run time only, from the import down to
-the executable: a note of the module.
+A note of the module, from the import to the executable, about inputs and outputs whose sizes depend on the number of
+steps of dynamic loops.
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ STEPS = "steps"
 
 @dataclass
 class StepNotes:
-    """The names of such inputs and outputs."""
+    """The contents of the note, by names of inputs and outputs."""
 
     rows: dict[str, list[Any]] = field(default_factory=dict[str, "list[Any]"])
     """
-    Output -> [axis, the output or input that says how many rows it has along that]: its shape has the most. Who says so
-    is no output or input for users.
+    Output -> [axis, the output or input that holds its number of rows along this axis]; its shape has the largest
+    number. The output or input that holds the number is hidden from users.
     """
     most: dict[str, int] = field(default_factory=dict[str, int])
-    """Input that is a number of steps -> the largest that is possible."""
+    """Input that is a number of steps -> the largest permitted number."""
     lengths: dict[str, list[Any]] = field(default_factory=dict[str, "list[Any]"])
-    """Input whose shape has the largest size of an axis -> [axis, the smallest size, the input that says the size]."""
+    """Input whose shape has the largest size of an axis -> [axis, the smallest size, the input that holds the size]."""
 
     def __bool__(self) -> bool:
         return bool(self.rows or self.most or self.lengths)
 
     @property
     def hidden(self) -> set[str]:
-        """The inputs and outputs that only say how many rows others have."""
+        """The inputs and outputs that only hold the numbers of rows of others."""
         return {who for *_, who in (*self.rows.values(), *self.lengths.values())}
 
 
 def note_steps(module: ModuleOp, notes: StepNotes) -> None:
-    """Write the note, if it says something."""
+    """Add the note to the module, unless it is empty."""
     if notes:
         add_note(module, STEPS, json.dumps(asdict(notes), separators=(",", ":")))
 
 
 def noted_steps(notes: Mapping[str, str]) -> StepNotes:
-    """What a note says; what makes no sense is left out."""
+    """The contents of the note; invalid entries are ignored."""
     try:
         found: object = json.loads(notes.get(STEPS, "{}"))
     except ValueError:

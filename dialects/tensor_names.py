@@ -1,9 +1,9 @@
 """
-The network's names of the tensors inside it, from the import down to the instructions.
+The names of the network's tensors, from the import to the instructions.
 
-Passes replace a value by an equal one and hand on its name (`name_hint`); the text of a module has it, too. So the
-import gives each tensor of the network a name of its own in the IR, and notes which tensor that is (`TENSORS`). Tasks
-over buffers say themselves which tensors lie in their result (`NAMED`).
+When passes replace a value by an equal one, they keep its name (`name_hint`), which is also in the text of a module.
+Therefore the import gives each tensor of the network a unique value name in the IR, and records the tensor of each name
+in a note (`TENSORS`). Tasks over buffers have an attribute with the tensors in their result (`NAMED`).
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
 TENSORS = "tensors"
-"""Key of the note: a JSON object from names of values to [type, names of tensors...]."""
+"""Key of the note: a JSON object that maps names of values to [type, names of tensors...]."""
 NAMED = "dataflow.tensors"
-"""Attribute of tasks over buffers: a dictionary from names of tensors to their types."""
+"""Attribute of tasks over buffers: a dictionary that maps names of tensors to their types."""
 
 _NUMBERS = re.compile(r"(?:_\d+)+$")
 
 
 def value_name_of(tensor: str, taken: Mapping[str, object]) -> str:
     """
-    A name for a value that is a tensor of the network: as like the tensor's as the IR allows, the same after a text was
-    printed and read (see `value_names`), and none of those that are taken.
+    A value name for a tensor of the network: as similar to the tensor's name as the IR allows, unchanged when a text is
+    printed and read (see `value_names`), and not in `taken`.
     """
     name = "".join(letter if letter.isascii() and (letter.isalnum() or letter == "_") else "_" for letter in tensor)
     name = _NUMBERS.sub(lambda found: found[0].replace("_", "."), name)
@@ -45,7 +45,7 @@ def value_name_of(tensor: str, taken: Mapping[str, object]) -> str:
 
 
 def note_tensors(module: ModuleOp, values: Mapping[str, SSAValue]) -> None:
-    """Note which values are which tensors of the network (by name); values without a name are left out."""
+    """Add the note of `values`, by names of the network's tensors; values without a name are skipped."""
     found: dict[str, list[str]] = {}
     for tensor, value in values.items():
         if value.name_hint:
@@ -55,7 +55,7 @@ def note_tensors(module: ModuleOp, values: Mapping[str, SSAValue]) -> None:
 
 
 def noted_tensors(notes: Mapping[str, str]) -> dict[str, list[str]]:
-    """Name of a value -> [type, names of tensors...]; empty where nothing of the kind is noted."""
+    """The note: name of a value -> [type, names of tensors...]; empty if there is no valid note."""
     try:
         found: object = json.loads(notes.get(TENSORS, "{}"))
     except ValueError:
@@ -71,7 +71,7 @@ def noted_tensors(notes: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def type_text(type: Attribute) -> str:
-    """A tensor's type as in IR, without the rest of its syntax: `1x28x22x22xf32`."""
+    """Shape and element type of a tensor in the syntax of the IR: `1x28x22x22xf32`."""
     if not isinstance(type, TensorType):
         return ""
     given = cast("TensorType[Attribute]", type)
@@ -82,8 +82,8 @@ def name_result(
     task: Operation, values: Iterable[tuple[str, TensorType[Attribute]]], known: Mapping[str, list[str]]
 ) -> None:
     """
-    Let a task over buffers say which tensors of the network its result is. `values`: names and types of the values that
-    it is; `known`: see `noted_tensors`.
+    Set the attribute of a task over buffers that lists the network's tensors in its result. `values`: names and types
+    of the values that the result holds; `known`: as from `noted_tensors`.
     """
     named: dict[str, Attribute] = {}
     for name, type in values:
@@ -95,7 +95,7 @@ def name_result(
 
 
 def named_tensors(task: Operation) -> dict[str, TensorType[Attribute]]:
-    """The tensors of the network that the result of a task over buffers is, with their types."""
+    """The network's tensors in the result of a task over buffers, with their types."""
     given = task.attributes.get(NAMED)
     if not isinstance(given, DictionaryAttr):
         return {}

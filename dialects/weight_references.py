@@ -1,4 +1,4 @@
-"""Operations that name bytes outside the text (`ReferenceOp`) and the files in which these bytes lie."""
+"""Files for the bytes that operations refer to (`ReferenceOp`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def externalise(module: ModuleOp, path: str | Path, name: str | None = None) -> int:
     """
     Write the bytes of every `mem` reference of `module` (`dialects.reference`) to the side file `path` (atomically,
-    equal bytes once) and let the ops name it, as `name` where one is given.
+    equal bytes once), and change the references to it; `name` is its name in them, if given.
 
     Returns the bytes written; 0 means that nothing had to be written and there is no side file.
     Raises MeshloomError if the file cannot be written; the module is unchanged then.
@@ -30,8 +30,8 @@ def externalise(module: ModuleOp, path: str | Path, name: str | None = None) -> 
 
 def keep_sources(module: ModuleOp, folder: Path) -> None:
     """
-    Let the references of a module that is written to `folder` name the files that they name now: those which were found
-    beside the module's own text, by their path from there.
+    Change the references of a module that will be written to `folder` so that they still refer to the same files: files
+    that were found relative to the module's own text get their path relative to `folder`.
 
     Raises InputError for a file that is missing.
     """
@@ -47,22 +47,22 @@ def keep_sources(module: ModuleOp, folder: Path) -> None:
 
 
 class SideFile:
-    """A file for bytes that only this process has, of one module or several; written anew when there are more."""
+    """A side file for bytes of `mem` references, of one module or several; it is rewritten when bytes are added."""
 
     def __init__(self, path: Path, name: str | None = None) -> None:
-        """`name`: by which modules call it, its own if there is none."""
+        """`name`: the file's name in references; by default the name of `path`."""
         self._path, self._name = path, path.name if name is None else name
         self._content = bytearray()
         self._offsets: dict[str, int] = {}
 
     @property
     def size(self) -> int:
-        """Bytes of the file; 0: there is none."""
+        """Bytes of the file; 0 if there is no file."""
         return len(self._content)
 
     def take(self, module: ModuleOp) -> None:
         """
-        Keep the bytes of every `mem` reference of a module, and let its operations name the file.
+        Add the bytes of every `mem` reference of a module to the file, and change the references to it.
 
         Raises MeshloomError if the file cannot be written; the module is unchanged then.
         """
@@ -86,5 +86,5 @@ class SideFile:
 
 
 def reference_of(op: ReferenceOp) -> WeightRef:
-    """Where the bytes of an operation are."""
+    """The reference to the bytes of an operation."""
     return WeightRef(op.source.data, op.offset.value.data, op.bytes.value.data, op.sha256.data)

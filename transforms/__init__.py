@@ -1,4 +1,4 @@
-"""Rewrites that stay on one level, one pass a file. `PASSES` is the table that the tools read."""
+"""Passes that do not change the level, one in each file. `PASSES` is the table that the tools read."""
 
 PASSES: dict[str, str] = {
     "coreasm-pack": "coreasm_pack:CoreasmPackPass",
@@ -38,4 +38,4 @@ PASSES: dict[str, str] = {
     "sparse-split-inputs": "sparse_split_inputs:SparseSplitInputsPass",
     "sparse-store-parameters": "sparse_store_parameters:SparseStoreParametersPass",
 }
-"""Pass name -> `module:Class`, the module relative to this package. Modules are imported when a pass is asked for."""
+"""Pass name -> `module:Class`, the module relative to this package. A module is imported when its pass is used."""

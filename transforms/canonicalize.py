@@ -1,5 +1,5 @@
 """
-Pass `canonicalize`, as xDSL's: operations that it builds keep the location of those that they replace. Bodies of tasks
+Pass `canonicalize`: as xDSL's pass, but new operations get the location of those that they replace, bodies of tasks
 over buffers do not change (see `scheduled_bodies`), and offloaded values get no further readers (see
 `offloaded_values`).
 """

@@ -1,4 +1,4 @@
-"""Pass `coreasm-pack`: blocks of instructions become one operation per program."""
+"""Pass `coreasm-pack`: convert unpacked programs, with an operation for each instruction, to packed programs."""
 
 from __future__ import annotations
 

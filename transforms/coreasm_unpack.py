@@ -1,4 +1,4 @@
-"""Pass `coreasm-unpack`: packed programs become blocks with one operation per instruction, for rewriting."""
+"""Pass `coreasm-unpack`: convert packed programs to unpacked programs, with an operation for each instruction."""
 
 from __future__ import annotations
 

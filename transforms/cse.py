@@ -23,7 +23,7 @@ class _Driver(elimination.CSEDriver):
         if all(map(may_stand_for, existing.results, op.results)):
             super()._replace_and_delete(op, existing)
         else:
-            self._known_ops[op] = op  # one after it may be like this one
+            self._known_ops[op] = op  # later operations may be equal to this one
 
 
 class CommonSubexpressionElimination(elimination.CommonSubexpressionElimination):

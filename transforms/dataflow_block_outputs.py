@@ -1,4 +1,4 @@
-"""Pass `dataflow-block-outputs`: convolutions with few output channels compute neighbouring outputs as channels."""
+"""Pass `dataflow-block-outputs`: let convolutions with few output channels compute neighbouring outputs as channels."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from .shared.rewrite_once import erase_unread, rewrite_once
 
 ACCEPT_RATIO = 0.8
 """
-A blocked convolution is taken if its estimated cycles are at most this share of the convolution's. The margin is large
-since the estimates leave out exchanges between cores.
+A convolution is replaced if the estimated cycles of the blocked one are at most this share of its own. The margin is
+large because the estimates do not include exchanges between cores.
 """
 
 
@@ -39,25 +39,25 @@ class DataflowBlockOutputsPass(ChipPass):
     """
     Let convolutions with few output channels compute G neighbouring outputs along an axis as G times as many channels.
 
-    A matrix unit has a column for each output channel, and most of them are idle where channels are few, as in filters
-    and last layers. The kernel of the new convolution has G - 1 more strides of positions along the axis, G shifted
-    copies of the weights and zeros beside them; its stride is G times as large. What it computes is brought into the
-    order of before. Axis and G are those with the fewest estimated cycles on the chip (`chip`, or the module's), and
-    nothing changes where these are not fewer by a fifth.
+    A matrix unit has a column for each output channel, and most columns are idle if there are few channels, as in
+    filters and last layers. The kernel of the new convolution is longer by G - 1 strides along the axis, and contains G
+    shifted copies of the weights with zeros around them; its stride is G times as large. Its result is then reordered
+    to that of the original convolution. Axis and G are those with the fewest estimated cycles on the chip (`chip`, or
+    the module's); a convolution does not change if these are not fewer by a fifth.
 
-    Results are the same for finite values; zeros times infinities are no numbers.
+    Results are the same for finite values; zero times infinity gives NaN.
     """
 
     name = "dataflow-block-outputs"
     semantic_effect: ClassVar[SemanticEffect] = reassociating(1e-5)
-    """The matrix unit may add in another order."""
+    """The matrix unit may add the terms in another order."""
 
     def run(self, module: ModuleOp, chip: Chip) -> None:
         block_outputs(module, chip)
 
 
 def block_outputs(module: ModuleOp, chip: Chip) -> None:
-    """What the pass does, for this chip."""
+    """Apply the pass to a module, for a chip."""
     names = {weight.sym_name.data for weight in module.walk() if isinstance(weight, WeightOp)}
     rewrite_once(module, {ConvOp: (_BlockOutputs(chip, names),)})
 
@@ -70,7 +70,7 @@ class _Blocked:
     dim: int
     outputs: int
     names: set[str]
-    """Of all weights of the module."""
+    """Names of all weights of the module."""
 
     @property
     def kernel(self) -> tuple[int, ...]:
@@ -82,7 +82,7 @@ class _Blocked:
 
     @property
     def blocks(self) -> int:
-        """Blocks of outputs along the dimension, the last of which may have more outputs than are needed."""
+        """Number of blocks of outputs along the dimension; the last one may have more outputs than needed."""
         return -(-self.op.result_shape[2 + self.dim] // self.outputs)
 
     @property
@@ -91,7 +91,7 @@ class _Blocked:
         return outputs * self.outputs, channels, *self.kernel
 
     def weights(self, array: Array) -> Array:
-        """The weights of the convolution from those of before, `array`."""
+        """The weights of the blocked convolution, from those of the original one, `array`."""
         found = np.zeros(self.weight_shape, array.dtype)
         copies = found.reshape(len(array), self.outputs, *self.weight_shape[1:])
         taps = self.op.kernel[self.dim]
@@ -101,7 +101,7 @@ class _Blocked:
         return found
 
     def conv(self, operand: SSAValue, weights: SSAValue) -> ConvOp:
-        """The convolution of these values."""
+        """The blocked convolution of these values."""
         op, dim = self.op, self.dim
         stride = self._stride * self.outputs
         low, high = ints(op.pad_low), ints(op.pad_high)
@@ -120,7 +120,7 @@ class _Blocked:
         )
 
     def replacement(self, source: ConstantOp | WeightOp, epilogue: Sequence[TilingInterface]) -> Iterator[Operation]:
-        """Operations that compute what the convolution with weights `source` and its epilogue do."""
+        """Operations that replace the convolution with weights `source` and its epilogue."""
         array = constant_array(source.result)
         assert array is not None
         weights = source_of(
@@ -141,7 +141,7 @@ class _Blocked:
         yield from self._in_order(list(values.values())[-1])
 
     def _of_channels(self, value: SSAValue) -> Operation:
-        """A constant for each channel as one for each channel of the new convolution."""
+        """A constant with an element for each channel, repeated for the channels of the blocked convolution."""
         array = constant_array(value)
         assert array is not None
         rank = len(self.op.result_shape)
@@ -150,7 +150,7 @@ class _Blocked:
         return source_of(repeated, element_of(value), new_name(f"{value.name_hint or 'constant'}.blocked", self.names))
 
     def _in_order(self, result: SSAValue) -> list[Operation]:
-        """Operations that bring the new convolution's result into the form of the old one's."""
+        """Operations that reorder the blocked convolution's result to that of the original one."""
         op, at = self.op, 2 + self.dim
         batch, outputs, *spatial = op.result_shape
         apart = ReshapeOp(result, (batch, outputs, self.outputs, *_with(spatial, self.dim, self.blocks)))
@@ -201,7 +201,9 @@ class _BlockOutputs(RewritePattern):
 
 
 def _with_epilogue(op: ConvOp) -> tuple[TilingInterface, ...]:
-    """A convolution, and the elementwise operations over its result that need but constants for each channel."""
+    """
+    A convolution and the elementwise operations over its result whose other operands are constants for each channel.
+    """
     following: list[Operation] = []
     after = op.next_op
     while after is not None and len(following) < LOOK_AHEAD:
@@ -220,7 +222,7 @@ def _with_epilogue(op: ConvOp) -> tuple[TilingInterface, ...]:
 
 
 def _is_of_channels(value: SSAValue, rank: int) -> bool:
-    """Whether a value is a constant for each channel of a tensor of so many dimensions, or one for all."""
+    """Whether a value is a constant with an element for each channel of a tensor of this rank, or with one for all."""
     shape = shape_of(value)
     others = [size for axis, size in enumerate(shape, rank - len(shape)) if axis != 1]
     return constant_source(value) is not None and set(others) <= {1}
@@ -228,8 +230,8 @@ def _is_of_channels(value: SSAValue, rank: int) -> bool:
 
 def _blocks_of(op: ConvOp, chip: Chip) -> Iterator[tuple[int, int]]:
     """
-    (dimension, number of outputs) of the blocks along each axis that have no more outputs in all channels of a group
-    than a matrix unit has columns.
+    (dimension, number of outputs) of the possible blocks: those that have, over all channels of a group, no more
+    outputs than a matrix unit has columns.
     """
     most = chip.mpu_cols // (op.operand_shape(1)[0] // op.group_count)
     for dim, (dilation, outputs) in enumerate(zip(ints(op.dilations), op.result_shape[2:], strict=True)):
@@ -238,7 +240,7 @@ def _blocks_of(op: ConvOp, chip: Chip) -> Iterator[tuple[int, int]]:
 
 
 def _tile(op: ConvOp, chip: Chip) -> Box:
-    """The part of a core: groups are cut over all cores, then the largest spatial dimensions."""
+    """The tile of a core, if groups are divided over the cores first, then the largest spatial dimensions."""
     sizes = [dim.size for dim in op.iteration_space()]
     left = len(chip.usable_cores)
     spatial = sorted(range(2, 2 + op.spatial), key=lambda dim: -sizes[dim])
@@ -250,7 +252,7 @@ def _tile(op: ConvOp, chip: Chip) -> Box:
 
 
 def _conv_cycles(op: ConvOp, chip: Chip) -> float:
-    """Estimated cycles of a convolution: those of a core's part, and of loading the weights."""
+    """Estimated cycles of a convolution: those of a core's tile, and of loading the weights."""
     item = element_bytes(element_of(op.operand))
     _, cycles = op_cycles(op.cost(_tile(op, chip)), chip, item)
     return cycles + prod(op.operand_shape(1)) * item / dram_rate(chip)

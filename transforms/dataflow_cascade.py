@@ -1,4 +1,4 @@
-"""Pass `dataflow-cascade`: chains of operators are run stripe by stripe, and what passes between them is small."""
+"""Pass `dataflow-cascade`: run chains of operators stripe by stripe, so that the values between them are small."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from .shared.refuse_subgraphs import refuse_subgraphs
 from .shared.split_operator import Splitter, join_boxes, splitting_effect
 
 SHARE = 0.5
-"""The share of the cores' memory that values take which stay in it; constants, buffers of transfers take the rest."""
+"""The share of the cores' memory for values that stay in it; the rest is for constants and buffers of transfers."""
 
 
 @dataclass(frozen=True)
 class DataflowCascadePass(ModulePass):
     """
     Run chains of operators stripe by stripe: for one stripe of the chain's result, all its operators, one after the
-    other, on what that stripe needs. Values inside the chain are then small enough for the cores' memory; where windows
-    overlap, neighbouring stripes compute the same twice.
+    other, on the data that this stripe needs. Values inside the chain are then small enough for the cores' memory;
+    where windows overlap, neighbouring stripes compute the same elements twice.
 
     Chains are chosen for a chip, or one is given: from operator `first` to operator `last` (names of their results),
-    cut along dimension `axis` of the result of the last one into so many `stripes`.
+    cut into `stripes` stripes along dimension `axis` of the result of the last one.
     """
 
     name = "dataflow-cascade"
@@ -53,7 +53,7 @@ class DataflowCascadePass(ModulePass):
 
     @property
     def semantic_effect(self) -> SemanticEffect:
-        """Exact, unless operators were split that add floating-point numbers: known when the pass has run."""
+        """Exact, unless operators were split that add floating-point numbers; known after the pass has run."""
         return reduce(looser, self.effects, EXACT)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -89,10 +89,10 @@ def weight_names(module: ModuleOp) -> set[str]:
 
 def run_in_stripes(function: FuncOp, cascades: Sequence[Cascade], names: set[str]) -> list[SemanticEffect]:
     """
-    Rewrite chains of operators of a function to run stripe by stripe. `names`: those of all weights of the module.
+    Rewrite chains of operators of a function to run stripe by stripe. `names`: names of all weights of the module.
 
-    Returns the semantic effect of splitting each operator. Raises InputError for a chain of which an operator cannot be
-    cut so, or whose inner values are read elsewhere.
+    Returns the semantic effect of splitting each operator. Raises InputError for a chain with an operator that cannot
+    be cut in this way, or with inner values that are read elsewhere.
     """
     effects: list[SemanticEffect] = []
     splitter = Splitter(names)

@@ -1,4 +1,4 @@
-"""`dataflow-differentiate`: from a network to a training step."""
+"""Pass `dataflow-differentiate`: convert a network to a training step."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .differentiate.optimisers import Adam, Optimiser, Sgd
 from .shared.options import Number, number
 
 PARAMETER = "dataflow.parameter"
-"""Unit attribute of the arguments of `@main` that training changes."""
+"""Unit attribute of the arguments of `@main` that are parameters, which training changes."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,11 @@ class DataflowDifferentiatePass(ModulePass):
     the network's first result with a further argument `target`; `loss="result"` takes the result, one float, as the
     loss itself.
 
-    Results are the `loss`, and `new.NAME` of each parameter and of each tensor that the optimiser keeps, which come in
-    as further arguments. With `optimizer="none"` they are the gradients, `grad.NAME`. The network's own results are
-    dropped. The gradient of a loop is a loop from its last step to its first. What a step's gradient needs of the step
-    is saved for all steps by the forward loop, or, with `loops="recompute"`, only the carried values are, and the
-    backward loop computes the rest again; `loops="unroll"` unrolls loops before.
+    Results are the `loss`, and `new.NAME` of each parameter and of each tensor of the optimiser's state; the state
+    before the step is passed in further arguments. With `optimizer="none"`, results are the loss and the gradients,
+    `grad.NAME`. The network's own results are dropped. The gradient of a loop is a loop from its last step to its
+    first. The forward loop saves the values that the gradient of each step needs; with `loops="recompute"`, it saves
+    the carried values only, and the backward loop recomputes the others; `loops="unroll"` unrolls loops first.
     """
 
     name = "dataflow-differentiate"
@@ -92,7 +92,7 @@ class DataflowDifferentiatePass(ModulePass):
         if self.loss == "result":
             if not is_float(element_of(result)) or any(size != 1 for size in shape_of(result)):
                 raise InputError(f'loss="result" needs a first result of one float, it is {result.type}')
-            # Loops are replaced, so that a result of one is not to be held.
+            # Loops are replaced, so the loss must not be the result of a loop.
             return Graph(step.main.body.block).emit(ReshapeOp(result, shape_of(result)))
         loss = LOSSES[self.loss]
         target = step.argument("target", loss.target(result))
@@ -124,7 +124,7 @@ def _update(optimiser: Optimiser, step: _Step, parameters: dict[str, SSAValue], 
 
 
 class _Step:
-    """State of the rewrite: `@main` while its arguments and results change."""
+    """The state of the rewrite of `@main`, whose arguments and results change."""
 
     def __init__(self, main: FuncOp) -> None:
         self.main = main
@@ -151,8 +151,8 @@ class _Step:
 
     def take_parameters(self, patterns: tuple[str, ...]) -> dict[str, SSAValue]:
         """
-        Make arguments of the parameters; returns them by name. Raises InputError if there is none, or none for a
-        pattern.
+        Convert the parameters to arguments; returns them by name. Raises InputError if there is no parameter, or none
+        that matches a pattern.
         """
         block = self.main.body.block
         attributes = self.main.arg_attrs.data if self.main.arg_attrs is not None else ()
@@ -197,7 +197,7 @@ def _wanted(name: str, patterns: tuple[str, ...], default: bool) -> bool:
 
 
 def _check_sizes(main: FuncOp) -> None:
-    """Raises InputError, located, for a value without elements, whose loss or gradient is undefined."""
+    """Raises InputError, located, for a value without elements, for which loss or gradient are undefined."""
     values = [*main.body.block.args, *(result for op in main.body.walk() for result in op.results)]
     for value in values:
         type = value.type

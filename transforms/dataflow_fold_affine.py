@@ -1,4 +1,4 @@
-"""`dataflow-fold-affine`: additions and multiplications by constants are merged, and moved into weights."""
+"""Pass `dataflow-fold-affine`: merge additions of and multiplications by constants, and move them into weights."""
 
 from __future__ import annotations
 
@@ -51,8 +51,7 @@ from .shared.rewrite_once import erase_unread, rewrite_once
 
 FEW = 64
 """
-Largest number of elements of a single division that is kept: a multiplication saves nothing there, and its factor is
-rounded.
+A single division of at most this many elements is kept: a multiplication would save nothing, and its factor is rounded.
 """
 
 
@@ -64,11 +63,11 @@ class DataflowFoldAffinePass(ModulePass):
     conv(x, w) * c == conv(x, w * c), matmul(x, w) * c == matmul(x, w * c) for one number c per output channel. An
     addition stays after the contraction, as its bias.
 
-    A scale before a `quantize` by 1 becomes that of the `quantize`. A single division becomes a multiplication, which
-    is faster, unless it has few elements or is rounded to whole numbers, as in floor(x / 49). Only floats, and only
-    values without another use, are changed. New numbers are computed in f64 and rounded once. Nothing is merged if
-    numbers would leave the range of their type, if the new table would be larger than the old ones, if a large number
-    is added and subtracted (a way to round), or if a value is offloaded.
+    A scale before a `quantize` with scale 1 becomes the scale of the `quantize`. A single division becomes a
+    multiplication, which is faster, unless it has few elements or its result is rounded to integers, as in floor(x /
+    49). Only floats, and only values without another use, are changed. New numbers are computed in f64 and rounded
+    once. Nothing is merged if numbers would leave the range of their type, if the new table would be larger than the
+    old ones, if a large number is added and subtracted (a way to round), or if a value is offloaded.
     """
 
     name = "dataflow-fold-affine"
@@ -82,7 +81,7 @@ class DataflowFoldAffinePass(ModulePass):
 
 
 class ScaleIntoQuantize(RewritePattern):
-    """quantize(x * c, 1) == quantize(x, c), to the last bit, for constant c"""
+    """quantize(x * c, 1) == quantize(x, c), bit-identical, for constant c"""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: QuantizeOp, rewriter: PatternRewriter) -> None:
@@ -113,7 +112,7 @@ class AffineChain(RewritePattern):
     names: set[str]
     """Names of all weights of the module."""
     done: set[Operation] = field(default_factory=set[Operation])
-    """Operations that are in a chain already."""
+    """Operations that have been processed as part of a chain."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AddOp | SubOp | MulOp | DivOp | NegOp, rewriter: PatternRewriter) -> None:
@@ -126,12 +125,14 @@ class AffineChain(RewritePattern):
                 self._rewrite(segment, rewriter)
 
     def _rewrite(self, segment: _Segment, rewriter: PatternRewriter) -> None:
-        """Replace a segment if that needs fewer operations (a division that may as well be a multiplication is two)."""
+        """
+        Replace a segment if that gives fewer operations (a division that could be a multiplication counts as two).
+        """
         base, last = affine_operand(segment.ops[0]), segment.ops[-1].results[0]
         assert base is not None
         if is_offloaded(base) or is_offloaded(
             last
-        ):  # `base` would be read in the place of `last`, or `last` in that of `base`
+        ):  # readers of `last` would read `base`, or those of `base` would read `last`
             return
         function = segment.function.simplified()
         contraction = self._with_scale(base, function.scale, rewriter)
@@ -163,7 +164,7 @@ class AffineChain(RewritePattern):
         for index in (1, 0):
             weights = op.operands[index]
             axis = _scaled_axis(op, index, scale)
-            # Narrow weights of a wide product have too few digits for a scale.
+            # Weights that are narrower than the product have too few digits for a scale.
             if axis is None or not is_constant(weights) or element_of(weights) != element_of(base):
                 continue
             if not weights.has_one_use() or (known := constant_doubles(weights)) is None:
@@ -193,7 +194,7 @@ class AffineChain(RewritePattern):
 
 
 def _is_rounded(value: SSAValue) -> bool:
-    """Whether a value is rounded to whole numbers: 49 / 49 has to be 1, which 49 * (1 / 49) is not in f32."""
+    """Whether a value is rounded to integers: 49 / 49 has to be 1, but 49 * (1 / 49) in f32 is not."""
     return any(
         isinstance(use.operation, FloorOp | CeilOp | RoundOp)
         or (isinstance(use.operation, CastOp) and not is_float(element_of(use.operation.result)))
@@ -207,7 +208,7 @@ def _is_power_of_two(scale: Doubles | None) -> bool:
 
 
 def _chain(op: Operation) -> list[Operation]:
-    """The chain: the operation and those after it, each the only use of the previous one."""
+    """The chain that starts at an operation: each further operation is the only use of the previous one."""
     chain = [op]
     while chain[-1].results[0].has_one_use():
         (use,) = chain[-1].results[0].uses
@@ -218,7 +219,7 @@ def _chain(op: Operation) -> list[Operation]:
 
 
 def _segments(chain: list[Operation]) -> Iterator[_Segment]:
-    """Split the chain into segments that are each one affine function; other operations are skipped."""
+    """Split a chain into segments, each of which is an affine function; other operations are skipped."""
     segment: _Segment | None = None
     for op in chain:
         step = affine_of(op)
@@ -252,7 +253,8 @@ def _scaled_axis(op: ConvOp | MatmulOp, index: int, scale: Doubles) -> int | Non
 
 def _keeps_digits(product: Doubles, axis: int, element: Attribute) -> bool:
     """
-    Whether each channel's largest weight stays a normal number; what smaller weights lose is negligible against it.
+    Whether the largest weight of each channel stays a normal number; the loss of smaller weights is negligible relative
+    to it.
     """
     channels = np.abs(np.moveaxis(product, axis, 0)).reshape(product.shape[axis], -1).max(axis=1, initial=0.0)
     in_range = (channels >= SMALLEST_NORMAL[str(element)]) & (channels <= largest_finite(element))

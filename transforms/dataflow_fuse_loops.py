@@ -1,4 +1,4 @@
-"""Pass `dataflow-fuse-loops`: loops that do not wait for each other become one."""
+"""Pass `dataflow-fuse-loops`: fuse independent loops."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from .shared.fuse_loops import fuse_loops
 from .shared.kept_loops import stays_loop
 
 WEIGHT_SHARE = 0.6
-"""Share of the SRAM of all cores that the constants of a fused loop may take."""
+"""The largest share of the SRAM of all cores for the constants of a fused loop."""
 
 
 @dataclass(frozen=True)
 class DataflowFuseLoopsPass(ModulePass):
     """
-    Make one loop of loops of `@main` with equally many steps that need nothing of each other, as the two directions of
-    a layer: while cores exchange what one of them hands on, they compute the other. Only of loops that stay loops, and
-    only where the constants that their steps read have room in the cores together.
+    Fuse independent loops of `@main` that have the same number of steps, such as the two directions of a layer: while
+    cores exchange values of one of them, they compute the other. Only loops that are not unrolled are fused, and only
+    if the constants of both fit in the cores together.
     """
 
     name = "dataflow-fuse-loops"
@@ -40,6 +40,6 @@ class DataflowFuseLoopsPass(ModulePass):
 
 
 def fuse_main(module: ModuleOp, chip: Chip) -> bool:
-    """Fuse the loops of `@main`; whether there were any to fuse."""
+    """Fuse the loops of `@main`. Returns whether any were fused."""
     room = int(WEIGHT_SHARE * chip.sram_bytes * len(chip.usable_cores))
     return fuse_loops(find_main(module).body.block, stays_loop, room)

@@ -1,6 +1,5 @@
 """
-Pass `dataflow-hoist-from-loops`: operations that need no carried value are computed before a loop, for all steps at
-once.
+Pass `dataflow-hoist-from-loops`: compute operations that need no carried value before a loop, for all steps at once.
 """
 
 from __future__ import annotations
@@ -43,19 +42,19 @@ from .shared.rewrite_once import erase_unread
 from .shared.unit_dims import UnitDimsBelowElementwise
 
 NARROW = ("f16", "bf16")
-"""Types whose partial sums would be rounded too early."""
+"""Element types for which a product is not split, because its partial sums would be rounded."""
 
 
 class DataflowHoistFromLoopsPass(ModulePass):
     """
     Compute before a loop, for all of its steps at once, operations that only depend on scanned values and loop
-    invariants: the product of a recurrent layer with its inputs is one product of many rows, which matrix units take
-    better and whose weights are read once. The loop scans the results.
+    invariants: the product of a recurrent layer with its inputs becomes one product of many rows, for which matrix
+    units are more efficient and whose weights are read once. The loop scans the results.
 
-    For that, a product with [x, h] becomes the sum of those with x and with h, where h is carried and x is not, and in
-    sums, terms that are not carried are added first. Nothing is hoisted that would only become larger (an elementwise
-    operation whose results have more elements than its scanned operands), or that only moves elements, unless a hoisted
-    operation that computes needs it.
+    For this purpose, a product with [x, h] becomes the sum of those with x and with h, if h depends on carried values
+    and x does not, and in sums, terms that do not depend on carried values are added first. An operation is not hoisted
+    if its results would only be larger (an elementwise operation whose results have more elements than its scanned
+    operands), or if it only moves elements, unless a hoisted operation that computes needs it.
     """
 
     name = "dataflow-hoist-from-loops"
@@ -66,7 +65,7 @@ class DataflowHoistFromLoopsPass(ModulePass):
 
 
 def hoist_from_loops(module: ModuleOp) -> None:
-    """Bring all loops of a module into their canonical form and hoist from them, from inner ones first."""
+    """Bring all loops of a module into canonical form and hoist from them, inner loops first."""
     if not any(isinstance(op, LoopOp) for op in module.walk()):
         return
     canonicalize_loops(module)
@@ -83,12 +82,12 @@ class HoistFromLoop(RewritePattern):
 
     def __init__(self, names: set[str]) -> None:
         self.names = names
-        """Names of all weights of the module; those of parts of weights are added."""
+        """Names of all weights of the module; the names of new parts of weights are added."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: LoopOp, rewriter: PatternRewriter) -> None:
         if op.step_count < 2 or (op.ending and len({along.backwards for along in op.scans}) > 1):
-            return  # nobody knows which rows of values that are scanned in opposite directions meet
+            return  # rows of values scanned in opposite directions cannot be matched
         for inner in list(op.body.block.ops):
             if isinstance(inner, MatmulOp):
                 _split_product(op, inner, self.names)
@@ -99,7 +98,9 @@ class HoistFromLoop(RewritePattern):
 
 
 def _free(loop: LoopOp) -> set[SSAValue]:
-    """Values that the body computes without a carried value, by operations that can be done for all steps at once."""
+    """
+    Values of the body that do not depend on carried values, computed by operations that can process all steps at once.
+    """
     free: set[SSAValue] = set(loop.scanned_arguments)
     for op in loop.body.block.ops:
         stepped = [value in free for value in op.operands]
@@ -148,7 +149,7 @@ def _split_product(loop: LoopOp, op: MatmulOp, names: set[str]) -> None:
 
 
 def _rows(loop: LoopOp, weights: SSAValue, axis: int, start: int, size: int, names: set[str]) -> SSAValue:
-    """A part of the weights, before the loop; constant weights become weights of their own."""
+    """A part of the weights, defined before the loop; a part of constant weights becomes a separate weight."""
     shape = shape_of(weights)
     array = constant_array(weights)
     if array is None:
@@ -168,7 +169,7 @@ def _regroup_sum(loop: LoopOp, op: AddOp) -> None:
     """(x + h) + b == h + (x + b), where x and b are free and h is not, so that x + b can be hoisted."""
     users = [use.operation for use in op.result.uses]
     if len(users) == 1 and isinstance(users[0], AddOp) and users[0].parent is op.parent:
-        return  # a term of a longer sum
+        return  # it is a term of a longer sum
     if str(element_of(op.result)) in NARROW:
         return
     free = _free(loop)
@@ -220,12 +221,12 @@ class _Hoisted:
         self.loop = loop
         self.free = _free(loop)
         self.known = self._known()
-        """Values of each step that are constants once loops are unrolled, such as its number."""
+        """Values of the body that would be constants if the loop were unrolled, such as the number of the step."""
         self.steps = Steps(loop.step_count)
         self.backwards = any(along.backwards for along in loop.scans)
-        """Whether hoisted values have their steps in reverse; the same for all of them."""
+        """Whether the steps of hoisted values are in reverse order; the same for all of them."""
         self.whole: dict[SSAValue, SSAValue] = {}
-        """Value of the body -> the value for all steps, with the steps as first axis."""
+        """Value of the body -> the value for all steps, with the steps as its first axis."""
 
     def rewrite(self, rewriter: PatternRewriter) -> None:
         """Replace the loop if something can be hoisted."""

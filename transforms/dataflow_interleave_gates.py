@@ -1,4 +1,4 @@
-"""Pass `dataflow-interleave-gates`: recurrent cells compute their gates unit by unit, not one after the other."""
+"""Pass `dataflow-interleave-gates`: store the gates of recurrent cells unit by unit instead of gate by gate."""
 
 from __future__ import annotations
 
@@ -23,23 +23,24 @@ from .shared.constants import constant_array, constant_source, new_name, source_
 from .shared.rewrite_once import after_value, erase_unread
 
 Leaf: TypeAlias = tuple[Operation, int, int]
-"""An operation, the number of an operand that is constant, and the axis of it that holds the gates (from the end)."""
+"""(operation, number of a constant operand, axis of this operand that holds the gates, counted from the end)."""
 
 
 class DataflowInterleaveGatesPass(ModulePass):
     """
-    In loops, where a value [..., G * H] is read by slices [..., H] alone, the G gates of a cell with H units, let the
-    value have the gates of a unit side by side, [..., H, G]: the core that computes some units then computes all of
-    their gates, and no gate goes to another core. The weights and biases that the value is computed from are stored in
-    that order; nothing is moved in a run. Gates with the same activation come first, and are activated together.
+    In loops, reorder values [..., G * H] that are read by slices [..., H] only, which are the G gates of a cell with H
+    units, so that the gates of a unit are contiguous, [..., H, G]: the core that computes some units then computes all
+    of their gates, and no gate is sent to another core. The weights and biases from which the value is computed are
+    stored in this order; nothing is moved at run time. Gates with the same activation function come first, and their
+    activation is computed together.
 
-    A value stays as it is if it is not computed by sums and products from constants, products with constant weights,
-    and scanned values of that kind, without other readers.
+    A value does not change unless it is computed by sums and products from constants, products with constant weights,
+    and scanned values that are computed in this way, without other readers.
     """
 
     name = "dataflow-interleave-gates"
     semantic_effect: ClassVar[SemanticEffect] = reassociating(1e-5)
-    """Products may add in another order for another column."""
+    """Products may add the terms in another order in another column."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         names = {weight.sym_name.data for weight in op.walk() if isinstance(weight, WeightOp)}
@@ -68,7 +69,7 @@ class _Gates:
         return shape_of(self.value)[-1] // self.units
 
     def number(self, gate: SliceOp) -> int:
-        """Which gate a slice reads."""
+        """The number of the gate that a slice reads."""
         return ints(gate.starts)[-1] // self.units
 
 
@@ -85,15 +86,15 @@ def _gates(value: SSAValue) -> _Gates | None:
         if is_part or starts[-1] % units:
             return None
     first = {ints(one.starts)[-1] for one in read}
-    if units < 2 or shape[-1] % units or len(first) < len(read):  # the same gate twice is left to `cse`
+    if units < 2 or shape[-1] % units or len(first) < len(read):  # duplicate gates are merged by `cse`
         return None
     return _Gates(value, tuple(sorted(read, key=lambda one: ints(one.starts))), units)
 
 
 def _reordered(gates: _Gates) -> tuple[list[Leaf], list[SSAValue]] | None:
     """
-    The constants that have to be in another order for a value to have its gates in that order, and the values that are
-    then in that order; None if there is more to it, or no product.
+    (Constants that must be reordered to interleave the gates of a value, values that are then in the new order); None
+    if this is not sufficient, or if there is no product.
     """
     size = gates.units * gates.count
     found: list[Leaf] = []
@@ -119,7 +120,7 @@ def _reordered(gates: _Gates) -> tuple[list[Leaf], list[SSAValue]] | None:
         for number in operands:
             operand = op.operands[number]
             if shape_of(operand)[-1:] in ((), (1,)):
-                continue  # one number for all gates
+                continue  # one element for all gates
             if _is_shared(operand) is not None:
                 found.append((op, number, -1))
                 continue
@@ -131,13 +132,15 @@ def _reordered(gates: _Gates) -> tuple[list[Leaf], list[SSAValue]] | None:
 
 
 def _rename(values: Sequence[SSAValue]) -> None:
-    """Values in another order are no longer the tensors of the network whose names they have."""
+    """
+    Append `.units` to the names of reordered values, as they no longer equal the network's tensors of these names.
+    """
     for value in dict.fromkeys(values):
         value.name_hint = f"{value.name_hint}.units" if value.name_hint else None
 
 
 def _is_shared(value: SSAValue) -> bool | None:
-    """Whether a constant has other readers, for which another copy would be needed; None for other values."""
+    """Whether a constant has other readers, which would need a copy; None for other values."""
     source = constant_source(value)
     if source is None or is_pair(element_of(value)):
         return None
@@ -146,8 +149,8 @@ def _is_shared(value: SSAValue) -> bool | None:
 
 def _source(value: SSAValue) -> SSAValue | None:
     """
-    The result of an operation: the value itself, or what is scanned for it, if that has no other reader and the same
-    last axis.
+    The operation's result behind a value: the value itself, or the value that is scanned for it, if that has no other
+    reader and the same last axis; else None.
     """
     if isinstance(value.owner, Operation):
         return value
@@ -180,7 +183,10 @@ def _interleave(gates: _Gates, leaves: Sequence[Leaf], names: set[str]) -> None:
 
 
 def _same_activation(gates: _Gates) -> list[SliceOp]:
-    """The slices of the most gates that are read by the same function alone; none where that is one gate."""
+    """
+    The slices of the largest group of gates that have the same activation function as their only reader; empty if it is
+    one gate.
+    """
     functions: dict[str, list[SliceOp]] = {}
     for one in gates.slices:
         if one.result.has_one_use():
@@ -192,7 +198,7 @@ def _same_activation(gates: _Gates) -> list[SliceOp]:
 
 
 def _activate(gates: _Gates, together: Sequence[SliceOp], build: _After) -> SSAValue:
-    """The first gates of each unit, activated: [..., H * len(together)]."""
+    """The activation function of the first gates of each unit: [..., H * len(together)]."""
     value, (*lead, _) = gates.value, shape_of(gates.value)
     if len(together) < gates.count:
         cells = build.add(ReshapeOp(value, [*lead, gates.units, gates.count]))
@@ -208,14 +214,14 @@ def _activate(gates: _Gates, together: Sequence[SliceOp], build: _After) -> SSAV
 
 
 def _strided(value: SSAValue, units: int, position: int) -> SliceOp:
-    """The gate at this position of those of each unit, in a value [..., H * gates]."""
+    """The slice with the gate at this position in each unit, of a value [..., H * gates]."""
     *lead, size = shape_of(value)
     zeros, ones = [0] * len(lead), [1] * len(lead)
     return SliceOp(value, [*zeros, position], [*lead, units], [*ones, size // units])
 
 
 def _reorder(op: Operation, number: int, axis: int, order: Sequence[int], names: set[str]) -> None:
-    """Replace a constant operand by one with the gates of a unit side by side along an axis."""
+    """Replace a constant operand by one in which the gates of a unit are contiguous along an axis."""
     operand = op.operands[number]
     array, source = constant_array(operand), constant_source(operand)
     assert array is not None
@@ -233,7 +239,7 @@ def _reorder(op: Operation, number: int, axis: int, order: Sequence[int], names:
 
 
 class _After:
-    """Inserts operations behind the definition of a value, in order."""
+    """Inserts operations after the definition of a value, in order."""
 
     def __init__(self, value: SSAValue) -> None:
         self._last = value
@@ -245,7 +251,7 @@ class _After:
         return self._last
 
     def replace(self, old: Operation, new: Operation) -> None:
-        """Insert an operation that takes the place of another one."""
+        """Insert an operation that replaces another one."""
         result = self.add(new)
         result.name_hint = old.results[0].name_hint
         old.results[0].replace_all_uses_with(result)

@@ -1,4 +1,4 @@
-"""Pass `dataflow-merge-products`: products of a value with the weights of several gates become one."""
+"""Pass `dataflow-merge-products`: merge the products of a value with the weights of several gates."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Constant:
 
     element: Attribute
     lead: tuple[int, ...]
-    """Its shape but for the last axis."""
+    """Its shape without the last axis."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Sum:
 
 
 Form: TypeAlias = Product | Sum
-"""What an expression has in common with others that can be merged with it: everything but its constants."""
+"""The form of an expression without its constants; expressions of equal form can be merged."""
 
 
 class DataflowMergeProductsPass(ModulePass):
@@ -68,7 +68,7 @@ class DataflowMergeProductsPass(ModulePass):
 
     name = "dataflow-merge-products"
     semantic_effect: ClassVar[SemanticEffect] = reassociating(1e-5)
-    """Products may add in another order for another column."""
+    """Products may add the terms in another order in another column."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         merge_products(op)
@@ -84,7 +84,7 @@ def merge_products(module: ModuleOp) -> None:
 
 
 def _gates_of(loop: LoopOp) -> list[list[Operation]]:
-    """Operations of the body that compute gates, those of the same form together, at least two of each."""
+    """The operations of the body that compute gates, grouped by form; groups of one are omitted."""
     block = loop.body.block
     groups: dict[Form, list[Operation]] = {}
     for op in block.ops:
@@ -150,7 +150,7 @@ def _factors(form: Constant | Form) -> list[SSAValue]:
 
 
 def _merge(gates: Sequence[Operation], names: set[str]) -> None:
-    """Put slices of one expression in the place of expressions of the same form."""
+    """Replace expressions of the same form by slices of one merged expression."""
     point = InsertPoint.before(gates[0])
     merged = _merged(gates, point, names)
     *lead, width = shape_of(gates[0].results[0])
@@ -164,7 +164,7 @@ def _merge(gates: Sequence[Operation], names: set[str]) -> None:
 
 
 def _merged(ops: Sequence[Operation], point: InsertPoint, names: set[str]) -> SSAValue:
-    """The results of operations of the same form side by side along the last axis."""
+    """The merged expression: the results of operations of the same form, concatenated along the last axis."""
     first = ops[0]
     if isinstance(first, MatmulOp):
         turned = first.transpose_b is not None
@@ -189,7 +189,9 @@ def _merged(ops: Sequence[Operation], point: InsertPoint, names: set[str]) -> SS
 
 
 def _constants(values: Sequence[SSAValue], axis: int, names: set[str], width: int | None = None) -> SSAValue:
-    """A constant made of others along an axis, each of which is `width` wide if that is given; at the first of them."""
+    """
+    The concatenation of constants along an axis, as a constant at the first of them; `width`: size of each, if given.
+    """
     arrays: list[NDArray[Any]] = []
     for value in values:
         array = constant_array(value)

@@ -17,9 +17,9 @@ from ..emulator.reports.recurrent_layers import NOTE, layers_as_json
 
 class DataflowNoteLoopsPass(ModulePass):
     """
-    Record for each loop of @main its steps, the bytes of the weights that each step reads, those of the carried values
-    that products read, and the vector operations between the carried values of two steps. `meshloom-run` prints the
-    time that follows from these beside the roofline; the note stays when loops are unrolled.
+    Record for each loop of @main its number of steps, the bytes of the weights that each step reads, the bytes of the
+    carried values that products read, and the vector operations between the carried values of two steps. `meshloom-run`
+    prints the time that is derived from these with the roofline; the note stays when loops are unrolled.
 
     A module that has the note already, or no loop, does not change.
     """

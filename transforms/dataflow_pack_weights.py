@@ -1,4 +1,4 @@
-"""Pass `dataflow-pack-weights`: hold weights of 4 bits two a byte."""
+"""Pass `dataflow-pack-weights`: store two 4-bit weights in a byte."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from .shared.offloaded_values import is_offloaded
 Contraction: TypeAlias = MatmulOp | ConvOp
 
 RANGES: tuple[tuple[Attribute, int, int], ...] = ((i4_pair, -8, 7), (ui4_pair, 0, 15))
-"""Types of pairs, with the least and the largest integer of each."""
+"""Types of pairs, with the least and the largest integer that each holds."""
 
 
 class DataflowPackWeightsPass(ModulePass):
     """
-    Hold weights of 8-bit integers two a byte where 4 bits are enough for all of them, and all that reads them are
-    contractions, which sum over the same axis: cores widen them while they multiply.
+    Store two weights of 8-bit integers in a byte if 4 bits are sufficient for all of them, and if all of their readers
+    are contractions that sum over the same axis: cores widen them while they multiply.
 
     Weights in the text (`dataflow.constant`) stay as they are, and so do offloaded ones.
     """
@@ -47,7 +47,9 @@ class DataflowPackWeightsPass(ModulePass):
 
 
 def _summed_axis(value: SSAValue) -> int | None:
-    """The axis that all contractions that read a value reduce; None if it has other readers, or they differ."""
+    """
+    The axis that is reduced by all contractions that read a value; None if it has other readers, or the axes differ.
+    """
     if element_of(value) not in (i8, ui8) or is_offloaded(value):
         return None
     uses = [(use.operation, use.index) for use in value.uses]
@@ -57,7 +59,7 @@ def _summed_axis(value: SSAValue) -> int | None:
 
 
 def _axis_of(op: Operation, index: int) -> int | None:
-    """The axis of an operand of a contraction that can be pairs there; None of other operands."""
+    """The axis along which an operand of a contraction can be stored as pairs; None for other operands."""
     if not isinstance(op, MatmulOp | ConvOp) or (isinstance(op, ConvOp) and index == 0):
         return None
     other = element_of(op.operands[1 - index])
@@ -65,7 +67,7 @@ def _axis_of(op: Operation, index: int) -> int | None:
 
 
 def _type_of(array: Array) -> Attribute | None:
-    """The type of pairs for all integers."""
+    """The type of pairs that can hold all integers of an array, or None."""
     low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
     return next((type for type, least, most in RANGES if least <= low and high <= most), None)
 

@@ -60,7 +60,7 @@ class DataflowPrunePass(ModulePass):
             return None
         values = numeric_values(use.source)
         if self.method == "magnitude":
-            # Of equal ones the first stay: in the order of the tensor.
+            # Of equal weights, the first in the order of the tensor are kept.
             return magnitude_pruning(values, density)
         fibers = use.fibers.matrix(values)
         if self.method == "balanced":

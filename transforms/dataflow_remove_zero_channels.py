@@ -66,7 +66,7 @@ def remove_zero_channels(module: ModuleOp) -> dict[str, tuple[Shape, Shape]]:
     before = _known_weights(module)
     blocks = {op.parent: None for op in module.walk() if isinstance(op, MatmulOp | ConvOp) and op.parent is not None}
     for block in blocks:
-        # Without the channels that went, others may turn out to be zero.
+        # After channels have been removed, others may be found to be zero.
         while _replace_constants(block, names) or _remove_once(block, names):
             pass
     after = _known_weights(module)
@@ -169,7 +169,7 @@ def _may_drop(spot: Spot, constants: ConstantChannels) -> Mask:
         theirs, of_them = constants.numbers(op.operands[other], op.inner_axis(other))
         return (mask & (numbers == 0)) | (theirs & (of_them == 0))
     if op.is_padded:
-        mask = mask & (numbers == 0)  # what lies around is zero
+        mask = mask & (numbers == 0)  # the padding is zero
     lines = np.moveaxis(weights, op.inner_axis(other), 0).reshape(spot.size, -1)
     finite = np.asarray(np.isfinite(lines).all(axis=1))
     return _zero_slices(op, other, constants) | (mask & finite)

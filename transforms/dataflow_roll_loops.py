@@ -1,4 +1,4 @@
-"""Pass `dataflow-roll-loops`: equal steps with the same weights become a loop (the inverse of unrolling)."""
+"""Pass `dataflow-roll-loops`: replace equal steps with the same weights by a loop (the inverse of unrolling)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..support.errors import InputError
 from .shared.rolled_loop import RolledLoop, Step, rolled_loop
 
 SOURCES = (ConstantOp, WeightOp, IotaOp)
-"""Operations that do not belong to a step, wherever they are."""
+"""Operations that do not belong to a step, whatever their position."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class DataflowRollLoopsPass(ModulePass):
     put a loop in their place: at least `steps` times the same operations in the same order, of which a product or
     convolution reads the same weights each time. An operand must be the same in all steps, be computed by the same step
     or by the previous one, or be a separate value per step, which is scanned. Steps that read nothing of the previous
-    one are no loop. Everything is compared, so that all values stay equal bit by bit.
+    one do not become a loop. The equality of steps is proved, so that all values stay bit-identical.
     """
 
     name = "dataflow-roll-loops"
@@ -50,7 +50,7 @@ class DataflowRollLoopsPass(ModulePass):
 
 
 def reroll_loops(function: FuncOp, least: int = 3) -> int:
-    """Reroll the loops of at least so many steps of a function. Returns the number of loops."""
+    """Reroll the loops of a function with at least `least` steps. Returns the number of loops."""
     made = 0
     while (found := _best(function.body.block, least)) is not None:
         found.replace()
@@ -59,7 +59,7 @@ def reroll_loops(function: FuncOp, least: int = 3) -> int:
 
 
 def _best(block: Block, least: int) -> RolledLoop | None:
-    """The first loop that can be made, cut into steps such that it carries the fewest bytes."""
+    """The first possible loop, cut into steps so that it carries the fewest bytes."""
     ops = [op for op in block.ops if not isinstance(op, SOURCES) and not op.has_trait(IsTerminator)]
     numbers: dict[object, int] = {}
     forms = [numbers.setdefault(_form(op), len(numbers)) for op in ops]
@@ -79,7 +79,7 @@ def _best(block: Block, least: int) -> RolledLoop | None:
 
 
 def _anchors(block: Block, position: dict[Operation, int]) -> Iterator[list[int]]:
-    """For each value that several contractions read as their second operand, the positions of these."""
+    """For each value that several contractions read as their second operand, the positions of these contractions."""
     readers: dict[SSAValue, list[int]] = {}
     for op in block.ops:
         if isinstance(op, ContractionOp):
@@ -103,7 +103,8 @@ def _form(op: Operation) -> object:
 def _equal_range(forms: list[int], anchors: list[int], anchor: int, period: int) -> tuple[int, int]:
     """
     The largest range around an anchor in which each operation has the form of the one a period later, as far as there
-    is an anchor in each period: what follows with other weights, such as a layer of equal sizes, is another loop.
+    is an anchor in each period: following operations with other weights, as in another layer of equal sizes, belong to
+    another loop.
     """
     first = last = anchor
     while first - period in anchors:
@@ -120,7 +121,7 @@ def _equal_range(forms: list[int], anchors: list[int], anchor: int, period: int)
 
 def _cut(ops: list[Operation], low: int, high: int, period: int, least: int) -> RolledLoop | None:
     """
-    Cut a range of periodic operations into steps of so many operations: the most steps, then the fewest carried bytes.
+    Cut a range of periodic operations into steps of `period` operations: the most steps, then the fewest carried bytes.
 
     The first step may have different operands (a step from zeros, for example): then the loop begins with the second.
     """

@@ -1,4 +1,6 @@
-"""Pass `dataflow-split-batch`: micro-batching; a network is computed on a few elements of its batch at a time."""
+"""
+Pass `dataflow-split-batch`: micro-batching, that is, computing a network on a few elements of its batch at a time.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ class DataflowSplitBatchPass(ModulePass):
 
     @property
     def semantic_effect(self) -> SemanticEffect:
-        """Exact, unless operators were split that add floating-point numbers: known when the pass has run."""
+        """Exact, unless operators were split that add floating-point numbers; known after the pass has run."""
         return reduce(looser, self.effects, EXACT)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -56,10 +58,10 @@ class DataflowSplitBatchPass(ModulePass):
 
 def split_batch(function: FuncOp, parts: int, names: set[str]) -> list[SemanticEffect]:
     """
-    Split the operators of a function that treat elements of the batch independently. `names`: those of all weights of
+    Split the operators of a function that process elements of the batch independently. `names`: names of all weights of
     the module.
 
-    Returns the semantic effect of splitting each; nothing if there is no such operator.
+    Returns the semantic effect of splitting each operator; empty if there is no such operator.
     """
     block = function.body.block
     cuts = batch_cuts(block, parts)

@@ -1,4 +1,4 @@
-"""Pass `dataflow-split-to-fit`: split operators whose data are too large into several on parts of the data."""
+"""Pass `dataflow-split-to-fit`: split operators whose data are too large into operators on parts of the data."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from ..support.errors import InputError
 from .shared.split_operator import Splitter, splitting_effect
 
 RESERVE = 8
-"""This fraction (1 / RESERVE) of a core's memory is left for code, queues and prefetched constants."""
+"""The fraction 1 / RESERVE of a core's memory is reserved for code, queues and prefetched constants."""
 
 
 def core_limit(chip: Chip) -> int:
-    """Bytes that an operator's data may have on a chip: a core's memory less a reserve (spec 3, step 1)."""
+    """The largest number of bytes of an operator's data on a chip: a core's memory minus a reserve (spec 3, step 1)."""
     return chip.sram_bytes - chip.sram_bytes // RESERVE
 
 
 @dataclass
 class Splitting:
-    """The operators that were split, and the semantic effect."""
+    """The operators that were split, and the semantic effect of splitting them."""
 
     parts: list[tuple[str, Parts]] = field(default_factory=list[tuple[str, Parts]])
     """Operators by name, with the number of parts in each dimension of their iteration space."""
@@ -66,7 +66,7 @@ class DataflowSplitToFitPass(ModulePass):
 
     @property
     def semantic_effect(self) -> SemanticEffect:
-        """Exact, unless floating-point sums had to be split: known when the pass has run."""
+        """Exact, unless floating-point sums had to be split; known after the pass has run."""
         return self.splitting.semantic_effect
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -84,7 +84,7 @@ def split_to_fit(module: ModuleOp, limit: int) -> Splitting:
     """
     Split all operators of a module's functions and subgraphs whose data have more than `limit` bytes.
 
-    Raises ResourceError naming an operator whose smallest part does not fit; the module is then partly split.
+    Raises ResourceError, which names an operator whose smallest part does not fit; the module is then partly split.
     """
     done = Splitting()
     names = {weight.sym_name.data for weight in module.walk() if isinstance(weight, WeightOp)}

@@ -1,4 +1,4 @@
-"""Pass `dataflow-split-widened`: weights that the chip computes from narrower ones stay in the cores' memory."""
+"""Pass `dataflow-split-widened`: keep weights that the chip computes from narrower ones in the cores' memory."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ from .shared.constants import source_of
 
 SHARE, OTHERS = 0.25, 0.5
 """
-The shares of the cores' memory that computed weights may take, and what they are multiplied with and give: the rest is
-for what they are computed from.
+The largest shares of the cores' memory for computed weights, and for the other operand and the result of their product;
+the rest is for the constants from which the weights are computed.
 """
 MOST = max(COUNTS)
-"""Weights are computed in at most so many parts, each of which has code of its own."""
+"""The largest number of parts in which weights are computed; each part has separate code."""
 
 
 @dataclass(frozen=True)
 class DataflowSplitWidenedPass(ChipPass):
     """
-    Let products with matrices that the chip computes from constants, such as weights of few bits with a scale for each
-    block, keep these matrices in the cores' memory: a matrix of more than half of it is computed and multiplied in
-    parts, some columns after the other. One that would need more than 24 parts becomes a weight instead, so that it is
-    not written to DRAM and read again. The chip is that of the option, or the module's.
+    Keep matrices that the chip computes from constants, such as weights of few bits with a scale for each block, in the
+    cores' memory for the product that reads them: a matrix that is too large is computed and multiplied in parts, which
+    are ranges of columns. A matrix that would need more than 24 parts becomes a weight instead, so that it is not
+    written to DRAM and read again. The chip is that of the option, or the module's.
     """
 
     name = "dataflow-split-widened"
     semantic_effect: ClassVar[SemanticEffect] = reassociating(1e-4)
-    """Products of parts may add in another order."""
+    """Products of parts may add the terms in another order."""
 
     def run(self, module: ModuleOp, chip: Chip) -> None:
         names = weight_names(module)
@@ -60,8 +60,8 @@ class DataflowSplitWidenedPass(ChipPass):
 
 def _computed_from_constants(product: MatmulOp) -> list[DataflowOp]:
     """
-    What computes the second matrix of a product from constants, in the block's order; nothing if there is other data,
-    or another reader.
+    The operations that compute the second operand of a product from constants, in the block's order; empty if it
+    depends on other data, or has another reader.
     """
     made: set[DataflowOp] = set()
     waiting = [product.rhs]
@@ -82,7 +82,10 @@ def _computed_from_constants(product: MatmulOp) -> list[DataflowOp]:
 
 
 def _fit(function: FuncOp, product: MatmulOp, made: list[DataflowOp], capacity: int, names: set[str]) -> None:
-    """Compute a matrix so that it stays in cores with so many bytes of memory, or make a weight of it."""
+    """
+    Split a product so that its computed matrix fits in `capacity` bytes of the cores' memory, or make the matrix a
+    weight.
+    """
     last = made[-1]
     parts = list(last.operands) if isinstance(last, ConcatOp) and last.axis.value.data == 0 else [product.rhs]
     count = ceil(max(map(_bytes, parts)) / (SHARE * capacity))
@@ -91,7 +94,7 @@ def _fit(function: FuncOp, product: MatmulOp, made: list[DataflowOp], capacity: 
         product.operands[1] = _computed(made, names)
     else:
         products = [product] if len(parts) == 1 else _of_each(parts, product)
-        region_dce(function.body)  # what has joined the parts is no reader of them any more
+        region_dce(function.body)  # removes the concatenation of the parts, which would still read them
         for one in products:
             if count > 1:
                 run_in_stripes(function, [Cascade((*_computed_from_constants(one), one), 1, count)], names)
@@ -99,7 +102,7 @@ def _fit(function: FuncOp, product: MatmulOp, made: list[DataflowOp], capacity: 
 
 
 def _of_each(parts: Sequence[SSAValue], product: MatmulOp) -> list[MatmulOp]:
-    """The products with the parts that the rows of a matrix are joined of, which are added."""
+    """The products with the parts whose concatenation along the rows is the matrix; their sum is the product."""
     products: list[MatmulOp] = []
     row, total = 0, None
     for part in parts:
@@ -118,7 +121,7 @@ def _of_each(parts: Sequence[SSAValue], product: MatmulOp) -> list[MatmulOp]:
 
 
 def _computed(made: list[DataflowOp], names: set[str]) -> SSAValue:
-    """What operators compute from constants, as a weight."""
+    """The result of operators on constants, as a weight."""
     known: dict[SSAValue, Array] = {}
     for op in made:
         for value in op.operands:

@@ -1,4 +1,4 @@
-"""Pass `dataflow-transpose-scans`: the values of steps lie one after the other in what loops scan and stack."""
+"""Pass `dataflow-transpose-scans`: make the axis of steps the outermost in values that loops scan and stack."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from .shared.kept_loops import may_stay_loop
 
 class DataflowTransposeScansPass(ModulePass):
     """
-    Transpose values that a loop scans or stacks along an inner axis, as batches of sequences with the batch first:
-    before the loop, so that the axis of the steps is the first, and after it, back to the axis where it was. Cores can
-    then execute the loop, as the value of each step is contiguous in memory. Loops that have to be unrolled for another
-    reason stay as they are.
+    Transpose values that a loop scans or stacks along an inner axis, such as batches of sequences with the batch first:
+    scanned values are transposed before the loop, so that the axis of steps is the first one, and stacked values are
+    transposed back after it. Cores can then execute the loop, as the value of each step is contiguous in memory. Loops
+    that have to be unrolled for another reason do not change.
     """
 
     name = "dataflow-transpose-scans"
@@ -43,7 +43,7 @@ def transpose_scans(module: ModuleOp) -> None:
 
 
 def _transpose(loop: LoopOp) -> None:
-    """Put a loop that scans and stacks rows in the place of another one, whose body it takes."""
+    """Replace a loop by one with the same body that scans and stacks along the first axis."""
     scanned = [_rows(loop, value, along) for value, along in zip(loop.scanned, loop.scans, strict=True)]
     inner = [not is_in_rows(shape_of(one), along) for one, along in zip(loop.stacked, loop.stacks, strict=True)]
     stacked = [_first(along) if moves else along for moves, along in zip(inner, loop.stacks, strict=True)]
@@ -64,7 +64,7 @@ def _transpose(loop: LoopOp) -> None:
 
 
 def _rows(loop: LoopOp, value: SSAValue, along: Along) -> tuple[SSAValue, Along]:
-    """A scanned value with the steps as its first axis, where it is not in rows."""
+    """A scanned value and its arrangement, transposed if its first axis is not that of steps."""
     shape = shape_of(value)
     if is_in_rows(shape, along):
         return value, along

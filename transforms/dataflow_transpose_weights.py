@@ -1,4 +1,4 @@
-"""Pass `dataflow-transpose-weights`: store weights by column where rows waste DRAM bandwidth."""
+"""Pass `dataflow-transpose-weights`: store weights by column if storage by row wastes DRAM bandwidth."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ MIN_WASTE = 1 / 8
 @dataclass(frozen=True)
 class DataflowTransposeWeightsPass(ChipPass):
     """
-    Store weights [K, N] that only products read as [N, K], with `transpose_b`, where the columns of one core, if all
-    cores compute equally many, are so short in a row that DRAM bursts are read in part: a column of a transposed weight
-    is contiguous. The matrix and the vector unit take both forms at the same rate. The chip is that of the option, or
-    the module's.
+    Store weights [K, N] that only products read as [N, K], with `transpose_b`, if the part of a row that one core
+    reads, when columns are divided equally over the cores, is so short that DRAM bursts are read in part only: a column
+    of a transposed weight is contiguous. Matrix unit and vector unit read both forms at the same rate. The chip is that
+    of the option, or the module's.
 
     Weights in the text (`dataflow.constant`) stay as they are, and so do offloaded ones.
     """
 
     name = "dataflow-transpose-weights"
     semantic_effect: ClassVar[SemanticEffect] = reassociating(1e-4)
-    """A product with a transposed operand may add in another order."""
+    """A product with a transposed operand may add the terms in another order."""
 
     def run(self, module: ModuleOp, chip: Chip) -> None:
         for weight in [one for one in module.walk() if isinstance(one, WeightOp)]:
@@ -49,7 +49,7 @@ class DataflowTransposeWeightsPass(ChipPass):
 
 
 def _is_in_rows(value: SSAValue) -> bool:
-    """Whether all readers of a value are products of which it is the second operand, not transposed."""
+    """Whether all readers of a value are products that read it as their second operand, not transposed."""
     uses = list(value.uses)
     return (
         bool(uses)
@@ -62,7 +62,7 @@ def _is_in_rows(value: SSAValue) -> bool:
 
 
 def _waste(value: SSAValue, chip: Chip) -> float:
-    """Bytes that cores read of a row beyond their own columns, relative to these."""
+    """Bytes of a row that cores read in addition to their own columns, divided by the bytes of these columns."""
     own = ceil(shape_of(value)[-1] / len(chip.usable_cores)) * element_bytes(element_of(value))
     return dram_traffic(chip, 1, own) / own - 1
 

@@ -1,4 +1,4 @@
-"""Pass `dataflow-unroll-loops`: operations for every step of a loop."""
+"""Pass `dataflow-unroll-loops`: replace loops by operations for every step."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from .shared.kept_loops import stays_loop
 @dataclass(frozen=True)
 class DataflowUnrollLoopsPass(ModulePass):
     """
-    Replace each loop, nested ones included, by a copy of its body for every step. Loops are brought into their
-    canonical form before, so that loop invariants are not repeated.
+    Replace each loop, including nested ones, by a copy of its body for every step. Loops are first brought into
+    canonical form, so that loop invariants are not repeated.
 
     `keep`: loops whose steps can be executed as a loop are kept.
     """

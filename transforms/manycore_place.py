@@ -79,7 +79,7 @@ def place_function(
     """
     place = find_place_method(method)
     if network.loops:
-        return network  # what steps hand on must lie as it did before
+        return network  # the distribution of values that steps pass on must not change
     graph, planned = tile_graph(network), cores_of(network)
     placed = place(graph, chip, planned, objective, seed)
     if (placed == planned).all():
@@ -87,7 +87,7 @@ def place_function(
     before = [info.op.tiling for info in network.tasks]
     like = {number: first for (number, _), (first, _) in network.kept.items()}
     for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True)):
-        # Tasks that keep the same constants stay on the same cores.
+        # Tasks that share resident constants stay on the same cores.
         own = like.get(number, number)
         cores = tuple(placed[graph.first[own] : graph.first[own + 1]].tolist())
         info.op.tiling = TilingAttr.of(replace(plan.tiling, cores=cores))

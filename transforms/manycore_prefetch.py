@@ -31,9 +31,9 @@ from .shared.refuse_untiled import refuse_untiled
 @dataclass(frozen=True)
 class ManycorePrefetchPass(ModulePass):
     """
-    Write to each tiled task of `@main` how many tasks before it its constants are loaded, and for how many of its
-    steps, such that the network is estimated to take the fewest cycles: DRAM is idle while tasks compute, but a core
-    that loads for a later task may delay its own. Tasks that have the attribute already do not change.
+    Set for each tiled task of `@main` how many tasks earlier its constants are loaded, and for how many of its steps,
+    so that the estimated cycles of the network are fewest: DRAM is idle while tasks compute, but a core that loads for
+    a later task may delay its own. Tasks that already have the attribute do not change.
 
     `chip`: a name, or the path of a `.toml`; without it, the module's.
     """

@@ -27,7 +27,7 @@ Model = Literal["estimate", "stream"]
 
 
 CANDIDATES = 2
-"""Number of orders found by streams that are compiled and emulated."""
+"""Number of orders, of those found by streams, that are compiled and emulated."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class ManycoreSchedulePass(ModulePass):
     (segments, then annealing across their borders), program (as it is), random, anneal, mcts, exhaustive. Orders depend
     on `seed` alone. A function in which other operations have side effects does not change.
 
-    `model`: estimate (from the tasks alone), or stream: the tasks are compiled once, orders are judged by the streams
-    of instructions, and of a few the one with the fewest emulated cycles is taken, the program's order among them; not
-    in subgraphs.
+    `model`: `estimate` (from the tasks alone), or `stream`: the tasks are compiled once, orders are evaluated by the
+    streams of instructions, and of a few orders, including the program's, the one with the fewest emulated cycles is
+    chosen; not in subgraphs.
     """
 
     name = "manycore-schedule"
@@ -71,8 +71,8 @@ class ManycoreSchedulePass(ModulePass):
 
 def schedule_by_streams(module: ModuleOp, block: Block, chip: Chip, method: str = "default", seed: int = 0) -> None:
     """
-    Order the tasks of `block`, that of @main, by compiled streams. Of program order, the order by estimates and some by
-    streams, the one with the fewest emulated cycles is taken. Raises as `measured_profiles` does.
+    Order the tasks of `block`, the body of @main, by compiled streams. Of program order, the order by estimates and
+    some orders by streams, the one with the fewest emulated cycles is chosen. Raises the errors of `measured_profiles`.
     """
     from ..lowering.driver.order_costs import emulated_cycles, measured_profiles
 

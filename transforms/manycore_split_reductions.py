@@ -1,5 +1,6 @@
 """
-Pass `manycore-split-reductions`: cut products along what they sum over if that is better than along results.
+Pass `manycore-split-reductions`: cut products along summed dimensions if that is better than along dimensions of the
+result.
 """
 
 from __future__ import annotations
@@ -49,17 +50,17 @@ from .shared.chip_option import chip_for
 from .shared.refuse_subgraphs import refuse_subgraphs
 
 ACCEPT_RATIO = 0.95
-"""Two tasks replace one only if their estimated cycles are less than this share of its."""
+"""Two tasks replace a task only if their estimated cycles are less than this share of its cycles."""
 SECOND_TASK = 250
-"""Cycles that an additional task costs beside its estimate."""
+"""Cycles that an additional task costs in addition to its estimate."""
 EXAMINED_TASKS = 2
-"""How many numbers of parts are planned."""
+"""How many numbers of parts are planned for a task."""
 BOUND_RATIO = 1.3
 """A task whose cycles are within this factor of its lower bound is not examined."""
 NETWORK_ACCEPT_RATIO = 0.998
 """
 Products of matrices are split only if the estimated cycles of the whole network become less than this share of those
-before: a loop may read the result of a split task in another distribution, which costs exchanges.
+before: a loop may read the result of a split task in another distribution, which causes exchanges.
 """
 PARTS_SUFFIX = ".parts"
 """Suffix of the name of a task of partial sums; the next task, which adds them up, keeps the name."""
@@ -70,7 +71,7 @@ class ManycoreSplitReductionsPass(ModulePass):
     """
     Split a convolution or a product of matrices into two tasks if that is estimated to be faster: one computes partial
     sums, each over a part of the input channels or of K, the other adds these up and does the elementwise operations.
-    So are reductions to few elements: the first task reduces all axes but one.
+    Reductions to few elements are split as well: the first task reduces all axes except one.
 
     Tasks must not be tiled yet. Each core then reads different values, instead of all cores the same ones, and more
     neighbouring columns of a matrix of weights.
@@ -113,8 +114,8 @@ def split_reductions(function: FuncOp, chip: Chip, memo: PlanMemo | None = None)
 
 def _network_cycles(function: FuncOp, chip: Chip, memo: PlanMemo) -> float:
     """
-    Estimated cycles of the whole: less than those of all tasks where they wait for DRAM together, and more where a loop
-    reads a result that is spread in another way.
+    Estimated cycles of the whole network. They are fewer than the sum over all tasks if tasks wait for DRAM together,
+    and more if a loop reads a result that is distributed in another way.
     """
     network = plan_network(function, chip, column_major(chip), memo)
     works = TaskWorks(network)
@@ -126,22 +127,22 @@ def _network_cycles(function: FuncOp, chip: Chip, memo: PlanMemo) -> float:
 
 @dataclass(frozen=True)
 class _Split:
-    """The two tasks that replace one, not inserted yet."""
+    """The two tasks that may replace a task; they are not inserted yet."""
 
     task: TaskOp
     first: TaskOp
     total: TaskOp
     reshaped: ReshapeOp | None
-    """The sum in the shape of the result, where that has a dimension less."""
+    """The reshape of the sum to the shape of the result, if that has one dimension less."""
 
     @property
     def ops(self) -> list[Operation]:
-        """In order."""
+        """The new operations, in order."""
         return [self.first, self.total, *([] if self.reshaped is None else [self.reshaped])]
 
     @property
     def is_conv(self) -> bool:
-        """Whether what was cut is a convolution."""
+        """Whether the split operation is a convolution."""
         return any(isinstance(op, PartialConvOp) for op in self.first.body.block.ops)
 
     def carry_out(self) -> None:
@@ -191,23 +192,23 @@ def _bound(info: TaskInfo, plan: TaskPlan, chip: Chip) -> float:
 
 @dataclass(frozen=True)
 class _Cut:
-    """A way to make two operations of one that sums up, or joins in another way."""
+    """A way to replace a reducing operation by two operations."""
 
     partial: Callable[[], Operation]
-    """Makes the first one, of the same operands."""
+    """Creates the first operation, on the same operands."""
     total: Callable[[SSAValue], ReduceOp]
-    """Makes the second one, of the result of the first."""
+    """Creates the second operation, on the result of the first."""
     parts: int | None = None
-    """Into how many the grid of the first has to cut its first dimension; None: as it likes."""
+    """The number of parts into which the grid of the first task must cut its first dimension; None: any."""
 
 
 def _cuts(info: TaskInfo, chip: Chip) -> list[_Cut]:
-    """The most promising ones for a task; none for those that cannot be cut."""
+    """The most promising cuts for a task; empty for tasks that cannot be cut."""
     op = info.root
     if isinstance(op, ReduceOp):
         return _cuts_of_reduction(op, chip)
     product = _product_of(op)
-    # Slices have the shape of the root's result, which gets a dimension more where products of matrices are cut.
+    # Slices have the shape of the root's result, which gets one more dimension if a product of matrices is cut.
     has_views = any(info.is_view(number) for number in range(1, len(info.body)))
     if product is None or (has_views and isinstance(op, MatmulOp)):
         return []
@@ -218,7 +219,10 @@ def _cuts(info: TaskInfo, chip: Chip) -> list[_Cut]:
 
 
 def _cuts_of_reduction(op: ReduceOp, chip: Chip) -> list[_Cut]:
-    """Of a result with fewer elements than there are cores, which share one axis first: all others, then that one."""
+    """
+    Cuts of a reduction whose result has fewer elements than there are cores: one axis is divided over the cores; the
+    first operation reduces all other axes, the second one this axis.
+    """
     shape, axes = op.operand_shape(0), ints(op.axes)
     long = [axis for axis in axes if shape[axis] > 1]
     if prod(op.result_shape) >= len(chip.usable_cores) or len(long) < 2:
@@ -237,13 +241,13 @@ class _Product:
     rows: int
     columns: int
     summed: int
-    """What is cut: input channels, or K."""
+    """Size of the dimension that is cut: input channels, or K."""
     taps: int
-    """Positions of the kernel."""
+    """Number of positions of the kernel."""
 
 
 def _product_of(op: Operation) -> _Product | None:
-    """Of what can be cut; None of other operations."""
+    """The product that an operation computes; None for operations that cannot be cut."""
     match op:
         case ConvOp() if op.group_count == 1 and op.operand_shape(0)[0] == 1 and not op.padding:
             return _Product(op, prod(op.result_shape[2:]), op.result_shape[1], op.group_channels, prod(op.kernel))
@@ -311,7 +315,7 @@ def _split(info: TaskInfo, cut: _Cut) -> _Split:
 
 
 def _lifted(ops: Sequence[Operation], mapping: dict[SSAValue, SSAValue], shape: Shape) -> Iterator[Operation]:
-    """Elementwise operations on values of this shape, which has a dimension of 1 before those that they had."""
+    """The elementwise operations on values of this shape, which has an additional first dimension of size 1."""
     for op in ops:
         made = op.clone(mapping)
         result = made.results[0]

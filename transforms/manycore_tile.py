@@ -31,8 +31,8 @@ class ManycoreTilePass(ModulePass):
     """
     Give every task of `@main` a tiling and a placement of its result (`in sram` or `in dram`), by estimated cycles.
 
-    A task that has a placement already keeps it and its tiling; the pass checks that they are possible. Without
-    `chip`, the chip is the module's. Sums whose reduced dimension is cut into steps are added up in another order.
+    A task that already has a placement keeps it and its tiling; the pass checks that they are possible. Without `chip`,
+    the chip is the module's. Sums whose reduced dimension is cut into steps are computed in another order.
     """
 
     name = "manycore-tile"
@@ -52,7 +52,7 @@ def tile_function(function: FuncOp, chip: Chip) -> NetworkPlan:
     """
     Plan a function of tasks, and write their tilings and placements to them.
 
-    Raises as `plan_network` does; the function is changed only if all tasks fit.
+    Raises the errors of `plan_network`; the function is changed only if all tasks fit.
     """
     network = plans_of(function, chip)[0]
     write_tilings(network)
@@ -61,9 +61,10 @@ def tile_function(function: FuncOp, chip: Chip) -> NetworkPlan:
 
 def plans_of(function: FuncOp, chip: Chip, memo: PlanMemo | None = None) -> list[NetworkPlan]:
     """
-    Candidate plans: that of the beam search if it has the lower estimate, and that of each task by itself; with loops,
-    also plans with different grids in them. Where links are busy, prices of tilings count all messages, if that has the
-    lower estimate. `memo` and errors: see `plan_network`.
+    Candidate plans: that of the beam search, if its estimate is lower, and that in which each task is planned
+    separately; for networks with loops, also plans with other grids in the loops. For other networks, if links are
+    busy, a plan whose prices of tilings count all messages is used if its estimate is lower. `memo` and errors: see
+    `plan_network`.
     """
     place = column_major(chip)
     alone, *others = network_plans(function, chip, place, memo)

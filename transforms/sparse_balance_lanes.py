@@ -1,4 +1,4 @@
-"""Pass `sparse-balance-lanes`: permute output channels such that the lanes of a matrix unit have similar work."""
+"""Pass `sparse-balance-lanes`: permute output channels so that the lanes of a matrix unit have similar work."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .shared.split_operator import insert_before
 from .sparse_split_inputs import may_split
 
 ROUNDS = 4
-"""Largest number of channels that a lane processes in turn; with several, dense and sparse ones even out."""
+"""Largest number of channels that a lane processes in turn; with several, dense and sparse channels are balanced."""
 EVEN_PANELS_RATIO = 0.9
 """
 Panels of similar size are chosen only if layers then take less than this share of the cycles; estimates err by less.
@@ -136,7 +136,7 @@ def _order(
     price, cycles = _price(producers, stays)
     orders = [balance_panels(total, width, lanes) for width in widths]
     found = [(_price(producers, order)[0], order) for order in orders]
-    if lanes > 1:  # Panels of like size load faster, but their lanes wait more.
+    if lanes > 1:  # Panels of similar size load faster, but their lanes wait more.
         even = [(*_price(producers, order), order) for order in (even_panels(total, width, lanes) for width in widths)]
         if min(one[1] for one in even) < EVEN_PANELS_RATIO * cycles:
             found += [(other, order) for other, taken, order in even if taken < cycles]
@@ -160,7 +160,7 @@ class _Producer:
     splits: bool
     """Whether the inputs may be cut (`sparse-split-inputs`)."""
     work: Doubles
-    """Work of a lane for each channel, with the rows cut over the cores."""
+    """Work of a lane for each channel, if the rows are divided over the cores."""
 
     @staticmethod
     def of(use: WeightUse, chip: Chip, objective: Objective) -> _Producer:

@@ -43,7 +43,7 @@ from .shared.rewrite_once import erase_unread, rewrite_once
 from .shared.sparse_plan import MATRIX_RATES, is_faster
 
 Placed = tuple[SSAValue, Ints]
-"""Stored values [n], and for each element of a tensor the number of its value, from 1 on; 0: the element is zero."""
+"""(Stored values [n], the number, from 1, of the value of each element of a tensor; 0: the element is zero)."""
 
 
 SHARE = 4
@@ -53,10 +53,10 @@ SHARE = 4
 @dataclass(frozen=True)
 class SparseEncodeStoredPass(ModulePass):
     """
-    Encode the weights of products and convolutions that are values at constant positions among zeros, if a chip
+    Encode the weights of products and convolutions that consist of values at constant positions among zeros, if a chip
     (`chip`, or the module's) is estimated to be faster. The index of each panel is constant; values are gathered into
-    the order of the panel while the program runs (`sparse.fill_panels`). Weights that are transposed first, as in
-    gradients of inputs, are encoded for their readers. Loops are unrolled.
+    the order of the panel at run time (`sparse.fill_panels`). Weights that are transposed first, as in gradients of
+    inputs, are encoded for their readers. Loops are unrolled.
     """
 
     name = "sparse-encode-stored"
@@ -69,7 +69,9 @@ class SparseEncodeStoredPass(ModulePass):
 
 
 def encode_stored(module: ModuleOp, chip: Chip) -> int:
-    """Encode weights as the pass does, of loops in each step. Returns the number of contractions."""
+    """
+    Apply the pass to a module; contractions in loops are encoded in each step. Returns the number of contractions.
+    """
     unroll_loops(module)
     pattern = EncodeStoredWeights(chip)
     rewrite_once(module, {MatmulOp: (pattern,), ConvOp: (pattern,)})
@@ -110,13 +112,13 @@ class EncodeStoredWeights(RewritePattern):
         self.count += 1
 
     def _filled(self, values: SSAValue, panels: PanelPositions, rewriter: PatternRewriter) -> FillPanelsOp:
-        """Panels with these values: as they are in memory, or gathered into order."""
+        """Panels with these values, in their order in memory, or gathered into the order of the panels."""
         name, numbers = values.name_hint or "weights", panels.numbers
         index = rewriter.insert(source_of(panels.index, ui8, f"{name}_index{self.count}")).results[0]
         there = np.arange(1, numbers.size + 1).reshape(numbers.shape)
         if shape_of(values) == (numbers.size,) and bool(((numbers == there) | (numbers == 0)).all()):
             return rewriter.insert(FillPanelsOp(index, rewriter.insert(ReshapeOp(values, numbers.shape))))
-        order = np.maximum(numbers - 1, 0).astype(np.int32)  # what no entry of the index reads may be any value
+        order = np.maximum(numbers - 1, 0).astype(np.int32)  # values that no entry of the index refers to are arbitrary
         positions = rewriter.insert(source_of(order, i32, f"{name}_order{self.count}")).results[0]
         if tensor_bytes(tensor_of(values)) <= self.chip.sram_bytes // SHARE:
             return rewriter.insert(FillPanelsOp(index, values, positions))
@@ -126,7 +128,7 @@ class EncodeStoredWeights(RewritePattern):
 def best_encoding(chip: Chip, op: MatmulOp | ConvOp, connected: Mask) -> LayerCost | None:
     """
     The encoding with which a layer with these connections takes the fewest cycles; None if dense weights take about as
-    few, or if no matrix unit takes such weights encoded.
+    few, or if no matrix unit accepts such weights encoded.
     """
     weights = op.operands[1]
     if element_of(weights) != f32 or element_of(op.result) != f32:
@@ -137,7 +139,7 @@ def best_encoding(chip: Chip, op: MatmulOp | ConvOp, connected: Mask) -> LayerCo
     rows = math.prod(shape_of(op.result)) // max(1, fibers.outputs)
     layer = Layer(rows, fibers.inputs, fibers.outputs, element_bytes(f32), op.taps, groups=op.group_count)
     dense, *choices = all_choices(connected.astype(np.float32), fibers)
-    # Fillers would be zeros that have to be stored: distances that are long enough need none.
+    # Fillers would be zeros that have to be stored: only strides with sufficient bits for all distances are used.
     choices = [one for one in choices if one.entries == np.count_nonzero(connected)]
     if not choices or connected.all():
         return None
@@ -153,7 +155,7 @@ def fibers_of(op: MatmulOp | ConvOp) -> Fibers:
 
 @dataclass(frozen=True, eq=False)
 class PanelPositions:
-    """Panels of weights whose elements are numbered from 1 on; 0: not stored."""
+    """Panels of weights whose elements are numbered from 1; 0: not stored."""
 
     layout: PanelsAttr
     index: Bytes
@@ -200,7 +202,7 @@ def placed_values(value: SSAValue) -> Placed | None:
                 return None
             rows = shape_of(owner.data)[0]
             positions = np.where(positions < 0, positions + rows, np.broadcast_to(positions, shape_of(owner.indices)))
-            if ((positions < 0) | (positions >= rows)).any():  # an error where it is computed
+            if ((positions < 0) | (positions >= rows)).any():  # an error is raised where it is computed
                 return None
             here = _not_masked(owner.updates)
             if owner.mode.data is not ScatterMode.ADD or len(np.unique(positions[here])) != len(positions[here]):

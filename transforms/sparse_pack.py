@@ -1,4 +1,4 @@
-"""Pass `sparse-pack`: pack encoded tensors into panels, the form that a chip's units take."""
+"""Pass `sparse-pack`: pack encoded tensors into panels, the form that a chip's units read."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class ContractionOfDecodedActivations(RewritePattern):
 
 
 def _unencoded(op: Contraction, rewriter: PatternRewriter) -> tuple[SSAValue, Nonzero | None]:
-    """The dense activations of a contraction, and their expected share that is not zero, if it is known."""
+    """The dense activations of a contraction, and their expected share of nonzero elements, if it is known."""
     neurons = op.operands[0]
     if (encode := encoding(neurons)) is None:
         return neurons, None
@@ -137,7 +137,7 @@ def _unencoded(op: Contraction, rewriter: PatternRewriter) -> tuple[SSAValue, No
 
 
 def packable(op: Contraction) -> EncodeOp | None:
-    """The encoding of the weights of a contraction that can be done on panels; None for others."""
+    """The encoding of the weights of a contraction that can be computed on panels; None for others."""
     neurons, weights = op.operands
     encode = weights.owner
     if (index_of(neurons.type) is not None and encoding(neurons) is None) or not isinstance(encode, EncodeOp):
@@ -185,7 +185,7 @@ def choose_panels(op: Contraction, encode: EncodeOp, chip: Chip) -> Panels:
 
 
 def fits(width: int, layer: Layer) -> bool:
-    """Whether panels may have so many output neurons: none may cross the end of a group."""
+    """Whether panels may have `width` output neurons: no panel may contain neurons of two groups."""
     return width <= layer.outputs if layer.groups == 1 else not layer.group_outputs % width
 
 

@@ -32,10 +32,10 @@ class SparsePruneGroupsPass(ModulePass):
     Group pruning of matrix products and convolutions with constant weights.
 
     A group of weights with more than `weight_limit` values of magnitude up to `weight_threshold` becomes zero. Groups
-    are `weight_groups` runs of neighbours of each tensor (N of the claims), or, with `weight_group_size`, so many
-    neighbours among the inputs of one output neuron. The activations are divided into `neuron_groups` groups (M of the
-    claims) with `neuron_threshold` and `neuron_limit`, by an operation that prunes at run time. Results may change by
-    `bound`, relative to the largest (for `--check-semantics`).
+    are `weight_groups` runs of neighbours of each tensor (N of the claims), or `weight_group_size` neighbours among the
+    inputs of one output neuron. The activations are divided into `neuron_groups` groups (M of the claims) with
+    `neuron_threshold` and `neuron_limit`, by an operation that prunes at run time. Results may change by `bound`,
+    relative to the largest (for `--check-semantics`).
     """
 
     name = "sparse-prune-groups"

@@ -36,7 +36,7 @@ class SparseSelectEncodingPass(ModulePass):
     the smallest of a direct index and strides of 2 to 8 bits, over single elements or `groups` of neighbours.
 
     With `objective=cycles` the choice is the fastest on `chip` (or the module's); weights that its matrix units do not
-    take encoded stay dense, and so do those that would be about as fast. With `calibrate=SEED`, it takes into account
+    accept encoded stay dense, and so do those that would be about as fast. With `calibrate=SEED`, it takes into account
     how many activations are zero when the network runs on random inputs, and encodes these, too, if that pays: matrix
     units then skip their zeros, whatever the inputs.
 
@@ -58,7 +58,7 @@ class SparseSelectEncodingPass(ModulePass):
 
     @property
     def semantic_effect(self) -> SemanticEffect:
-        """If only zeros are left out, a weight of -0 is decoded as +0: the sign of a zero result may change."""
+        """If only zeros are not stored, a weight of -0 is decoded as +0: the sign of a zero result may change."""
         return reassociating(0.0) if self._threshold() == 0 else lossy(number("bound", self.bound, 0))
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -99,7 +99,7 @@ def convert(plans: list[PlannedWeight], threshold: float = 0.0) -> None:
         use, operands = plan.use, list(plan.use.op.operands)
         if (format := plan.choice.format) is not None:
             index = IndexAttr(format.kind, format.bits, axis=use.axis, threshold=threshold, group=format.group)
-            # Cycles, and what is expected of the neurons, are those of these panels.
+            # Cycles, and the expected shares of nonzero activations, are those for these panels.
             panels = None if plan.chosen is None else plan.chosen.panels
             width = None if panels is None else panels.width
             operands[use.position] = once(use.source.result, index, width=width)

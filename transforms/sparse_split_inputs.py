@@ -28,9 +28,9 @@ from .shared.sparse_plan import is_faster, layer_of, on_panels
 @dataclass(frozen=True)
 class SparseSplitInputsPass(ModulePass):
     """
-    Cut matrix products of one row with constant weights along their inputs if a chip (`chip`, or the module's) is
-    estimated to be faster with encoded weights then: into a grouped convolution, one group for each part, and the sum
-    over the groups.
+    Cut matrix products of one row with constant weights along their inputs, if a chip (`chip`, or the module's) with
+    encoded weights is then estimated to be faster: into a grouped convolution, with one group for each part, and the
+    sum over the groups.
 
     With `objective=loads`, panels of layers bound by their weights are chosen for the fewest loads.
     """

@@ -1,4 +1,4 @@
-"""Pass `sparse-store-parameters`: pruned weights become parameters that store only the elements that are not zero."""
+"""Pass `sparse-store-parameters`: convert pruned weights to parameters that store their nonzero elements only."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class Connections:
     positions: Ints
     """Numbers of the stored elements in the parameter in row-major order; in the order of storage."""
     slots: Ints
-    """Position of each in storage, ascending."""
+    """Position of each stored element in storage, ascending."""
     size: int
-    """Number of elements of storage; those in no slot are 0."""
+    """Number of elements of storage; those at other positions are 0."""
 
     @staticmethod
     def of(weights: Array) -> Connections:
@@ -115,8 +115,8 @@ def store_parameters(
     module: ModuleOp, values: Mapping[str, Array], chip: Chip, density: float = 0.5
 ) -> dict[str, Connections]:
     """
-    As the pass, for parameters that are inputs already, such as `import_with_parameters` makes; `values` are their
-    elements. Returns the connections of the changed ones by name.
+    Apply the pass to parameters that already are inputs, such as those of `import_with_parameters`; `values` are their
+    elements. Returns the connections of the changed parameters by name.
     """
     main = find_main(module)
     found: dict[str, Connections] = {}
@@ -158,7 +158,7 @@ def _placed(value: SSAValue, connections: Connections, name: str, before: Operat
         zero = source_of(np.zeros(1, numpy_type(element)), element, "zero")
         zeros = BroadcastOp(zero.results[0], (size,))
         positions = source_of(numbers, i32, f"{name}_places")
-        # What is in no slot stays zero: it goes nowhere, and has no gradient.
+        # Elements of storage at other positions stay zero: they are not read, and have no gradient.
         used = [] if mask.all() else [source_of(mask, i1, f"{name}_slots")]
         values = [SelectOp(one.results[0], value, zero.results[0]) for one in used]
         flat = ScatterOp("add", zeros.result, positions.results[0], values[0].result if values else value)

@@ -1,7 +1,7 @@
 """
 Programs of instructions for the cores and the controller (see docs/rationale/coreasm.md).
 
-The instruction table can be read without xDSL, which is imported where the dialect itself is asked for.
+The instruction table can be read without xDSL; xDSL is imported when the dialect itself is first used.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-Sparse formats that plug-ins add: kinds of indices, by which mapping units read and write blocks.
+Sparse formats that plug-ins add: kinds of indices of the blocks that mapping units read and write.
 
-An executable that holds blocks of such a kind names it in its notes, so that a reader without the plug-in can say what
-is missing.
+An executable that holds blocks of such a kind names the kind and its plug-in in its notes, so that a reader without the
+plug-in can report what is missing.
 """
 
 from __future__ import annotations
@@ -24,16 +24,18 @@ from .isa import ENCODED
 from .plugin_notes import check_named
 
 NOTE = "sparse_formats"
-"""The note of an executable that names the sparse formats of plug-ins that it holds."""
+"""Key of the note in which an executable names the plug-ins' sparse formats that it uses."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _MOST_BITS = 32
 _PLUGIN_OF: dict[str, str] = {}
-"""For each kind the plug-in that adds it."""
+"""Name of a kind -> the plug-in that adds it."""
 
 
 def add(kind: IndexKind, plugin: str) -> None:
-    """Make a kind of index known. Raises InputError for a name or a number that is taken or none of a plug-in."""
+    """
+    Register a kind of index. Raises InputError if its name or number is taken, or its number is not one of `CODES`.
+    """
     if _NAME.fullmatch(kind.name) is None:
         raise InputError(f"sparse format '{kind.name}': a name consists of lower-case letters, digits and underscores")
     if kind.name in KINDS:
@@ -53,7 +55,9 @@ def add(kind: IndexKind, plugin: str) -> None:
 
 
 def noted_formats(notes: Mapping[str, str], programs: Iterable[tuple[NDArray[Any], NDArray[Any]]]) -> dict[str, str]:
-    """The notes of an executable with `programs` (words, descriptors), naming the plug-ins' formats among them."""
+    """
+    The notes of an executable, with the note that names the plug-ins' formats used by `programs` (words, descriptors).
+    """
     codes = sorted({code for words, descs in programs for code in _codes(words, descs)})
     others = {key: note for key, note in notes.items() if key != NOTE}
     if not codes:
@@ -66,7 +70,9 @@ def noted_formats(notes: Mapping[str, str], programs: Iterable[tuple[NDArray[Any
 
 
 def check_formats(notes: Mapping[str, str], location: str) -> None:
-    """Raise InputError, naming the plug-in, where a format that an executable names is not known or differs."""
+    """
+    Raise InputError, which names the plug-in, if a format named in the notes is unknown or its definition differs.
+    """
 
     def known(name: str) -> str | None:
         return _definition(KINDS[name]) if name in KINDS else None
@@ -75,7 +81,7 @@ def check_formats(notes: Mapping[str, str], location: str) -> None:
 
 
 def _codes(words: NDArray[Any], descs: NDArray[Any]) -> list[int]:
-    """Numbers of the plug-ins' formats of the blocks of a program."""
+    """Numbers of the plug-ins' formats that the blocks of a program have, ascending."""
     used = words["desc"][ENCODED[words["op"]] & (words["desc"] != NO_DESC)]
     known = np.unique(used[used < len(descs)])
     codes = np.unique(descs["size"][known, 3].astype(np.int64) >> CODE_SHIFT)
@@ -83,7 +89,7 @@ def _codes(words: NDArray[Any], descs: NDArray[Any]) -> list[int]:
 
 
 def _definition(kind: IndexKind) -> str:
-    """A hash of what a kind says of itself, and of an index that it writes."""
+    """A hash of a kind's attributes and of an index that it writes for a sample."""
     digest = hashlib.sha256(repr((kind.code, kind.bits, kind.by_input, kind.read_as)).encode())
     rows, columns = np.indices((7, 60))
     sample = (rows * columns * columns + rows) % 11 == 0

@@ -1,7 +1,8 @@
 """
-Instructions that plug-ins add: of the vector unit, elementwise or on rows, with opcodes of their own range.
+Instructions that plug-ins add: instructions of the vector unit, elementwise or on rows, with opcodes reserved for them.
 
-An executable that holds some names them in its notes, so that a reader without the plug-in can say what is missing.
+An executable that contains such instructions names them in its notes, so that a reader without the plug-in can report
+what is missing.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ from .isa import BY_CODE, BY_MNEMONIC, add_instruction
 from .plugin_notes import check_named
 
 CODES = range(0xE0, 0xF0)
-"""Opcodes that the project itself does not use."""
+"""Opcodes that are reserved for plug-ins."""
 NOTE = "instructions"
-"""The note of an executable that names the instructions of plug-ins that it holds."""
+"""Key of the note in which an executable names the plug-ins' instructions that it contains."""
 
 _MNEMONIC = re.compile(r"[a-z][a-z0-9]*(\.[a-z0-9]+)*")
 _FAMILIES = (Family.UNARY, Family.BINARY, Family.TERNARY)
 _D = Operand(0, "D", writes=True, reads=False, type=TypeOf.DESTINATION)
 _PLUGIN_OF: dict[str, str] = {}
-"""For each mnemonic the module that adds it."""
+"""Mnemonic -> the module that adds it."""
 
 
 def vector_instruction(
@@ -39,9 +40,9 @@ def vector_instruction(
     """
     The entry of an elementwise instruction of the vector unit: D = f(A), f(A, B) or f(A, B, C) by the number of
     `sources`, each in SRAM or an immediate value, all of one of the element `types`. It takes `factor` times as many
-    cycles as an addition. `semantics` says in a line what it computes.
+    cycles as an addition. `semantics` describes in one line what it computes.
 
-    Raises InputError for a code outside of `CODES`, and for what makes no sense.
+    Raises InputError for a code outside `CODES` and for other invalid arguments.
     """
     _check_name(mnemonic, code)
     if not 1 <= sources <= 3 or factor < 1:
@@ -58,8 +59,9 @@ def row_instruction(
 ) -> Instruction:
     """
     The entry of an instruction of the vector unit on rows: D[..., m] = f(A[..., n]), where n and m are the last
-    dimensions of the descriptors, which need not be equal, and the others are; both operands are in SRAM. `types` are
-    the pairs of an element type of A and one of D. It takes `factor` times as many cycles as an addition of A's size.
+    dimensions of the descriptors and may differ, while all other dimensions are equal; both operands are in SRAM.
+    `types` are the permitted pairs (element type of A, element type of D). It takes `factor` times as many cycles as an
+    addition of A's size.
 
     Raises InputError as `vector_instruction` does.
     """
@@ -82,7 +84,7 @@ def _check_name(mnemonic: str, code: int) -> None:
 
 def add(instruction: Instruction, plugin: str) -> None:
     """
-    Make an instruction of `vector_instruction` or `row_instruction` known. Raises InputError where its mnemonic or
+    Register an instruction made by `vector_instruction` or `row_instruction`. Raises InputError if its mnemonic or
     opcode is taken.
     """
     if instruction.code in BY_CODE:
@@ -97,7 +99,9 @@ def add(instruction: Instruction, plugin: str) -> None:
 
 
 def noted(notes: Mapping[str, str], words: Iterable[NDArray[Any]]) -> dict[str, str]:
-    """The notes of an executable with programs of these `words`, naming the plug-ins' instructions among them."""
+    """
+    The notes of an executable, with the note that names the plug-ins' instructions among the `words` of its programs.
+    """
     used = {code for one in words for code in np.unique(one["op"]).tolist() if code in CODES and code in BY_CODE}
     others = {key: note for key, note in notes.items() if key != NOTE}
     if not used:
@@ -114,7 +118,7 @@ def noted(notes: Mapping[str, str], words: Iterable[NDArray[Any]]) -> dict[str, 
 
 
 def check_notes(notes: Mapping[str, str], location: str) -> None:
-    """Raise InputError, naming the plug-in, where an instruction that an executable names is not known or differs."""
+    """Raise InputError, which names the plug-in, if an instruction named in the notes is unknown or differs."""
 
     def known(mnemonic: str) -> str | None:
         return _definition(BY_MNEMONIC[mnemonic]) if mnemonic in BY_MNEMONIC else None
@@ -123,7 +127,7 @@ def check_notes(notes: Mapping[str, str], location: str) -> None:
 
 
 def _definition(instruction: Instruction) -> str:
-    """A hash of all that an entry says."""
+    """A hash of all fields of an entry of the instruction table."""
     types = sorted((int(source), int(result)) for source, result in instruction.types)
     said = (instruction.code, instruction.family, len(instruction.operands), types, instruction.factor)
     return hashlib.sha256(repr(said).encode()).hexdigest()[:16]

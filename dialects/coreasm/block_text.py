@@ -1,7 +1,8 @@
 """
-Text in braces that is read line by line, not by xDSL's parser of tokens: programs of tens of thousands of lines.
+Blocks of text in braces that are read line by line, without xDSL's tokens: programs may have tens of thousands of
+lines.
 
-The lines that operations were read from are kept as long as the operations live, for messages.
+The line numbers of operations are kept as long as the operations exist, for error messages.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from .line_tokens import LineError, LineTokens
 
 Text = StringAttr | BytesAttr
-"""A string, or the bytes of one: xDSL reads a literal with escapes that are no ASCII as the latter."""
+"""A string, or its bytes: xDSL reads a literal with non-ASCII escapes as bytes."""
 
 
 @dataclass(frozen=True)
 class TextLines:
-    """Where an operation was read from."""
+    """The place in a file from which an operation was read."""
 
     file: str
     lines: Sequence[int]
-    """Line numbers, from 1, of the parts of the operation (a program: its words)."""
+    """Line number, from 1, of each part of the operation (of a program: of each word)."""
 
     def location(self, part: int) -> str:
         """`FILE:LINE`"""
@@ -40,20 +41,20 @@ _LINES: WeakKeyDictionary[Operation, TextLines] = WeakKeyDictionary()
 
 
 def location_of(op: Operation, part: int) -> str | None:
-    """`FILE:LINE` of a part of an operation that was read from text and has not been changed since, else None."""
+    """`FILE:LINE` of a part of an operation that was read from text and has not been changed since; else None."""
     found = _LINES.get(op)
     return found.location(part) if found is not None and part < len(found.lines) else None
 
 
 def in_its_file(op: Operation, message: str) -> str:
-    """A message that begins with `FILE:LINE` of the file that `op` was read from, with `line LINE` in its place."""
+    """A message, in which a leading `FILE:LINE` in the file that `op` was read from is replaced by `line LINE`."""
     found = _LINES.get(op)
     start = None if found is None else f"{found.file}:"
     return f"line {message.removeprefix(start)}" if start and message.startswith(start) else message
 
 
 class BlockParser:
-    """Reads a block in braces; fails at marks, which are positions in the text."""
+    """Reads a block in braces. A mark is a position in the text, at which an error can be reported."""
 
     def __init__(self, parser: Parser) -> None:
         self._parser = parser
@@ -68,7 +69,7 @@ class BlockParser:
 
     def read(self, take: Callable[[LineTokens, int], None], depth: Callable[[], int] = lambda: 0) -> int:
         """
-        Hand each line that is not empty, and its mark, to `take`, till the block's brace closes where `depth` is 0.
+        Pass each line that is not empty, with its mark, to `take`, until the closing brace at which `depth` is 0.
 
         Returns the mark of the last line.
         """
@@ -95,7 +96,7 @@ class BlockParser:
             at = end + 1
 
     def note_lines(self, op: Operation, marks: Sequence[int]) -> None:
-        """Keep the lines of `op`, whose parts begin at ascending marks."""
+        """Record the line numbers of `op`; `marks`, ascending, are the starts of its parts."""
         text = self._parser.lexer.input
         lines: list[int] = []
         line, seen = 1, 0
@@ -116,12 +117,12 @@ def print_block(printer: Printer, lines: Iterable[str]) -> None:
 
 
 def payload(attribute: Text) -> bytes:
-    """The bytes that an attribute stands for."""
+    """The bytes that an attribute holds (a string: in UTF-8)."""
     return attribute.data if isinstance(attribute, BytesAttr) else attribute.data.encode()
 
 
 def text_of(attribute: Text) -> str:
-    """The string that an attribute stands for."""
+    """The string that an attribute holds."""
     return attribute.data if isinstance(attribute, StringAttr) else attribute.data.decode(errors="replace")
 
 

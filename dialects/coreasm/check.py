@@ -1,7 +1,8 @@
 """
-Whether words make sense, for whole programs at once: the rules of the table as arrays indexed by opcode.
+Checks of instruction words, for a whole program at once: the rules of the instruction table as arrays indexed by
+opcode.
 
-A word's unused fields are zero and its unused descriptor fields `NO_DESC`; `canonical_words` makes them so.
+In a valid word, unused fields are zero and unused descriptor fields are `NO_DESC`; `canonical_words` sets them so.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ _UNUSED, _OPERAND, _MAYBE_IMMEDIATE, _IMMEDIATE, _CORE_SET, _COUNT = range(6)
 _IMMS = tuple(Imm)
 
 TYPES_OK = np.zeros((256, 256), np.bool_)
-"""[opcode, dtype byte]"""
+"""[opcode, dtype byte] whether the instruction permits the pair of types."""
 ADDRESS_USED = np.zeros((256, 4), np.bool_)
-"""[opcode, slot]"""
+"""[opcode, slot] whether the address field is used."""
 REGISTERS_USED = np.zeros(256, np.uint16)
-"""[opcode] mask of the bits of `regs` that operands have."""
+"""[opcode] mask of the bits of `regs` that operands use."""
 _DESC_KIND = np.full((256, 4), _UNUSED, np.uint8)
 _IMM_KIND = np.zeros(256, np.uint8)
 HAS_BODY = np.zeros(256, np.bool_)
-"""[opcode] whether it is a loop over the words that follow it."""
+"""[opcode] whether the instruction is a loop over the words that follow it."""
 PATCHABLE = np.zeros((256, 10), np.bool_)
 """[opcode, field code] whether a parameter may set the field."""
 
@@ -65,7 +66,7 @@ for_each_instruction(_enter)
 
 @dataclass(frozen=True)
 class Limits:
-    """How many of each thing a word can name there are."""
+    """The number of descriptors, core sets, semaphores and launches; words refer to them by numbers below these."""
 
     descs: int
     core_sets: int
@@ -76,7 +77,9 @@ class Limits:
 
 
 def canonical_words(words: NDArray[Any]) -> NDArray[Any]:
-    """`words` with every unused field zero (descriptor fields: `NO_DESC`); the same array where nothing changes."""
+    """
+    `words` with unused address fields zero and unused descriptor fields `NO_DESC`; the same array if nothing changes.
+    """
     op = words["op"]
     stray_address = ~ADDRESS_USED[op] & (words["addr"] != 0)
     stray_desc = (_DESC_KIND[op] == _UNUSED) & (words["desc"] != NO_DESC)
@@ -89,7 +92,7 @@ def canonical_words(words: NDArray[Any]) -> NDArray[Any]:
 
 
 def first_problem(words: NDArray[Any], limits: Limits) -> tuple[int, str] | None:
-    """Index of the first word that makes no sense and what is wrong with it; None if all are right."""
+    """Index of the first invalid word, and what is wrong with it; None if all words are valid."""
     if not len(words):
         return None
     found: tuple[int, str] | None = None
@@ -98,7 +101,7 @@ def first_problem(words: NDArray[Any], limits: Limits) -> tuple[int, str] | None
         if wrong[index] and (found is None or index < found[0]):
             found = index, message
         if found and message == _NO_SUCH_OPCODE:
-            break  # the other rules mean nothing for such words
+            break  # the other rules do not apply to words with unknown opcodes
     if found is None:
         return None
     index, message = found
@@ -176,7 +179,7 @@ def _imm_rules(
 
 
 def structure_problem(words: NDArray[Any], controller: bool = False) -> tuple[int, str] | None:
-    """As `first_problem` for what concerns several words: the end of the program and the nesting of loops."""
+    """As `first_problem`, for rules over several words: the end of the program and the nesting of loops."""
     end = OPCODE["ctl.halt" if controller else "halt"]
     halts = np.flatnonzero(words["op"] == end)
     last = len(words) - 1

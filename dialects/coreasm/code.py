@@ -1,4 +1,4 @@
-"""A program as arrays: what a packed program holds, and what its text says."""
+"""A program as arrays: the contents of a packed program, and of its text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _no_params() -> NDArray[np.uint32]:
 
 @dataclass(frozen=True)
 class Code:
-    """The instructions of a class of cores, or of the controller."""
+    """The program of a class of cores, or of the controller."""
 
     words: NDArray[Any]
     """WORD"""
@@ -27,18 +27,21 @@ class Code:
     params: NDArray[np.uint32] = field(default_factory=_no_params)
     """(n, 2): word and field code of each parameter."""
     sources: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
-    """Per word: index in `names`, `NO_SOURCE` for none."""
+    """Per word: index in `names`, or `NO_SOURCE`."""
     names: tuple[str | int, ...] = ()
-    """Operations that words are from: by name, or by their number among the executable's sources."""
+    """Operations that words were generated for: by name, or by their number in the executable's table of sources."""
 
     def problem(self, controller: bool) -> tuple[int, str] | None:
-        """The first word that makes no sense by itself (what an executable has is not known here) and why; or None."""
+        """
+        (Index, problem) of the first word that is invalid by itself, or None. Numbers that refer to parts of the
+        executable are not checked.
+        """
         limits = Limits(len(self.descs), NO_DESC, 1 << 16, 1 << 16, controller)
         return first_problem(self.words, limits) or structure_problem(self.words, controller)
 
 
 def arrays_problem(words: bytes, descs: bytes, params: bytes, sources: bytes) -> str | None:
-    """What is wrong with the sizes of a program's arrays as bytes, or None."""
+    """What is wrong with the sizes of a program's arrays, given as bytes; or None."""
     for what, data, size in (("words", words, WORD.itemsize), ("descs", descs, DESC.itemsize), ("params", params, 8)):
         if len(data) % size:
             return f"'{what}' has {len(data)} bytes: expected a multiple of {size}"
@@ -48,14 +51,17 @@ def arrays_problem(words: bytes, descs: bytes, params: bytes, sources: bytes) ->
 
 
 def params_problem(params: NDArray[np.uint32], words: int) -> str | None:
-    """What is wrong with the words and fields that parameters name, or None."""
+    """What is wrong with the words and fields that parameters refer to; or None."""
     if (params[:, 0] >= words).any() or (params[:, 1] >= len(FIELDS)).any():
         return "a parameter names a word or a field that does not exist"
     return None
 
 
 def numbered_params(given: list[tuple[int, int, int]]) -> NDArray[np.uint32] | tuple[int, str]:
-    """The table of parameters from (number, word, field code) in any order; else the word that is wrong and why."""
+    """
+    The table of parameters from (number, word, field code) in any order; for invalid ones, (index of the word,
+    problem).
+    """
     rows = np.array(sorted(given), np.int64).reshape(-1, 3)
     wrong = np.flatnonzero(rows[:, 0] != np.arange(len(rows)))
     if wrong.size:
@@ -67,7 +73,7 @@ def numbered_params(given: list[tuple[int, int, int]]) -> NDArray[np.uint32] | t
 
 
 def desc_array(accesses: list[tuple[list[int], list[int]]]) -> NDArray[Any]:
-    """The DESC table of sizes and strides, unused outer dimensions filled up."""
+    """The descriptor table (DESC) of sizes and strides; unused outer dimensions get size 1 and stride 0."""
     table = np.zeros(len(accesses), DESC)
     table["size"] = 1
     for row, (sizes, strides) in zip(table, accesses, strict=True):
@@ -90,14 +96,14 @@ def accesses(descs: NDArray[Any]) -> list[tuple[list[int], list[int]]]:
 
 
 class Names:
-    """Sources of words while a program is put together."""
+    """Collects the sources of words while a program is built."""
 
     def __init__(self) -> None:
         self.names: dict[str | int, int] = {}
         self.sources: list[int] = []
 
     def add(self, source: str | int | None) -> None:
-        """The source of the next word."""
+        """Add the source of the next word."""
         self.sources.append(NO_SOURCE if source is None else self.names.setdefault(source, len(self.names)))
 
     def array(self) -> NDArray[np.uint32]:

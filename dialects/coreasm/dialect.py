@@ -1,6 +1,6 @@
 """
-The `coreasm` dialect: executables in text. Programs are packed, one op each, or unpacked, an op an instruction; op
-classes of instructions are made from the instruction table.
+The `coreasm` dialect: executables as text. A program is either packed (one op) or unpacked (one op for each
+instruction); the op classes of instructions are generated from the instruction table.
 
     coreasm.program @worker {
       .desc [16] [4]

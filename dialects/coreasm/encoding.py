@@ -1,4 +1,4 @@
-"""How an instruction looks in memory: words, access descriptors, element types, units, patchable fields."""
+"""The binary encoding of instructions: words, access descriptors, element types, units, patchable fields."""
 
 from __future__ import annotations
 
@@ -21,27 +21,32 @@ WORD = np.dtype(
         ("desc", "<u2", (4,)),
     ]
 )
-"""An instruction word, 32 bytes, of cores and controller alike."""
+"""An instruction word, 32 bytes; the same for cores and controller."""
 
 DESC = np.dtype([("size", "<u4", (5,)), ("stride", "<i4", (5,))])
-"""An access descriptor, 40 bytes: sizes (>= 1) and byte strides, outermost dimension first, unused ones 1 and 0."""
+"""
+An access descriptor, 40 bytes: sizes (>= 1) and byte strides, outermost dimension first; unused dimensions: 1 and 0.
+"""
 
 NO_DESC = 0xFFFF
-"""Descriptor index of an immediate source (its value is in the address field) and of slots without operand."""
+"""Descriptor index of an immediate source (its value is in the address field) and of slots without an operand."""
 NO_SOURCE = 0xFFFF_FFFF
-"""Source-name index of a word that stems from no named operation."""
+"""Source-name index of a word that was not generated for a named operation."""
 SLOTS = 4
 """Operand slots of a word."""
 MAX_DIMS = 5
 """Dimensions of an access descriptor."""
 MAX_LOOPS = 4
-"""Nesting of hardware loops."""
+"""The deepest nesting of hardware loops."""
 REGISTERS = 16
 """Scalar registers of a core; R0 is always 0."""
 
 
 class Unit(IntEnum):
-    """Who runs an instruction. The first eight are the queues of a core (bit numbers of `wait` and `signal`)."""
+    """
+    The unit that executes an instruction. The first eight have queues in each core (bit numbers of `wait` and
+    `signal`).
+    """
 
     MPU = 0
     VPU = 1
@@ -52,9 +57,9 @@ class Unit(IntEnum):
     RECV = 6
     MAP = 7
     SEQ = 8
-    """The sequencer itself: executed at dispatch."""
+    """The core's sequencer, which executes the instruction when it would dispatch others."""
     CTL = 9
-    """The chip's controller, with a program of its own."""
+    """The chip's controller, which executes a separate program."""
 
 
 QUEUES = 8
@@ -62,7 +67,7 @@ QUEUES = 8
 
 
 class TypeCode(IntEnum):
-    """Element types, as in the nibbles of a word's `dtype`."""
+    """Element types by their code in the nibbles of a word's `dtype`."""
 
     F32 = 0
     F16 = 1
@@ -87,7 +92,7 @@ class TypeCode(IntEnum):
 
 @dataclass(frozen=True)
 class ElementType:
-    """An element type; `storage` is what numpy reads it with (bf16 and narrow floats: their bits)."""
+    """An element type; `storage` is the numpy type of its bytes (bf16 and narrow floats: their bits)."""
 
     code: TypeCode
     name: str
@@ -100,7 +105,9 @@ class ElementType:
 
     @property
     def narrow(self) -> bool:
-        """Whether it is one that values are only stored in: `mov` converts to and from it, nothing else takes it."""
+        """
+        Whether values are only stored in this type: `mov` converts to and from it; no other instruction accepts it.
+        """
         return self.code >= TypeCode.F24
 
 
@@ -114,9 +121,9 @@ TYPES = tuple(
 
 TYPE_BY_NAME = {t.name: t for t in TYPES}
 TENSOR_TYPES = tuple(t for t in TYPES if not t.narrow)
-"""Those that inputs, outputs and weights may have."""
+"""The element types that inputs, outputs and weights may have."""
 ITEMSIZE = np.array([t.bytes for t in TYPES] + [0] * (16 - len(TYPES)), np.int64)
-"""Bytes of an element by type code (0: no such type)."""
+"""Bytes of an element, by type code (0: no such type)."""
 IS_FLOAT = np.array([t.is_float for t in TYPES] + [False] * (16 - len(TYPES)))
 
 FIELDS = ("addr0", "addr1", "addr2", "addr3", "desc0", "desc1", "desc2", "desc3", "imm", "regs")
@@ -130,7 +137,7 @@ def pack_types(source: int, destination: int) -> int:
 
 
 def new_words(count: int) -> NDArray[Any]:
-    """`count` words of `nop` (WORD): all fields 0, descriptor slots without operand."""
+    """`count` words of `nop` (WORD): all fields 0, all descriptor fields `NO_DESC`."""
     words = np.zeros(count, WORD)  # nop is opcode 0
     words["desc"] = NO_DESC
     return words

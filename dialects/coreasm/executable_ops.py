@@ -1,4 +1,7 @@
-"""What surrounds programs in an executable: tensors, memories and their data, core sets, launches, names, notes."""
+"""
+Operations for the parts of an executable other than programs: tensors, memories and their data, core sets, launches,
+source names, notes.
+"""
 
 from __future__ import annotations
 
@@ -112,8 +115,8 @@ class NoteOp(IRDLOperation):
 class MemoryOp(IRDLOperation):
     """
     The use of a memory (`dram` or `host`): the number of bytes used, and the range that is filled before the run, of
-    `bytes` bytes from the address `image` on. What no `coreasm.data` and no `coreasm.bytes` fills there is zero.
-    Without this operation, both follow from the data and the tensors.
+    `bytes` bytes from the address `image` on. Bytes of that range that no `coreasm.data` and no `coreasm.bytes` defines
+    are zero. Without this operation, both are derived from the data and the tensors.
 
     ```syntax
     coreasm.memory $space `used` $used `image` $image `bytes` $bytes (`attributes` attr-dict)?
@@ -336,8 +339,8 @@ class TensorOp(IRDLOperation):
 @irdl_op_definition
 class SourcesOp(IRDLOperation):
     """
-    The table of the operations that instructions were made for. Instructions name these by their number in it; a name
-    may be in the table several times.
+    The table of the operations that instructions were generated for. Instructions refer to an operation by its number
+    in the table; a name may be in the table several times.
 
     ```syntax
     coreasm.sources `{` (`.source` string)* `}` (`attributes` attr-dict)?
@@ -383,7 +386,7 @@ class SourcesOp(IRDLOperation):
 @irdl_op_definition
 class SetsOp(IRDLOperation):
     """
-    The table of core sets, the receivers of messages. Instructions name these by their number in it.
+    The table of core sets, the receivers of messages. Instructions refer to a set by its number in the table.
 
     ```syntax
     coreasm.sets `{` (`.set` ranges of cores)* `}` (`attributes` attr-dict)?
@@ -398,7 +401,7 @@ class SetsOp(IRDLOperation):
 
     name = "coreasm.sets"
     sizes = prop_def(DenseArrayBase[I32])
-    """Cores of each set."""
+    """Number of cores of each set."""
     cores = prop_def(DenseArrayBase[I32])
     """The cores of all sets, one set after the other, ascending."""
 
@@ -473,7 +476,7 @@ class LaunchOp(IRDLOperation):
 
     name = "coreasm.launch"
     programs = prop_def(ArrayAttr[StringAttr])
-    """Of each run."""
+    """The name of the program of each run."""
     core_counts = prop_def(DenseArrayBase[I32])
     cores = prop_def(DenseArrayBase[I32])
     """The cores of all runs, one run after the other."""

@@ -1,4 +1,4 @@
-"""The vocabulary of the instruction table: what an entry can say about an instruction."""
+"""The data types of the instruction table: the properties that an entry gives an instruction."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .encoding import TypeCode, Unit
 
 
 class Space(StrEnum):
-    """Where an operand lies."""
+    """The memory in which an operand lies."""
 
     SRAM = "sram"
     DRAM = "dram"
@@ -19,7 +19,7 @@ class Space(StrEnum):
 
 
 class TypeOf(StrEnum):
-    """Which type the elements of an operand have."""
+    """The field that gives the element type of an operand."""
 
     SOURCE = "source"
     """Low nibble of `dtype`."""
@@ -30,15 +30,15 @@ class TypeOf(StrEnum):
 
 
 class Imm(StrEnum):
-    """What the `imm` field means."""
+    """The meaning of the `imm` field."""
 
     NONE = "none"
     MATMUL_DIMS = "matmul dims"
-    """nb | nm << 4 | nk << 8 | nn << 12: batch, m, k and n dimensions."""
+    """nb | nm << 4 | nk << 8 | nn << 12: the numbers of batch, m, k and n dimensions."""
     REDUCED_DIMS = "reduced dims"
-    """How many trailing dimensions of A are reduced, 1 to 5."""
+    """Number of trailing dimensions of A that are reduced, 1 to 5."""
     INDEX_DIMS = "index dims"
-    """How many trailing dimensions of the index descriptor hold indices, 0 to 5."""
+    """Number of trailing dimensions of the index descriptor that hold indices, 0 to 5."""
     SEMAPHORE = "semaphore"
     REGISTER = "register"
     TAG = "tag"
@@ -46,7 +46,7 @@ class Imm(StrEnum):
 
 
 class Cost(StrEnum):
-    """Which formula gives the cycles."""
+    """The formula for an instruction's cycles."""
 
     NONE = "none"
     SEQUENCER = "sequencer"
@@ -80,11 +80,11 @@ DATA_DEPENDENT = frozenset(
         Cost.PUT_ENCODED,
     }
 )
-"""Costs that depend on values, by the formulas of `emulator/machine/costs_sparse.py`."""
+"""Costs that depend on the values of operands; `emulator/machine/costs_sparse.py` has their formulas."""
 
 
 class Family(StrEnum):
-    """Instructions that differ in their scalar function only."""
+    """A family of instructions that differ only in their scalar function."""
 
     SEQUENCER = "sequencer"
     MATMUL = "matmul"
@@ -128,11 +128,11 @@ class Operand:
     space: Space = Space.SRAM
     type: TypeOf = TypeOf.SOURCE
     immediate: bool = False
-    """A source that may be an immediate value."""
+    """Whether a source may be an immediate value."""
     always_immediate: bool = False
-    """A source that is nothing but an immediate value."""
+    """Whether a source is always an immediate value."""
     encoded: bool = False
-    """An encoded block (`formats/sparse/block.py`); the descriptor says how it is laid out."""
+    """Whether it is an encoded block (`formats/sparse/block.py`), whose layout the descriptor gives."""
     high: int | None = None
     """The slot whose address field holds the upper 32 bits of the address (operands in DRAM)."""
 
@@ -158,26 +158,26 @@ class Instruction:
     cost: Cost
     operands: tuple[Operand, ...]
     semantics: str
-    """One line: what it computes, with the operands' names."""
+    """One line that describes what it computes, with the operands' names."""
     scalars: tuple[Scalar, ...] = ()
     imm: Imm = Imm.NONE
     types: frozenset[tuple[TypeCode, TypeCode]] = frozenset()
-    """Permitted pairs of source and destination type; empty: the `dtype` field is unused (0)."""
+    """Permitted pairs (source type, destination type); empty: the `dtype` field is unused (0)."""
     core_set: bool = False
-    """`desc[3]` is an index into the executable's core sets."""
+    """Whether `desc[3]` is an index into the executable's core sets."""
     byte_count: bool = False
-    """`desc[0..3]` together are a 64-bit byte count, lowest 16 bits first."""
+    """Whether `desc[0..3]` together are a 64-bit byte count, lowest 16 bits first."""
     factor: int = 1
     """Cycles per element relative to an addition (vector cost)."""
     function: str = ""
     """The scalar function within the family: `add`, `max`, ..."""
     accumulates: bool = False
-    """The destination is read too and combined with the result."""
+    """Whether the destination is also read and combined with the result."""
     doc: str = ""
 
     @property
     def has_body(self) -> bool:
-        """Whether it is a loop over the words that follow it."""
+        """Whether the instruction is a loop over the words that follow it."""
         return self.function in ("loop", "loop.r")
 
     @property
@@ -192,7 +192,7 @@ class Instruction:
 
     @property
     def used_addresses(self) -> frozenset[int]:
-        """Slots whose address field means something."""
+        """Slots whose address field is used."""
         used = {o.slot for o in self.operands} | {o.high for o in self.operands if o.high is not None}
         used |= {s.slot for s in self.scalars} | {s.slot + 1 for s in self.scalars if s.wide}
         return frozenset(used)
@@ -203,26 +203,28 @@ FLOATS = (_T.F32, _T.F16, _T.BF16, _T.F64)
 INTS = (_T.I8, _T.U8, _T.I16, _T.U16, _T.I32, _T.U32, _T.I64, _T.U64)
 NUMBERS = FLOATS + INTS
 ALL_TYPES = (*NUMBERS, _T.BOOL)
-"""All types that are computed with."""
+"""The types that instructions compute with."""
 NARROW = (_T.F24, _T.F8E4M3, _T.F8E5M2)
-"""Types that values are only stored in."""
+"""Types in which values are stored only."""
 INDEX_TYPES = (_T.I32, _T.I64)
 COUNT_TYPES = (_T.I32, _T.I64, _T.BOOL)
-"""Of counts and conditions that the sequencer reads."""
+"""Types of counts and conditions that the sequencer reads."""
 
 TypePairs = frozenset[tuple[TypeCode, TypeCode]]
 
 
 def same(types: Iterable[TypeCode]) -> TypePairs:
-    """One type for everything: both nibbles equal."""
+    """Pairs in which source and destination have the same type."""
     return frozenset((t, t) for t in types)
 
 
 def to(types: Iterable[TypeCode], *destinations: TypeCode) -> TypePairs:
-    """Every one of `types` as source with every one of `destinations`."""
+    """All pairs of a source type of `types` and a destination type of `destinations`."""
     sources = tuple(types)
     return frozenset((t, d) for t in sources for d in destinations)
 
 
 CONTRACTIONS: TypePairs = to(FLOATS[:3], _T.F32) | same(FLOATS[1:3]) | to((_T.I8, _T.U8), _T.I32)
-"""16-bit floats are widened and summed in f32 (and may be rounded to their own type at the end), bytes in i32."""
+"""
+Sums of 16-bit floats are computed in f32 (and may be rounded to the operands' type at the end), sums of bytes in i32.
+"""

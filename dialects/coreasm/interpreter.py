@@ -1,7 +1,7 @@
 """
 The interpreter of the `coreasm` dialect: the emulator, on the executable that a module describes.
 
-Values are in storage form, as those of `@main` are (bf16 as bits); tensors go by the names in the executable.
+Values are in storage form, as in `@main` (bf16 as bits); tensors have their names in the executable.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TYPES: dict[str, Attribute] = {t.name: element for t, element in zip(TENSOR_TYP
 
 
 def tensor_types(module: ModuleOp, role: str) -> dict[str, Attribute]:
-    """Types of the executable's inputs or outputs (`role`), by name, in their order."""
+    """Types of the executable's inputs or outputs (`role`), by name, in the executable's order."""
     ops = [op for op in module.ops if isinstance(op, TensorOp) and op.role.data == role]
     return {text_of(op.tensor_name): tensor(_TYPES[op.type.data], op.shape.get_values()) for op in ops}
 
@@ -46,9 +46,10 @@ def run_executable(
     exe: Executable, inputs: Sequence[Array], check: bool = False
 ) -> tuple[list[Array], FunctionalResult]:
     """
-    The outputs of an executable for inputs in their order, all in storage form, and all else that the run gave.
+    The outputs of an executable for inputs in the executable's order, all in storage form, and the emulator's full
+    result.
 
-    `check` looks for races and for reads of unwritten memory, too. Raises what the emulator raises.
+    `check`: also detect races and reads of unwritten memory. Raises the emulator's errors.
     """
     from ...emulator.functional.engine import run_functional
 
@@ -58,19 +59,20 @@ def run_executable(
 
 
 def from_storage(array: Array, info: TensorInfo) -> Array:
-    """Values in storage form as the emulator takes those of a tensor: bf16 as f32."""
+    """Values of a tensor in storage form, converted to what the emulator accepts: bf16 becomes f32."""
     return widen_bf16(array) if info.dtype == TypeCode.BF16 else array
 
 
 def to_storage(array: Array, info: TensorInfo) -> Array:
-    """The emulator's values of a tensor in storage form."""
+    """The emulator's values of a tensor, converted to storage form."""
     return narrow_bf16(array) if info.dtype == TypeCode.BF16 else array
 
 
 def run_module(module: ModuleOp, inputs: Sequence[Array]) -> dict[str, Array]:
     """
-    The outputs by name for inputs in their order. Raises InputError for a module that makes no executable, and
-    MeshloomError for a program that does what the machine does not allow, naming its line where that is known.
+    The outputs by name, for inputs in the executable's order. Raises InputError for a module that is no valid
+    executable, and MeshloomError, which names the line if it is known, for a program that violates a rule of the
+    machine.
     """
     from ...lowering.coreasm_to_executable import coreasm_to_executable
 
@@ -82,7 +84,7 @@ def run_module(module: ModuleOp, inputs: Sequence[Array]) -> dict[str, Array]:
 
 @contextmanager
 def lines_named(module: ModuleOp) -> Generator[None]:
-    """The emulator's errors inside of the block name the instruction's line, where the module was read from text."""
+    """Context manager: the emulator's errors name the line of the instruction, if the module was read from text."""
     from ...emulator.machine.errors import EmulationError
 
     try:

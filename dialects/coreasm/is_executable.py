@@ -1,13 +1,13 @@
-"""Whether a module is at the level of instructions, told without loading the operations of that level."""
+"""A test of whether a module is at the level `coreasm`, which does not import the operations of that level."""
 
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
 CONTROLLERS = "coreasm.controller", "coreasm.unpacked_controller"
-"""Names of the operations that hold a controller's program."""
+"""Names of the operations that contain a controller's program."""
 
 
 def is_executable(module: ModuleOp) -> bool:
-    """Whether a module is at the level of instructions: it has a controller's program."""
+    """Whether a module is at the level `coreasm`, that is, contains a controller's program."""
     return any(op.name in CONTROLLERS for op in module.ops)

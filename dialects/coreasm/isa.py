@@ -1,8 +1,8 @@
 """
-The instruction set: the one table that defines it.
+The instruction set: the table that defines all instructions.
 
 The `coreasm` dialect, the executable's checks, the listing, both emulator engines, the cost model and the reference
-page (`docs/reference/isa.md`) all come from `INSTRUCTIONS`. Only numpy is imported here.
+page (`docs/reference/isa.md`) are all derived from `INSTRUCTIONS`. This module imports numpy only.
 """
 
 from __future__ import annotations
@@ -49,25 +49,25 @@ INSTRUCTIONS: tuple[Instruction, ...] = tuple(sorted(MOVE + COMPUTE + MAP, key=l
 """Every instruction of the project, by ascending opcode."""
 
 BY_MNEMONIC: dict[str, Instruction] = {}
-"""Every instruction, with those that plug-ins add."""
+"""Every instruction by mnemonic, including those that plug-ins add."""
 BY_CODE: dict[int, Instruction] = {}
 OPCODE: dict[str, int] = {}
 
 MNEMONICS: list[str] = [""] * 256
-"""[256] mnemonic by opcode, "" where there is none."""
+"""[256] mnemonic by opcode; "" for unused opcodes."""
 
 _entering: list[Callable[[Instruction], None]] = []
 
 
 def for_each_instruction(enter: Callable[[Instruction], None]) -> None:
-    """Call `enter` for each instruction, and for those that plug-ins add when they do."""
+    """Call `enter` for each instruction, and for each instruction that a plug-in adds later."""
     for instruction in BY_CODE.values():
         enter(instruction)
     _entering.append(enter)
 
 
 def by_opcode(value: Callable[[Instruction], object], dtype: DTypeLike, default: object = 0) -> NDArray[Any]:
-    """[256] `value` of each instruction, with those that plug-ins add; `default` where there is none."""
+    """[256] `value` of each instruction by opcode, including those that plug-ins add; `default` for unused opcodes."""
     table = np.full(256, default, dtype)
 
     def enter(instruction: Instruction) -> None:
@@ -78,7 +78,7 @@ def by_opcode(value: Callable[[Instruction], object], dtype: DTypeLike, default:
 
 
 def by_operand(value: Callable[[Operand], object], dtype: DTypeLike, default: object = 0) -> NDArray[Any]:
-    """[256, 4] `value` of each operand in memory, by opcode and slot; `default` where there is none."""
+    """[256, 4] `value` of each operand in memory, by opcode and slot; `default` for slots without an operand."""
     table = np.full((256, SLOTS), default, dtype)
 
     def enter(instruction: Instruction) -> None:
@@ -90,7 +90,7 @@ def by_operand(value: Callable[[Operand], object], dtype: DTypeLike, default: ob
 
 
 def add_instruction(instruction: Instruction) -> None:
-    """Enter an instruction into all tables. Its mnemonic and its opcode must be free."""
+    """Add an instruction to all tables. Its mnemonic and its opcode must be unused."""
     BY_MNEMONIC[instruction.mnemonic] = BY_CODE[instruction.code] = instruction
     OPCODE[instruction.mnemonic] = instruction.code
     MNEMONICS[instruction.code] = instruction.mnemonic
@@ -103,18 +103,18 @@ for _instruction in INSTRUCTIONS:
 
 NO_UNIT = 255
 UNIT_OF_OPCODE: NDArray[np.uint8] = by_opcode(lambda i: i.unit, np.uint8, NO_UNIT)
-"""[256] `Unit` by opcode, `NO_UNIT` where there is no instruction."""
+"""[256] `Unit` by opcode; `NO_UNIT` for unused opcodes."""
 FACTOR_OF_OPCODE: NDArray[np.int64] = by_opcode(lambda i: i.factor, np.int64, 1)
-"""[256] cycles per element relative to an addition."""
+"""[256] cycles per element relative to an addition, by opcode."""
 
 COST_KINDS: tuple[Cost, ...] = tuple(Cost)
 COST_OF_OPCODE: NDArray[np.uint8] = by_opcode(lambda i: COST_KINDS.index(i.cost), np.uint8)
 """[256] index into `COST_KINDS` by opcode."""
 
 DEPENDS_ON_DATA: NDArray[np.bool_] = by_opcode(lambda i: i.cost in DATA_DEPENDENT, np.bool_)
-"""[256] whether an instruction's cycles depend on the values that it meets."""
+"""[256] whether an instruction's cycles depend on the values of its operands, by opcode."""
 ENCODED: NDArray[np.bool_] = by_operand(lambda o: o.encoded, np.bool_)
-"""[256, 4] whether an operand is an encoded block."""
+"""[256, 4] whether an operand is an encoded block, by opcode and slot."""
 
 __all__ = [
     "BY_CODE",

@@ -1,5 +1,6 @@
 """
-The text of a launch, the same in listings and in the dialect: which program which cores run, and with which values.
+The text of a launch, the same in listings and in the dialect: for each program, the cores that run it and the values of
+its parameters.
 
     .run "worker" cores 0 to 2, 5 params 8192, 1
 """
@@ -20,7 +21,7 @@ _NO_VALUES = np.zeros(0, np.uint32)
 
 @dataclass(frozen=True)
 class Run:
-    """These cores run that program with these values."""
+    """Cores that run the same program with the same values of its parameters."""
 
     program: str
     cores: tuple[int, ...]
@@ -28,7 +29,9 @@ class Run:
 
 
 def runs_of(programs: Sequence[str], params: Sequence[NDArray[np.uint32]]) -> list[Run]:
-    """What each core runs, and its values, as few runs."""
+    """
+    The runs of a launch, from the program and the values of each core; cores with equal ones are joined in one run.
+    """
     groups: dict[tuple[str, bytes], list[int]] = {}
     for core, (program, values) in enumerate(zip(programs, params, strict=True)):
         groups.setdefault((program, np.ascontiguousarray(values, np.uint32).tobytes()), []).append(core)
@@ -36,7 +39,7 @@ def runs_of(programs: Sequence[str], params: Sequence[NDArray[np.uint32]]) -> li
 
 
 def run_lines(runs: Sequence[Run], indent: int = 0) -> Iterator[str]:
-    """A line a run."""
+    """The text of runs, one line each."""
     for run in runs:
         values: list[int] = run.values.tolist()
         given = f" params {', '.join(map(str, values))}" if values else ""
@@ -44,7 +47,7 @@ def run_lines(runs: Sequence[Run], indent: int = 0) -> Iterator[str]:
 
 
 def parse_run(tokens: LineTokens) -> Run:
-    """The run of a line, after `.run`. Raises LineError."""
+    """Parse the rest of a line after `.run`. Raises LineError."""
     program = tokens.string("a program")
     tokens.expect("cores")
     members = parse_cores(tokens)
@@ -57,7 +60,7 @@ def parse_run(tokens: LineTokens) -> Run:
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """Ascending numbers as `0 to 3, 7`."""
+    """The text of ascending numbers, as `0 to 3, 7`."""
     found: list[list[int]] = []
     for number in numbers:
         if found and found[-1][1] + 1 == number:
@@ -68,7 +71,7 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 def parse_cores(tokens: LineTokens) -> list[int]:
-    """Cores as `ranges` writes them; the line may end where there are none. Raises LineError."""
+    """Parse core numbers in the syntax of `ranges`; the list may be empty at the end of a line. Raises LineError."""
     cores: list[int] = []
     if tokens.at == len(tokens.kinds):
         return cores

@@ -1,4 +1,4 @@
-"""Tokens of one line of instructions or directives, in a listing or in the text of a packed program."""
+"""The tokeniser for one line of instructions or directives, in a listing or in the text of a packed program."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONGEST_NUMBER = 60
 
 
 class LineError(InputError):
-    """What is wrong with a line: `problem` without the place, `column` (from 0) where it was found."""
+    """An error in a line: `problem` is the message without the location, `column` (from 0) its position."""
 
     def __init__(self, location: str, problem: str, column: int) -> None:
         super().__init__(f"{location}: {problem}")
@@ -85,7 +85,7 @@ class LineTokens:
         self.fail(f"expected {what}: an integer from {low} to {high}")
 
     def text(self) -> str | None:
-        """Take the next string, if it is one."""
+        """Take the next token if it is a string."""
         text = self._take("string")
         if text is None:
             return None
@@ -108,12 +108,12 @@ class LineTokens:
             self.fail(f"expected '{text}'")
 
     def end(self) -> None:
-        """Nothing may be left on the line."""
+        """Check that the line has no further tokens."""
         if self.at < len(self.kinds):
             self.fail("expected the end of the line")
 
     def fail(self, message: str) -> NoReturn:
-        """Raise LineError, saying where on the line."""
+        """Raise LineError with the position in the line."""
         if self.at < len(self.texts):
             text = self.texts[self.at]
             raise LineError(self.location, f"{message} (before '{shortened(text)}')", self.ends[self.at] - len(text))
@@ -122,12 +122,12 @@ class LineTokens:
 
 
 def quote(text: str) -> str:
-    """`text` as `LineTokens` reads it: a JSON string."""
+    """`text` in the syntax that `LineTokens` reads: a JSON string."""
     return json.dumps(text)
 
 
 def integers(tokens: LineTokens, low: int, high: int) -> list[int]:
-    """Take a list in brackets."""
+    """Take a list of integers in brackets."""
     tokens.expect("[")
     if tokens.punctuation("]"):
         return []

@@ -1,4 +1,4 @@
-"""Instructions as ops of the `coreasm` dialect, and programs of them: the unpacked form."""
+"""The unpacked form of programs: an op for each instruction, and ops that contain them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from .verify_executable import verify_executable
 
 
 class _ParserTokens:
-    """xDSL's parser as a source of tokens."""
+    """xDSL's parser behind the interface `Tokens`."""
 
     def __init__(self, parser: Parser) -> None:
         self.parser = parser
@@ -132,13 +132,14 @@ def _signed(value: int, bits: int) -> int:
 
 class InstructionOp(IRDLOperation, abc.ABC):
     """
-    One word. Properties are its fields (see `encoding.WORD`); `source` names the operation that it stems from.
+    One instruction word. Properties are its fields (see `encoding.WORD`); `source` is the operation that it was
+    generated for.
 
-    What the fields must be comes from the table entry; the assembly format is that of `text`.
+    The entry of the instruction table defines the rules for the fields; the assembly format is that of `text`.
     """
 
     types = prop_def(IntegerAttr[IntegerType])
-    """Low nibble source, high nibble destination type (i8)."""
+    """Source type in the low nibble, destination type in the high nibble (i8)."""
     wait = prop_def(IntegerAttr[IntegerType])
     signal = prop_def(IntegerAttr[IntegerType])
     regs = prop_def(IntegerAttr[IntegerType])
@@ -146,11 +147,11 @@ class InstructionOp(IRDLOperation, abc.ABC):
     addr = prop_def(DenseArrayBase[IntegerType])
     desc = prop_def(DenseArrayBase[IntegerType])
     params = opt_prop_def(DictionaryAttr)
-    """Fields that each core sets to a value of its own: by field the value's number in the launch."""
+    """Fields that each core sets to its own value: name of the field -> the number of the value in the launch."""
     source = opt_prop_def(StringAttr | BytesAttr | IntegerAttr[IntegerType])
     """
-    The operation that the word is from, by name (bytes in UTF-8 where xDSL reads a string literal with escapes back as
-    such), or by its number in `coreasm.sources`.
+    The operation that the word was generated for, by name (UTF-8 bytes if xDSL has read a string literal with escapes
+    as bytes), or by its number in `coreasm.sources`.
     """
 
     def __init__(
@@ -160,26 +161,26 @@ class InstructionOp(IRDLOperation, abc.ABC):
         source: Source = None,
         body: Sequence[Operation] | None = None,
     ) -> None:
-        """`params`: field code and number of the value."""
+        """`params`: (field code, number of the value)."""
         super().__init__(
             properties=_properties(fields, params, source), regions=[] if body is None else [Region(Block(list(body)))]
         )
 
     @property
     def instruction(self) -> Instruction:
-        """The table's entry, which the op's name tells."""
+        """The entry of the instruction table, by the op's name."""
         return _entry(self.name)
 
     @property
     def source_name(self) -> Source:
-        """The operation that the word is from."""
+        """The operation that the word was generated for."""
         if self.source is None or isinstance(self.source, IntegerAttr):
             return None if self.source is None else self.source.value.data
         return text_of(self.source)
 
     @property
     def patched(self) -> list[tuple[int, int]]:
-        """Field code and number of the value of each field that cores set. Raises VerifyException."""
+        """(Field code, number of the value) of each field that cores set. Raises VerifyException for invalid ones."""
         found: list[tuple[int, int]] = []
         if self.params is None:
             return found
@@ -217,7 +218,7 @@ class InstructionOp(IRDLOperation, abc.ABC):
             program = program.parent_op()
         if not isinstance(program, UnpackedOp):
             raise VerifyException("an instruction must stand in an unpacked program or in a loop of one")
-        # counts that depend on the executable are checked when it is linked; here only the field's own range
+        # numbers that refer to parts of the executable are checked when it is linked; here only the range of the field
         limits = Limits(
             0 if program.descs is None else len(program.descs), NO_DESC, 1 << 16, 1 << 16, program.CONTROLLER
         )
@@ -251,7 +252,7 @@ def _properties(fields: Fields, params: Sequence[tuple[int, int]], source: Sourc
 
 
 def _parse(parser: Parser, ins: Instruction) -> dict[str, Attribute]:
-    """The properties in the text after the op's name."""
+    """Parse the properties, which follow the op's name."""
     tokens = _ParserTokens(parser)
     fields = parse_fields(tokens, ins)
     params, source = parse_tail(tokens)
@@ -277,7 +278,7 @@ def fields_to_words(instructions: Sequence[tuple[Instruction, Fields]]) -> NDArr
 
 
 class LoopOp(InstructionOp, abc.ABC):
-    """A loop over the instructions of its body; the word's body length follows from the region."""
+    """A loop over the instructions of its body; the body length in the word is derived from the region."""
 
     body = region_def("single_block")
     traits = traits_def(NoTerminator())
@@ -304,7 +305,7 @@ class UnpackedOp(IRDLOperation, abc.ABC):
 
     @property
     def code(self) -> Code:
-        """The program as arrays, lengths of loops filled in. Raises VerifyException where parameters are wrong."""
+        """The program as arrays, with the body lengths of loops. Raises VerifyException for invalid parameters."""
         rows: list[tuple[Instruction, Fields]] = []
         params: list[tuple[int, int, int]] = []
         names = Names()
@@ -342,7 +343,7 @@ class UnpackedOp(IRDLOperation, abc.ABC):
 class UnpackedProgramOp(UnpackedOp):
     """
     The program of a class of cores, with an operation for each instruction, for passes that rewrite instructions.
-    `descs` are its access descriptors, which instructions name by their number: d0, d1, ...
+    `descs` are its access descriptors, to which instructions refer by number: d0, d1, ...
 
     ```mlir
     coreasm.unpacked_program @worker descs [#coreasm.access<[16], [4]>] {
@@ -415,7 +416,7 @@ def _class_of(ins: Instruction) -> type[InstructionOp]:
 
 
 INSTRUCTION_OPS: dict[str, type[InstructionOp]] = {}
-"""Op class by mnemonic."""
+"""Op class of each instruction, by mnemonic."""
 
 
 def _enter(ins: Instruction) -> None:

@@ -1,4 +1,4 @@
-"""Programs in packed form: one op that holds words, descriptors, parameters and sources as arrays."""
+"""The packed form of programs: one op that holds words, descriptors, parameters and sources as arrays."""
 
 from __future__ import annotations
 
@@ -34,22 +34,24 @@ Names = ArrayAttr[StringAttr | BytesAttr | IntegerAttr[IntegerType]]
 
 
 class PackedOp(IRDLOperation, abc.ABC):
-    """The arrays of `Code` as bytes, little-endian as in an executable; printed as instructions."""
+    """
+    Base of packed programs: the arrays of `Code` as bytes, little-endian as in an executable; printed as instructions.
+    """
 
     CONTROLLER: ClassVar[bool]
 
     words = prop_def(BytesAttr | StringAttr)
     descs = prop_def(BytesAttr | StringAttr)
     params = prop_def(BytesAttr | StringAttr)
-    """Word and field code, u32 each."""
+    """Index of the word and field code of each parameter, u32 each."""
     sources = prop_def(BytesAttr | StringAttr)
-    """Per word a u32: index in `names`."""
+    """Index in `names` for each word, u32 each."""
     names = opt_prop_def(Names)
-    """Operations that words are from, by name or by their number in `coreasm.sources`."""
+    """Operations that words were generated for, by name or by their number in `coreasm.sources`."""
 
     @property
     def code(self) -> Code:
-        """The arrays, which share the op's memory. Raises VerifyException where their sizes are wrong."""
+        """The arrays, which share the op's memory. Raises VerifyException for arrays of wrong sizes."""
         words, descs, params = payload(self.words), payload(self.descs), payload(self.params)
         sources = payload(self.sources)
         if (problem := arrays_problem(words, descs, params, sources)) is not None:
@@ -88,7 +90,7 @@ class PackedOp(IRDLOperation, abc.ABC):
             printer.print_op_attributes(self.attributes)
 
     def _table(self) -> Sequence[str]:
-        """The names in the executable's table, where the op stands in one."""
+        """The names in the table of sources of the executable that the op is in; empty without one."""
         from .executable_ops import SourcesOp
 
         parent = self.parent_op()
@@ -100,7 +102,7 @@ class PackedOp(IRDLOperation, abc.ABC):
 
 
 def code_properties(code: Code) -> dict[str, Attribute]:
-    """The properties that hold the arrays."""
+    """The properties that hold the arrays of a program."""
     properties: dict[str, Attribute] = {
         "words": BytesAttr(np.ascontiguousarray(code.words, WORD).tobytes()),
         "descs": BytesAttr(np.ascontiguousarray(code.descs, DESC).tobytes()),
@@ -126,7 +128,8 @@ def _parse(parser: Parser, controller: bool) -> tuple[Code, BlockParser, list[in
 class ProgramOp(PackedOp):
     """
     The program of a class of cores in one operation. Its properties are the arrays of the executable; it is printed as
-    instructions, one a line, without the prefix `coreasm.`. `.desc` defines an access descriptor: sizes, then strides.
+    instructions, one on each line, without the prefix `coreasm.`. `.desc` defines an access descriptor: sizes, then
+    strides.
 
     ```syntax
     coreasm.program $sym_name `{` (`.desc` `[` sizes `]` `[` strides `]`)* instructions `}` attr-dict-with-keyword

@@ -1,4 +1,4 @@
-"""Programs from one form to the other, without loss."""
+"""Lossless conversions between the packed and the unpacked form of programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .text import Source
 
 
 def instruction_ops(code: Code) -> list[Operation]:
-    """The program as ops, loops with their bodies; its words must be right."""
+    """The instructions of a program as ops, loops with their bodies. The words must be valid."""
     words = word_fields(canonical_words(code.words))
     sources: list[int] = code.sources.tolist()
     params = params_of_words(code)
@@ -41,7 +41,7 @@ def instruction_ops(code: Code) -> list[Operation]:
 
 
 def unpacked(op: PackedOp) -> UnpackedOp:
-    """A program with an op an instruction; attributes are kept."""
+    """The unpacked form of a program, with the same attributes."""
     code = op.code
     result: UnpackedOp
     if isinstance(op, ProgramOp):
@@ -54,7 +54,7 @@ def unpacked(op: PackedOp) -> UnpackedOp:
 
 
 def packed(op: UnpackedOp) -> PackedOp:
-    """A program in one op; attributes are kept. Raises VerifyException where parameters are wrong."""
+    """The packed form of a program, with the same attributes. Raises VerifyException for invalid parameters."""
     code = op.code
     result = ProgramOp(op.sym_name.data, code) if isinstance(op, UnpackedProgramOp) else ControllerOp(code)
     result.attributes.update(op.attributes)

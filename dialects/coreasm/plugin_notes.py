@@ -1,4 +1,4 @@
-"""Notes of executables that name what they hold of plug-ins."""
+"""Checks of the notes in which executables name the instructions and formats of plug-ins that they use."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ def check_named(
     notes: Mapping[str, str], note: str, key: str, what: str, definition_of: Callable[[str], str | None], location: str
 ) -> None:
     """
-    Check that everything that a note names is known. The note is a JSON list of objects with `key` (the name),
-    `plugin`, and `definition`, a hash; `definition_of` gives the hash of what is known by a name, or None.
+    Check that everything that a note names is registered. The note is a JSON list of objects with `key` (the name),
+    `plugin`, and `definition`, a hash; `definition_of` returns the hash of what is registered under a name, or None.
 
-    Raises InputError, naming the plug-in and `what` is missing, or differs from what the executable was compiled for.
+    Raises InputError, which names the plug-in and `what` is missing, or differs from what the executable was compiled
+    with.
     """
     if note not in notes:
         return

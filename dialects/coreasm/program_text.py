@@ -1,6 +1,6 @@
 """
-The text of a whole program, the same in listings and in packed programs of the dialect: a descriptor or an instruction
-a line, loops in braces.
+The text of a whole program, the same in listings and in packed programs of the dialect: one descriptor or instruction
+on each line, loops in braces.
 
     .desc [16] [4]  ; d0
     load f32 [0x0, d0], dram[0x1000, d0] signal(vpu) param(addr1 = 0) from "conv/0"  ; 0
@@ -30,13 +30,13 @@ DIRECTIVE = ".desc"
 
 
 def word_fields(words: NDArray[Any]) -> list[tuple[int, Fields]]:
-    """Opcode and fields of every word, as plain numbers."""
+    """Opcode and fields of every word, as Python integers."""
     columns = (words[name].tolist() for name in ("op", "dtype", "wait", "signal", "regs", "imm", "addr", "desc"))
     return [(op, Fields(*rest)) for op, *rest in zip(*columns, strict=True)]
 
 
 def params_of_words(code: Code) -> dict[int, list[tuple[int, int]]]:
-    """By word: field code and number of its parameters."""
+    """Index of a word -> (field code, number of the value) of each of its parameters."""
     found: dict[int, list[tuple[int, int]]] = {}
     rows: list[tuple[int, int]] = code.params.tolist()
     for number, (word, field) in enumerate(rows):
@@ -46,9 +46,9 @@ def params_of_words(code: Code) -> dict[int, list[tuple[int, int]]]:
 
 def code_lines(code: Code, table: Sequence[str] = (), comment: str = ";", indent: int = 0) -> Iterator[str]:
     """
-    The lines of a program, its words right; comments tell numbers.
+    The lines of a program, whose words must be valid; comments give the numbers of descriptors and words.
 
-    `table`: the executable's sources, for comments on those that are told by their number.
+    `table`: the executable's table of sources, for comments with the names of sources that are given by number.
     """
     start = "  " * indent
     for number, (sizes, strides) in enumerate(accesses(code.descs)):
@@ -77,7 +77,7 @@ class CodeReader:
     """Reads a program line by line."""
 
     def __init__(self, fail: Callable[[int, str], NoReturn], controller: bool) -> None:
-        """`fail` raises the error for a line, which it is told by the mark that was given with the line."""
+        """`fail` raises the error for a line; its arguments are the mark of the line and the problem."""
         self._fail, self._controller = fail, controller
         self._rows: list[tuple[Any, ...]] = []
         self._lengths: dict[int, int] = {}
@@ -86,15 +86,15 @@ class CodeReader:
         self._params: list[tuple[int, int, int]] = []
         self._names = Names()
         self.marks: list[int] = []
-        """Per word, the mark of its line."""
+        """For each word, the mark of its line."""
 
     @property
     def depth(self) -> int:
-        """Loops that are open."""
+        """Number of loops that are open."""
         return len(self._loops)
 
     def line(self, tokens: LineTokens, mark: int) -> None:
-        """Take the line. Raises LineError."""
+        """Read a line. Raises LineError."""
         if tokens.punctuation("}"):
             if not self._loops:
                 tokens.fail("'}' closes no 'loop'")
@@ -132,7 +132,9 @@ class CodeReader:
         self.marks.append(mark)
 
     def finish(self, end: int) -> Code:
-        """The program, when all lines were taken; `end` marks where it ends. Fails where it makes no sense."""
+        """
+        The program, after all lines have been read; `end` is the mark of its end. Calls `fail` for an invalid program.
+        """
         if self._loops:
             self._fail(self.marks[self._loops[-1]], "this 'loop' lacks its '}'")
         words = np.array(self._rows, WORD)

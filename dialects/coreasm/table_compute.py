@@ -1,4 +1,4 @@
-"""Instructions of the matrix and vector units."""
+"""The entries of the instruction table for the matrix unit and the vector unit."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ _COND = Operand(1, "A", type=TypeOf.BOOL, immediate=True)
 _FLOAT, _INT, _NUMBER, _ALL = same(FLOATS), same(INTS), same(NUMBERS), same(ALL_TYPES)
 _SHORTS = to((TypeCode.I16, TypeCode.U16), TypeCode.I32)
 _FROM_PAIRS = to((TypeCode.I8, TypeCode.U8), *FLOATS, TypeCode.I8)
-"""Of bytes that hold two integers of 4 bits each."""
+"""Type pairs for operands that are bytes with two 4-bit integers each."""
 _INT_BOOL = same((*INTS, TypeCode.BOOL))
 _SLOW = 4
-"""Cycles per element of functions that iterate or look up."""
+"""Cycles per element, relative to an addition, of functions that iterate or use a table."""
 
 
 def _matmul(code: int, suffix: str, accumulate: bool) -> Instruction:

@@ -1,4 +1,4 @@
-"""Instructions of the mapping unit, and those of the matrix unit that it feeds with the pairs that matter."""
+"""The entries of the instruction table for the mapping unit, and for the matrix unit's products of encoded operands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _SOURCES = {
     "x": (Operand(1, "A", encoded=True), Operand(2, "B"), "the stored elements of A"),
     "xw": (Operand(1, "A", encoded=True), Operand(2, "B", encoded=True), "the stored elements of A and of B"),
 }
-"""By what the mapping unit goes: w, encoded weights; x, encoded neurons; z, neurons whose zeros it finds itself."""
+"""
+The source of the mapping unit's indices: w, encoded weights; x, encoded neurons; z, neurons in which it finds the zeros
+itself.
+"""
 
 _PRODUCT_DOC = (
     "As `matmul`. An encoded A is a block of batch * m fibers along k, an encoded B one of batch * n fibers along k;"

@@ -1,4 +1,4 @@
-"""Instructions of the sequencer, the data access unit, the network and the controller."""
+"""The entries of the instruction table for the sequencer, the data access unit, the network and the controller."""
 
 from __future__ import annotations
 

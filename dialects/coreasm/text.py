@@ -1,15 +1,15 @@
 """
-The text of an instruction, the same in the `coreasm` dialect and in listings, printed and parsed by the table.
+The text of an instruction, the same in the `coreasm` dialect and in listings; the instruction table defines its syntax.
 
     add f32 [0x40 + r3, d0], [0x0, d1], 1.5 wait(load) signal(store)
     load f32 [0x0, d0], dram[0x1000, d1]
     put f16 remote[0x80, d0], [0x0, d0] sem(7) set(1)
 
 After the element types (`f32`, or `f32 -> i64` where source and destination differ) come the operands: an address, the
-register added to it, the access descriptor; or an immediate (a float has a decimal point; an integer in a float's place
-is its f32 bits). Then named numbers, what `imm` means, the core set and the units waited for and signalled; last the
-fields that each core sets to a value of its own, with the value's number in the launch, and the operation that the word
-is from, by name or by its number among the executable's sources:
+register added to it, and the access descriptor; or an immediate (a float has a decimal point; an integer in place of a
+float is its f32 bits). Then follow named numbers, the contents of `imm`, the core set, and the units waited for and
+signalled; last come the fields that each core sets to its own value, with the value's number in the launch, and the
+operation that the word was generated for, by name or by its number in the executable's table of sources:
 
     load f32 [0x0, d0], dram[0x1000, d1] signal(vpu) param(addr1 = 0, desc0 = 4) from "conv/0"
 """
@@ -33,15 +33,15 @@ _IMM_NAME = {
     Imm.LAUNCH: "launch",
 }
 LARGEST_PARAMS = 1 << 24
-"""Values that a core may set."""
+"""The largest number of parameter values of a core."""
 Source: TypeAlias = str | int | None
-"""The operation that a word is from: its name, its number among the executable's sources, or none."""
+"""The operation that a word was generated for: its name, its number in the executable's table of sources, or None."""
 _UNITS = {unit.name.lower(): unit.value for unit in Unit if unit < QUEUES}
 
 
 @dataclass
 class Fields:
-    """The fields of a word, as plain numbers."""
+    """The fields of a word, as Python integers."""
 
     dtype: int = 0
     wait: int = 0
@@ -53,7 +53,7 @@ class Fields:
 
 
 class Tokens(Protocol):
-    """Where the text comes from: xDSL's parser or a line of a listing."""
+    """A source of tokens: xDSL's parser or a line of a listing."""
 
     def keyword(self, text: str) -> bool:
         """Take the word `text` if it is next."""
@@ -64,29 +64,29 @@ class Tokens(Protocol):
         ...
 
     def word(self) -> str | None:
-        """Take the next word, if it is one."""
+        """Take the next token if it is a word."""
         ...
 
     def number(self) -> int | float | None:
-        """Take the next number, if it is one."""
+        """Take the next token if it is a number."""
         ...
 
     def text(self) -> str | None:
-        """Take the next string, if it is one."""
+        """Take the next token if it is a string."""
         ...
 
     def fail(self, message: str) -> NoReturn:
-        """Raise the error for what is next."""
+        """Raise the error for the next token."""
         ...
 
 
 def is_immediate(ins: Instruction, operand: Operand, fields: Fields) -> bool:
-    """Whether the operand's value is in the word itself."""
+    """Whether the operand is an immediate value in the word."""
     return operand.immediate and fields.desc[operand.slot] == NO_DESC
 
 
 def format_fields(ins: Instruction, fields: Fields) -> str:
-    """What follows the mnemonic, without `loop`'s body length (its body stands in braces)."""
+    """The text after the mnemonic, without the body length of `loop` (its body is printed in braces)."""
     parts: list[str] = []
     if ins.types:
         parts.append(_format_types(fields.dtype))
@@ -111,7 +111,9 @@ def format_fields(ins: Instruction, fields: Fields) -> str:
 
 
 def format_tail(params: Sequence[tuple[int, int]], source: Source, quote: Callable[[str], str]) -> str:
-    """What follows the fields: `params` as (field code, number of its value), then the source; with a space before."""
+    """
+    The text after the fields, with a leading space: `params` as (field code, number of the value), then the source.
+    """
     text = f" param({', '.join(f'{FIELDS[code]} = {number}' for code, number in params)})" if params else ""
     if source is None:
         return text
@@ -168,7 +170,7 @@ def format_immediate(bits: int, is_float: bool) -> str:
     value = np.array([bits], np.uint32).view(np.float32)[0]
     if not np.isfinite(value):
         return f"{bits:#x}"
-    mantissa, _, exponent = str(value).partition("e")  # numpy prints the shortest text that reads back
+    mantissa, _, exponent = str(value).partition("e")  # numpy prints the shortest text that gives the same bits
     if "." not in mantissa:
         mantissa += ".0"
     return f"{mantissa}e{exponent}" if exponent else mantissa
@@ -267,7 +269,7 @@ class _Reader:
 
 
 def parse_fields(tokens: Tokens, ins: Instruction) -> Fields:
-    """The fields from the text after the mnemonic; fails through `tokens.fail`."""
+    """Parse the fields, the text after the mnemonic. Errors are reported by `tokens.fail`."""
     read, fields = _Reader(tokens), Fields()
     if ins.types:
         source = read.type_code()
@@ -306,7 +308,7 @@ def parse_fields(tokens: Tokens, ins: Instruction) -> Fields:
 
 
 def parse_tail(tokens: Tokens) -> tuple[list[tuple[int, int]], Source]:
-    """Parameters and source after the fields, as `format_tail` takes them; fails through `tokens.fail`."""
+    """Parse parameters and source, in the form of `format_tail`'s arguments. Errors are reported by `tokens.fail`."""
     read = _Reader(tokens)
     params: list[tuple[int, int]] = []
     if tokens.keyword("param"):

@@ -1,4 +1,4 @@
-"""Verification of a whole executable, which the controller's program starts: what no op can be checked for alone."""
+"""Verification of a whole executable: the rules that involve several of its operations."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from .block_text import in_its_file
 
 def verify_executable(controller: Operation) -> None:
     """
-    Check the executable whose controller this is: that launches, programs, core sets, semaphores and parameters exist
-    and tensors and data fit. Nothing is checked where no chip is named, as in a module that holds programs only.
+    Check the executable that contains this controller: that the launches, programs, core sets, semaphores and
+    parameters that it refers to exist, and that tensors and data fit. A module that names no chip, such as one that
+    contains programs only, is not checked.
 
-    Raises VerifyException that names the line, where the module was read from text.
+    Raises VerifyException, which names the line if the module was read from text.
     """
     from ...lowering.coreasm_to_executable import coreasm_to_executable
     from ..manycore import chip_of
@@ -24,7 +25,7 @@ def verify_executable(controller: Operation) -> None:
     if not isinstance(module, ModuleOp) or chip_of(module) is None:
         return
     following = controller.next_op
-    while following is not None:  # those before the controller are verified by now
+    while following is not None:  # those before the controller have been verified already
         following.verify(verify_nested_ops=False)
         following = following.next_op
     try:

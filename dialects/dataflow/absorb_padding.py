@@ -1,4 +1,4 @@
-"""Padding that a windowed operation can do itself."""
+"""Replacement of a `pad` by the padding of the convolution or window reduction that reads its result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .types import element_of
 
 
 def _padding(value: SSAValue, neutral: float) -> PadOp | None:
-    """The `pad` that gives a value, where it puts `neutral` around it and nothing between its elements."""
+    """The `pad` that defines a value, if it pads with `neutral` and inserts nothing between elements; else None."""
     pad = value.owner
     if not isinstance(pad, PadOp) or any(ints(pad.interior)):
         return None
@@ -23,7 +23,10 @@ def _padding(value: SSAValue, neutral: float) -> PadOp | None:
 
 
 def without_pad(op: ConvOp | ReduceWindowOp) -> ConvOp | ReduceWindowOp | None:
-    """The same operation on the operand of the `pad` before it, or None where it cannot do the padding itself."""
+    """
+    The operation with the padding of the `pad` before it added to its own, on the operand of that `pad`; None if it
+    cannot do this padding.
+    """
     if isinstance(op, ConvOp):
         pad = _padding(op.operand, op.padding)
         if pad is None or any((*ints(pad.low)[:2], *ints(pad.high)[:2])):

@@ -1,4 +1,4 @@
-"""What all `dataflow` operations share: checks of result types, folding, helpers for tiles and attributes."""
+"""Base classes of `dataflow` operations: checks of result types, folding; and helpers for tiles and attributes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .types import Shape, Tensor, element_bytes, is_pair, shape_of, tensor_of, v
 Ints: TypeAlias = DenseArrayBase[I64]
 """A list of 64-bit integers as an attribute, printed `[1, 2]`."""
 Shares: TypeAlias = DenseArrayBase[Float64Type]
-"""Shares of elements as an attribute, printed `[5.000000e-01]`."""
+"""Shares of nonzero elements as an attribute, printed `[5.000000e-01]`."""
 Value: TypeAlias = SSAValue | Operation
 
 
@@ -36,7 +36,9 @@ def ints(attribute: Ints) -> tuple[int, ...]:
 
 @lru_cache(maxsize=1 << 14)
 def _unpacked(data: bytes) -> tuple[int, ...]:
-    """64-bit integers of the little-endian bytes; compilation reads the few lists that a network has very often."""
+    """
+    The 64-bit integers in little-endian bytes. Cached: a network has few different lists, which are read very often.
+    """
     return unpack(f"<{len(data) // 8}q", data)
 
 
@@ -51,17 +53,17 @@ def int_attr(value: int) -> IntegerAttr[I64]:
 
 
 def shares_attr(nonzero: Nonzero | None) -> Shares | None:
-    """Expected shares of elements that are not zero as an attribute; None stands for none."""
+    """The attribute of expected shares of nonzero elements; None for None."""
     return None if nonzero is None else DenseArrayBase.from_list(f64, nonzero.numbers)
 
 
 def nonzero_of(shares: Shares | None) -> Nonzero:
-    """What the attribute says; that nothing is zero where there is none."""
+    """The expected shares of nonzero elements in an attribute; `ALL_NONZERO` for None."""
     return ALL_NONZERO if shares is None else Nonzero.from_numbers(shares.get_values())
 
 
 def verify_shares(name: str, shares: Shares | None) -> None:
-    """Check that shares, where given, are such as `Nonzero` knows."""
+    """Check that shares, if given, are valid for `Nonzero`. Raises VerifyException."""
     try:
         nonzero_of(shares)
     except ValueError as error:
@@ -69,7 +71,7 @@ def verify_shares(name: str, shares: Shares | None) -> None:
 
 
 def verify_list(name: str, values: Sequence[int], length: int, of: str, at_least: int | None = None) -> None:
-    """Check the length of a list attribute and, where given, a lower bound of each entry."""
+    """Check the length of a list attribute and, if given, a lower bound of its entries. Raises VerifyException."""
     if len(values) != length:
         raise VerifyException(f"{name} = {list(values)} should have {length} entries, one for each {of}")
     if at_least is not None and any(value < at_least for value in values):
@@ -78,9 +80,9 @@ def verify_list(name: str, values: Sequence[int], length: int, of: str, at_least
 
 class DataflowOp(IRDLOperation, HasFolderInterface, HasCanonicalizationPatternsInterface, abc.ABC):
     """
-    An operation on whole tensors with one result and no effect.
+    An operation on whole tensors with one result and no side effects.
 
-    Subclasses give `expected_type`, which both the constructor and the verifier use.
+    Subclasses implement `expected_type`, which both the constructor and the verifier use.
     """
 
     traits = traits_def(Pure())
@@ -89,7 +91,7 @@ class DataflowOp(IRDLOperation, HasFolderInterface, HasCanonicalizationPatternsI
 
     @abc.abstractmethod
     def expected_type(self) -> Tensor:
-        """The result type that operands and attributes imply; raises VerifyException where they are inconsistent."""
+        """The result type, inferred from operands and attributes; raises VerifyException if they are inconsistent."""
 
     def verify_(self) -> None:
         for position, value in enumerate(self.operands):
@@ -114,7 +116,9 @@ class DataflowOp(IRDLOperation, HasFolderInterface, HasCanonicalizationPatternsI
 
 
 class ComputedOp(DataflowOp, abc.ABC):
-    """An operation on tensors, of this dialect or another one, that computes its result itself."""
+    """
+    An operation on tensors, of this dialect or another one, that implements its own reference semantics (`compute`).
+    """
 
     @abc.abstractmethod
     def compute(self, operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
@@ -122,7 +126,7 @@ class ComputedOp(DataflowOp, abc.ABC):
 
 
 class TiledOp(DataflowOp, TilingInterface, abc.ABC):
-    """A `dataflow` operation with the helpers that implementations of the tiling interface share."""
+    """A `dataflow` operation with helpers for implementations of the tiling interface."""
 
     @property
     def result_type(self) -> Tensor:
@@ -161,7 +165,7 @@ class TiledOp(DataflowOp, TilingInterface, abc.ABC):
         vpu_ops: int = 0,
         matmul: tuple[int, int, int, int] | None = None,
     ) -> OpCost:
-        """The cost of a tile, its bytes counted from the slices."""
+        """The cost of a tile; its bytes are counted from the operand slices and the result."""
         return OpCost(unit, macs, vpu_ops, lambda: self.bytes_of_tile(tile), matmul)
 
     def cost(self, tile: Box) -> OpCost:
@@ -169,7 +173,7 @@ class TiledOp(DataflowOp, TilingInterface, abc.ABC):
 
 
 def broadcast_slice(operand_shape: Shape, tile: Box) -> OperandSlice:
-    """The part of an operand, broadcast by numpy's rules to the space of the tile, that the tile reads."""
+    """The part of an operand that a tile reads, if numpy's rules broadcast the operand to the tile's space."""
     skipped = tile.rank - len(operand_shape)
     if not skipped and 1 not in operand_shape:
         return OperandSlice.of(tile)
@@ -185,8 +189,9 @@ def padded_range(start: int, length: int, size: int) -> tuple[int, int, int, int
     """
     Clip the positions [start, start + length) to an operand of this size.
 
-    Returns (offset, size, low, high): the range inside and the numbers of positions before and after it. Always
-    offset - low = start: where nothing lies inside, all positions count as before, and offset may lie outside as well.
+    Returns (offset, size, low, high): the range inside the operand and the numbers of positions before and after it.
+    Always offset - low = start: if no position is inside, all positions count as before, and offset may be outside as
+    well.
     """
     low_end = min(max(start, 0), size)
     high_end = min(max(start + length, 0), size)

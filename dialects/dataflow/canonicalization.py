@@ -1,4 +1,4 @@
-"""Rewrites that make graphs simpler without changing a bit of any result."""
+"""Canonicalisation patterns of `dataflow` operations. No bit of a result changes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class TransposeOfTranspose(RewritePattern):
 
 
 class TransposeOfUnitDims(RewritePattern):
-    """transpose(x, p) == reshape(x) where only dimensions of size 1 change places"""
+    """transpose(x, p) == reshape(x) if only dimensions of size 1 change their order"""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: TransposeOp, rewriter: PatternRewriter) -> None:
@@ -62,7 +62,7 @@ class SliceOfSlice(RewritePattern):
 
 
 class SliceOfConcat(RewritePattern):
-    """slice(concat(..., x, ...)) == slice(x) where it lies in one operand"""
+    """slice(concat(..., x, ...)) == slice(x) if the slice lies in one operand"""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: SliceOp, rewriter: PatternRewriter) -> None:
@@ -82,7 +82,7 @@ class SliceOfConcat(RewritePattern):
 
 
 class ConcatOfConcat(RewritePattern):
-    """concat(a, concat(b, c)) == concat(a, b, c); operands without elements go"""
+    """concat(a, concat(b, c)) == concat(a, b, c); operands without elements are removed"""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ConcatOp, rewriter: PatternRewriter) -> None:
@@ -128,7 +128,7 @@ class ConcatOfAdjacentSlices(RewritePattern):
 
 
 def _is_adjacent(before: SSAValue, after: SSAValue, axis: int) -> bool:
-    """Whether two values are slices of one value, the second of which begins along an axis where the first ends."""
+    """Whether two values are slices of the same value, and the second begins where the first ends along the axis."""
     first, second = before.owner, after.owner
     if not isinstance(first, SliceOp) or not isinstance(second, SliceOp) or first.operand != second.operand:
         return False
@@ -156,7 +156,7 @@ class BroadcastOfBroadcast(RewritePattern):
 
 
 class BroadcastToReshape(RewritePattern):
-    """broadcast(x) == reshape(x) where it only adds dimensions of size 1"""
+    """broadcast(x) == reshape(x) if it only adds dimensions of size 1"""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: BroadcastOp, rewriter: PatternRewriter) -> None:
@@ -166,7 +166,7 @@ class BroadcastToReshape(RewritePattern):
 
 
 class PadOfPad(RewritePattern):
-    """pad(pad(x)) == pad(x) for one value and nothing between elements"""
+    """pad(pad(x)) == pad(x) for equal padding values and no interior padding"""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: PadOp, rewriter: PatternRewriter) -> None:
@@ -179,7 +179,7 @@ class PadOfPad(RewritePattern):
 
 
 class ImplicitBroadcast(RewritePattern):
-    """f(broadcast(x), y) == f(x, y) where the other operands give the shape anyway"""
+    """f(broadcast(x), y) == f(x, y) if the result has the same shape without the broadcast"""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ew.ElementwiseOp, rewriter: PatternRewriter) -> None:
@@ -197,7 +197,7 @@ class ImplicitBroadcast(RewritePattern):
 
 
 class ConstantToTheRight(RewritePattern):
-    """c + x == x + c, so that other patterns look in one place only"""
+    """c + x == x + c, so that other patterns need to check the second operand only"""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ew.AddOp | ew.MulOp, rewriter: PatternRewriter) -> None:
@@ -206,7 +206,7 @@ class ConstantToTheRight(RewritePattern):
 
 
 class DoubledUnary(RewritePattern):
-    """-(-x) == x, not(not(x)) == x; relu, abs, floor, ceil and round of themselves change nothing more"""
+    """-(-x) == x, not(not(x)) == x; f(f(x)) == f(x) for f = relu, abs, floor, ceil and round"""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ew.UnaryOp, rewriter: PatternRewriter) -> None:
@@ -220,7 +220,7 @@ class DoubledUnary(RewritePattern):
 
 
 class LosslessCastOfCast(RewritePattern):
-    """cast(cast(x)) == cast(x) where the inner one keeps every value"""
+    """cast(cast(x)) == cast(x) if the inner cast is exact for every value"""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ew.CastOp, rewriter: PatternRewriter) -> None:
@@ -232,7 +232,7 @@ class LosslessCastOfCast(RewritePattern):
 
 
 class TransposeIntoMatmul(RewritePattern):
-    """matmul(transpose(a), b) == matmul(a, b) transpose_a, where the last two dimensions are swapped"""
+    """matmul(transpose(a), b) == matmul(a, b) transpose_a, if the transpose swaps the last two dimensions"""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
@@ -249,7 +249,7 @@ class TransposeIntoMatmul(RewritePattern):
 
 
 class ProductWithZeros(RewritePattern):
-    """matmul(zeros, w) == zeros, for weights without infinities: the first step of what begins with zeros"""
+    """matmul(zeros, w) == zeros, for finite weights: the first step of a recurrent layer whose initial state is zero"""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
@@ -267,11 +267,11 @@ class ProductWithZeros(RewritePattern):
 
 
 LARGEST_PRODUCT = 1 << 28
-"""Elements of the result times elements of the larger operand up to which a product with zeros is looked at."""
+"""The largest (elements of the result) * (elements of the larger operand) for which a product with zeros is folded."""
 
 
 def _zeros_of(op: MatmulOp) -> ConstantOp | None:
-    """The product of two known values as a constant, if it is 0 everywhere."""
+    """The product of two known values as a constant, if all its elements are 0; else None."""
     import numpy as np
 
     from ...support.errors import MeshloomError
@@ -282,7 +282,7 @@ def _zeros_of(op: MatmulOp) -> ConstantOp | None:
         try:
             operands.append(evaluate(cast(DataflowOp, value.owner), ()))
         except MeshloomError:
-            return None  # the file of the weights is missing: an error where they are needed
+            return None  # the file of the weights is missing: an error is raised later, when they are needed
     result = evaluate(op, operands)
     if result.tobytes() != np.zeros_like(result).tobytes():
         return None
@@ -295,7 +295,7 @@ def _swaps_last_two(permutation: tuple[int, ...]) -> bool:
 
 
 class ExtremumOfExtremum(RewritePattern):
-    """max(max(x, a), b) == max(x, a and b), the same for min (sums would be reassociated)"""
+    """max(max(x, axes a), axes b) == max(x, axes a and b), the same for min (sums would be reassociated)"""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ReduceOp, rewriter: PatternRewriter) -> None:
@@ -326,7 +326,7 @@ class GatherOfOneRow(RewritePattern):
 
 
 class GatherOfConsecutiveRows(RewritePattern):
-    """gather(x, constants i, i + 1, i + 2 ... or i, i - 1, i - 2 ...) == slice(x)"""
+    """gather(x, constant [i, i + 1, i + 2, ...] or [i, i - 1, i - 2, ...]) == slice(x)"""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GatherOp, rewriter: PatternRewriter) -> None:
@@ -349,7 +349,7 @@ class GatherOfConsecutiveRows(RewritePattern):
 
 
 class IntegerDifference(RewritePattern):
-    """x - c == x + -c for integers, which wrap, and known c: additions of constants join, differences do not"""
+    """x - c == x + -c for integers, which wrap, and constant c, so that `IntegerSums` can merge it"""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ew.SubOp, rewriter: PatternRewriter) -> None:
@@ -359,7 +359,7 @@ class IntegerDifference(RewritePattern):
 
 
 class IntegerSums(RewritePattern):
-    """(x + c) + d == x + (c + d) for integers, which wrap, and known c and d"""
+    """(x + c) + d == x + (c + d) for integers, which wrap, and constants c and d"""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ew.AddOp, rewriter: PatternRewriter) -> None:
@@ -386,7 +386,7 @@ PATTERNS: dict[type[Operation], tuple[RewritePattern, ...]] = {
     ew.SubOp: (IntegerDifference(),),
     ew.MulOp: (ConstantToTheRight(),),
 }
-"""Patterns of single operations; `patterns_of` adds those of their families."""
+"""Patterns by operation class; `patterns_of` adds those of base classes."""
 
 
 def patterns_of(op: type[DataflowOp]) -> tuple[RewritePattern, ...]:

@@ -1,5 +1,5 @@
 """
-Constants and numpy arrays: the one place that knows how elements lie in memory.
+Conversions between constants and numpy arrays. This module defines how elements are represented in memory.
 
 Elements are little-endian; bf16 is held as uint16 bit patterns, i1 as one byte per element (numpy bool).
 """
@@ -49,7 +49,7 @@ def narrow_bf16(values: Array) -> NDArray[np.uint16]:
 
 
 def attribute_of(array: Array, element_type: Attribute) -> Dense:
-    """The dense attribute of an array; raises ValueError where the array's type is not the element type's."""
+    """The dense attribute of an array; raises ValueError if the array's type does not hold the element type."""
     expected = numpy_type(element_type)
     if array.dtype != expected:
         raise ValueError(f"array of {array.dtype} for a constant of {element_type}: expected {expected}")
@@ -58,11 +58,11 @@ def attribute_of(array: Array, element_type: Attribute) -> Dense:
 
 
 def array_of(value: Dense) -> Array:
-    """The elements of a dense attribute as a read-only array, but for i1 without a copy."""
+    """The elements of a dense attribute as a read-only array; without a copy, except for i1."""
     type: Tensor = value.get_type()  # pyright: ignore[reportAssignmentType]
     dtype = numpy_type(type.element_type)
     if dtype == np.bool_:
-        # The parser holds `true` as a byte of ones; in memory it is 1, as numpy's is.
+        # xDSL's parser represents `true` by a byte of ones; here it is 1, as in numpy.
         array = np.frombuffer(value.data.data, np.uint8) != 0
         array.flags.writeable = False
         return array.reshape(type.get_shape())
@@ -70,20 +70,20 @@ def array_of(value: Dense) -> Array:
 
 
 def scalar_array(value: float, element_type: Attribute) -> Array:
-    """One number in an element type, as an array of rank 0."""
+    """A number converted to an element type, as an array of rank 0."""
     if element_type == bf16:
         return np.asarray(narrow_bf16(np.asarray(value, np.float32)))
     return np.asarray(value).astype(numpy_type(element_type))
 
 
 def splat_attribute(value: float, type: Tensor) -> Dense:
-    """The dense attribute whose elements are all one number."""
+    """The dense attribute whose elements all have the same value."""
     scalar = scalar_array(value, type.element_type)
     return attribute_of(np.full(tuple(type.get_shape()), scalar, scalar.dtype), type.element_type)
 
 
 def constant_array(value: SSAValue) -> Array | None:
-    """The elements of a value that a `dataflow.constant` gives, else None."""
+    """The elements of a value that is defined by `dataflow.constant`; else None."""
     owner = value.owner
     return array_of(owner.value) if isinstance(owner, ConstantOp) else None  # pyright: ignore[reportArgumentType]
 
@@ -104,7 +104,7 @@ def needs_bytes(value: Dense) -> bool:
 
 
 def splat_bits(array: Array) -> bytes | None:
-    """The bytes of the only element that an array repeats, or None where elements differ (in any bit)."""
+    """The bytes of an element, if all elements of an array have the same bits; else None."""
     if array.size == 0:
         return None
     first = array.reshape(-1)[:1]
@@ -114,7 +114,7 @@ def splat_bits(array: Array) -> bytes | None:
 
 
 def is_number(value: SSAValue, number: float) -> bool:
-    """Whether a value is a constant whose elements all have the bits of this number (so 0.0 is not -0.0)."""
+    """Whether a value is a constant whose elements all have the bits of this number (0.0 and -0.0 differ)."""
     array = constant_array(value)
     if array is None:
         return False

@@ -1,4 +1,4 @@
-"""The `dataflow` dialect object: all operations and attributes, and how folded constants become operations again."""
+"""The `dataflow` dialect object: all operations and attributes, and the materialisation of folded constants."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ _MODULES = (
 
 
 def _defined_in(module: ModuleType) -> Iterator[type[Operation]]:
-    """The operations that a module defines, in the order of its text; base classes have no name."""
+    """
+    The operation classes that a module defines, in the order of its text; base classes, which have no name, are
+    skipped.
+    """
     for one in vars(module).values():
         if isinstance(one, type) and issubclass(one, Operation) and one.__module__ == module.__name__:
             if "name" in vars(one):
@@ -40,11 +43,11 @@ def _defined_in(module: ModuleType) -> Iterator[type[Operation]]:
 
 
 OPERATIONS: list[type[Operation]] = [one for module in _MODULES for one in _defined_in(module)]
-"""Those with one result, which `evaluate` computes."""
+"""The operations with one result, which `evaluate` computes."""
 
 
 class ConstantMaterialization(ConstantMaterializationInterface):
-    """Makes `dataflow.constant` of the attributes that folding gives."""
+    """Creates `dataflow.constant` operations from the attributes that folding returns."""
 
     def materialize_constant(self, value: Attribute, type: Attribute) -> Operation | None:
         if not isinstance(value, DenseIntOrFPElementsAttr):

@@ -1,4 +1,4 @@
-"""The function `@main` of a module, which is the network, and the network's names of its inputs and outputs."""
+"""The function `@main` of a module, which contains the network, and the names of the network's inputs and outputs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from xdsl.ir import Block, Region, SSAValue
 from ...support.errors import InputError
 
 NAME = "dataflow.name"
-"""Attribute of arguments and results of `@main` that holds their name in the network."""
+"""Attribute of arguments and results of `@main`: their name in the network."""
 
 
 def find_main(module: ModuleOp) -> func.FuncOp:
     """
-    The function that is compiled. Raises InputError if the module has none with a body, or one that is not whole, or
-    that gives a name to two arguments or to two results, which are told apart by their names.
+    The function that is compiled. Raises InputError if the module has no `@main` with a body, if arguments or results
+    have a wrong number of attribute dictionaries, or if two arguments or two results have the same name.
     """
     for op in module.ops:
         if isinstance(op, func.FuncOp) and op.sym_name.data == "main":
@@ -34,7 +34,9 @@ def find_main(module: ModuleOp) -> func.FuncOp:
 def main_function(
     block: Block, results: Sequence[SSAValue], names: tuple[Iterable[str], Iterable[str]] | None = None
 ) -> func.FuncOp:
-    """`@main` of a block, at whose end the results are returned; `names`: of arguments and results in the network."""
+    """
+    `@main` with this body, which returns `results`; `names`: names of the arguments and of the results in the network.
+    """
     block.add_op(func.ReturnOp(*results))
     attributes = (None, None) if names is None else tuple(map(name_attributes, names))
     types = [value.type for value in block.args], [value.type for value in results]
@@ -42,7 +44,7 @@ def main_function(
 
 
 def _check_attributes(function: func.FuncOp) -> None:
-    """Raises InputError unless arguments and results have a dictionary of attributes each, or have none at all."""
+    """Raises InputError unless all arguments, and all results, have a dictionary of attributes, or none of them has."""
     for attributes, types, what in (
         (function.arg_attrs, function.function_type.inputs, "argument"),
         (function.res_attrs, function.function_type.outputs, "result"),
@@ -60,22 +62,22 @@ def _check_names(names: list[str], what: str) -> None:
 
 
 def argument_names(function: func.FuncOp) -> list[str]:
-    """The network's names of a function's arguments (`arg0`, `arg1`... where none are given)."""
+    """Names of a function's arguments in the network (`arg0`, `arg1`... for those without one)."""
     return _names(function.arg_attrs, len(function.body.block.args), "arg")
 
 
 def result_names(function: func.FuncOp) -> list[str]:
-    """The network's names of a function's results (`result0`, `result1`... where none are given)."""
+    """Names of a function's results in the network (`result0`, `result1`... for those without one)."""
     return _names(function.res_attrs, len(function.function_type.outputs), "result")
 
 
 def name_attributes(names: Iterable[str]) -> ArrayAttr[DictionaryAttr]:
-    """Attributes of arguments or results that give them these names, in their order."""
+    """The attributes that give arguments or results these names, in order."""
     return ArrayAttr([DictionaryAttr({NAME: StringAttr(name)}) for name in names])
 
 
 def _names(attributes: ArrayAttr[DictionaryAttr] | None, count: int, prefix: str) -> list[str]:
-    """The names of arguments or results; numbered ones where there are none."""
+    """The names of arguments or results; `prefix` and a number for those without one."""
     names = [f"{prefix}{number}" for number in range(count)]
     for number, entry in enumerate(attributes or ()):
         name = entry.data.get(NAME)

@@ -1,9 +1,9 @@
 """
-Reference semantics: `evaluate(op, operands)` computes any `dataflow` operation with numpy.
+The reference semantics: `evaluate(op, operands)` computes any `dataflow` operation with numpy.
 
-Folding, the interpreter and the tests of the tiling interface all use this one function. Arrays are in *storage form*
-(bf16 as uint16 bit patterns, i1 as bool, pairs of 4-bit integers as bytes); operations that compute widen bf16 to f32
-and round the result once.
+Folding, the interpreter and the tests of the tiling interface use this function. Arrays are in *storage form* (bf16 as
+uint16 bit patterns, i1 as bool, pairs of 4-bit integers as bytes); operations that compute widen bf16 to f32
+(*computing form*) and round the result once.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def evaluate(op: DataflowOp, operands: Sequence[Array]) -> Array:
 
 
 def _compute(op: DataflowOp, operands: list[Array]) -> Array:
-    """Compute and bring the result into storage form."""
+    """The result, computed in computing form and converted to storage form."""
     element = element_of(op.results[0])
     match op:
         case CastOp():
@@ -109,7 +109,7 @@ def _compute(op: DataflowOp, operands: list[Array]) -> Array:
 
 
 def weight_array(op: WeightOp) -> Array:
-    """The elements of a weight, through the front end's store of weights."""
+    """The elements of a weight, from the store of weights."""
     from ...formats import weights
 
     reference = weights.WeightRef(op.source.data, op.offset.value.data, op.bytes.value.data, op.sha256.data)

@@ -1,4 +1,4 @@
-"""Numpy semantics of the contractions: sums in f32 (f64 for f64), in i32 for narrow integers."""
+"""Reference semantics of contractions, in numpy: sums in f32 (f64 for f64), in i32 for narrow integers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .partial_matmul import PartialMatmulOp
 
 
 def unpacked(op: MatmulOp | ConvOp | PartialOp, operands: list[Array]) -> list[Array]:
-    """The operands, of pairs of 4-bit integers the integers."""
+    """The operands, with pairs of 4-bit integers unpacked to integers."""
     narrow = narrow_pairs(op)
     if narrow is None:
         return operands
@@ -28,8 +28,8 @@ def unpacked(op: MatmulOp | ConvOp | PartialOp, operands: list[Array]) -> list[A
 
 
 def multiply(a: Array, b: Array) -> Array:
-    """A matrix product whose sums are as wide as the machine makes them."""
-    if "f" in (a.dtype.kind, b.dtype.kind) and a.dtype != b.dtype:  # integers beside floats are widened
+    """The matrix product of two arrays, with sums as wide as the machine computes them."""
+    if "f" in (a.dtype.kind, b.dtype.kind) and a.dtype != b.dtype:  # integers are widened to floats
         wide = np.result_type(*(one.dtype for one in (a, b) if one.dtype.kind == "f"))
         a, b = a.astype(wide, copy=False), b.astype(wide, copy=False)
     kind, size = a.dtype.kind, a.dtype.itemsize
@@ -37,7 +37,8 @@ def multiply(a: Array, b: Array) -> Array:
         wide = np.float64 if size == 8 else np.float32
         return np.matmul(a.astype(wide, copy=False), b.astype(wide, copy=False))
     if size == 1 or (size == 2 and a.shape[-1] < 1 << 20):
-        # Exact: products below 2**32 and at most 2**20 of them stay below the 2**53 that doubles count up to.
+        # Exact: sums of at most 2**20 products below 2**32 stay below 2**53, up to which doubles are exact for
+        # integers.
         product = np.matmul(a.astype(np.float64), b.astype(np.float64))
         return product.astype(np.int64).astype(np.int32)
     if size == 2:
@@ -46,7 +47,7 @@ def multiply(a: Array, b: Array) -> Array:
 
 
 def evaluate_partial_matmul(op: PartialMatmulOp, a: Array, b: Array) -> Array:
-    """One product for each range along K."""
+    """The product of each range along K, stacked along a new first dimension."""
     parts = zip(
         *(np.split(one, op.part_count, axis=op.inner_axis(index)) for index, one in enumerate((a, b))), strict=True
     )
@@ -54,7 +55,7 @@ def evaluate_partial_matmul(op: PartialMatmulOp, a: Array, b: Array) -> Array:
 
 
 def evaluate_matmul(op: MatmulOp | PartialMatmulOp, a: Array, b: Array) -> Array:
-    """[..., M, N], batch dimensions broadcast."""
+    """The product [..., M, N]; batch dimensions broadcast."""
     if op.transpose_a is not None:
         a = np.swapaxes(a, -1, -2)
     if op.transpose_b is not None:
@@ -73,7 +74,7 @@ def window_views(x: Array, window: tuple[int, ...], strides: tuple[int, ...], di
     out = tuple((n - ((w - 1) * d + 1)) // s + 1 for n, w, s, d in zip(sizes, window, strides, dilations, strict=True))
     shape = (*out, *window)
     apart = [step * by for step, by in zip((*steps, *steps), (*strides, *dilations), strict=True)]
-    # Of one window, or one element in it, the distance to the next may be any number.
+    # The stride of a dimension of size 1 is arbitrary.
     apart = [distance if size > 1 else 0 for distance, size in zip(apart, shape, strict=True)]
     return np.lib.stride_tricks.as_strided(
         x,
@@ -84,12 +85,12 @@ def window_views(x: Array, window: tuple[int, ...], strides: tuple[int, ...], di
 
 
 def evaluate_conv(op: ConvOp, x: Array, w: Array) -> Array:
-    """Convolution by im2col and a batched matrix product; channel by channel where groups hold one channel each."""
+    """Convolution by im2col and a batched matrix product; channel by channel if each group has one channel."""
     return _convolve(op, op.group_count, x, w)
 
 
 def evaluate_partial_conv(op: PartialConvOp, x: Array, w: Array) -> Array:
-    """One convolution for each part of the input channels."""
+    """The convolution of each part of the input channels, stacked along the first dimension."""
     parts = zip(np.split(x, op.part_count, axis=1), np.split(w, op.part_count, axis=1), strict=True)
     return np.concatenate([_convolve(op, 1, x_part, w_part) for x_part, w_part in parts])
 
@@ -115,7 +116,7 @@ def _convolve(op: ConvOp | PartialConvOp, groups: int, x: Array, w: Array) -> Ar
 
 
 def _depthwise(windows: Array, w: Array, spatial: int) -> Array:
-    """One multiply-add over all positions for each element of the kernel."""
+    """Depthwise convolution: one multiply-add over all positions for each element of the kernel."""
     wide = np.float64 if w.dtype.itemsize == 8 else np.float32
     total = np.zeros(windows.shape[: 2 + spatial], wide)
     for position in itertools.product(*map(range, w.shape[2:])):

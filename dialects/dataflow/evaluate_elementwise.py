@@ -1,4 +1,4 @@
-"""Numpy semantics of the elementwise operations. Operands come in computing form (bf16 widened to f32)."""
+"""Reference semantics of elementwise operations, in numpy. Operands are in computing form (bf16 widened to f32)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _divide(a: Array, b: Array) -> Array:
     quotient = np.floor_divide(a, b)
     if a.dtype.kind == "u":
         return quotient
-    # floor_divide rounds down; one more where that went below the true quotient.
+    # floor_divide rounds down; add one where that is below the true quotient.
     inexact = (quotient * b != a) & ((a < 0) != (b < 0)) & (b != 0)
     return (quotient + inexact).astype(a.dtype)
 
@@ -39,7 +39,7 @@ def _power(a: Array, b: Array) -> Array:
         return np.power(a, b)
     positive = np.power(a, np.maximum(b, 0))
     odd = (b & 1).astype(bool)
-    # 1 / a**n truncates to 0 but for a = 1 and a = -1.
+    # 1 / a**n truncates to 0 except for a = 1 and a = -1.
     negative = np.where(a == 1, 1, np.where(a == -1, np.where(odd, -1, 1), 0))
     return np.where(b >= 0, positive, negative).astype(a.dtype)
 
@@ -95,7 +95,7 @@ COMPARE: dict[ew.Predicate, Callable[[Array, Array], Array]] = {
 
 
 def cast_array(x: Array, to: Attribute) -> Array:
-    """Convert to the storage form of an element type: floats to integers truncate, anything to i1 is `!= 0`."""
+    """Convert an array to the storage form of an element type: floats are truncated to integers; i1 is `x != 0`."""
     if to == bf16:
         return narrow_bf16(x.astype(np.float32))
     target = numpy_type(to)
@@ -103,7 +103,7 @@ def cast_array(x: Array, to: Attribute) -> Array:
 
 
 def evaluate_elementwise(op: ew.ElementwiseOp, operands: list[Array]) -> Array:
-    """The result in computing form. `dataflow.cast` is not among these: it changes the form itself."""
+    """The result in computing form. `dataflow.cast` is not among these operations: `cast_array` computes it."""
     match op:
         case ew.UnaryOp():
             return np.asarray(UNARY[type(op)](operands[0]))

@@ -1,4 +1,4 @@
-"""Numpy semantics of data movement. Operands are in storage form: bits are moved, never converted."""
+"""Reference semantics of data movement, in numpy. Operands are in storage form: bits are moved, never converted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def strided(x: Array, starts: tuple[int, ...], sizes: tuple[int, ...], steps: tu
 
 
 def evaluate_pad(op: PadOp, x: Array) -> Array:
-    """Elements put into a result filled with the value."""
+    """The operand's elements in an array that is filled with the padding value."""
     value = scalar_array(op.number, element_of(op.operand))
     result = np.full(shape_of(op.result), value, numpy_type(element_of(op.operand)))
     target: list[slice] = []
@@ -34,7 +34,7 @@ def evaluate_pad(op: PadOp, x: Array) -> Array:
 
 
 def evaluate_gather(op: GatherOp, data: Array, indices: Array) -> Array:
-    """Rows by index; raises MeshloomError for an index outside the axis."""
+    """The rows selected by the indices; raises MeshloomError for an index outside the axis."""
     size = data.shape[op.axis_index]
     outside = (indices < -size) | (indices >= size)
     if outside.any():
@@ -46,7 +46,7 @@ def evaluate_gather(op: GatherOp, data: Array, indices: Array) -> Array:
 
 
 def evaluate_iota(op: IotaOp) -> Array:
-    """Positions along the axis."""
+    """An array in which each element is its position along the axis."""
     shape = shape_of(op.result)
     along = [1] * len(shape)
     along[op.axis_index] = shape[op.axis_index]

@@ -1,4 +1,4 @@
-"""Numpy semantics of reductions. Operands come in computing form (bf16 widened to f32)."""
+"""Reference semantics of reductions, in numpy. Operands are in computing form (bf16 widened to f32)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _REDUCE: dict[Reduction, Any] = {
 
 
 def _sum_type(x: Array) -> np.dtype[Any]:
-    """The type that sums run in: f32 for f16."""
+    """The type in which sums are computed: f32 for f16."""
     return np.dtype(np.float32) if x.dtype == np.float16 else x.dtype
 
 
 def evaluate_reduce(op: ReduceOp, x: Array) -> Array:
-    """Reduced axes keep size 1; over no elements the result is the identity of the kind."""
+    """The reduction, in which reduced axes have size 1; over no elements it is the identity of the kind."""
     kind = op.kind.data
     function = _REDUCE[kind]
     start = identity(kind, element_of(op.operand))
@@ -43,7 +43,7 @@ def evaluate_reduce(op: ReduceOp, x: Array) -> Array:
 
 
 def evaluate_reduce_window(op: ReduceWindowOp, x: Array) -> Array:
-    """One pass over all positions for each element of the window."""
+    """The reductions of all windows: one pass over all positions for each element of the window."""
     kind = op.kind.data
     element = element_of(op.operand)
     fill = scalar_array(identity(kind, element), element) if not is_float(element) else identity(kind, element)
@@ -66,7 +66,7 @@ def evaluate_arg_reduce(op: ArgReduceOp, x: Array) -> Array:
 
 
 def evaluate_cumsum(op: CumsumOp, x: Array) -> Array:
-    """Running sums, in the order of the axis or against it."""
+    """Cumulative sums, in the order of the axis or in reverse."""
     axis = op.axis_index
     if op.reverse is not None:
         x = np.flip(x, axis)

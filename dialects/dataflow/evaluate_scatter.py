@@ -1,4 +1,4 @@
-"""Numpy semantics of `dataflow.scatter`."""
+"""Reference semantics of `dataflow.scatter`, in numpy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .scatter import ScatterMode, ScatterOp
 
 
 def evaluate_scatter(op: ScatterOp, data: Array, indices: Array, updates: Array) -> Array:
-    """Updates put or joined in the order of the indices; raises MeshloomError for an index outside the rows."""
+    """The data with updates applied in the order of the indices; raises MeshloomError for an index outside the rows."""
     rows = data.shape[op.batch_dims]
     outside = (indices < -rows) | (indices >= rows)
     if outside.any():
@@ -20,7 +20,7 @@ def evaluate_scatter(op: ScatterOp, data: Array, indices: Array, updates: Array)
         )
     result = data.copy()
     batch = data.shape[: op.batch_dims]
-    # A batch position's number along each batch dimension, one for each of its indices.
+    # The index along each batch dimension, repeated for each index of the batch position.
     position: tuple[Array, ...] = (*(np.indices((*batch, 1))[: len(batch)]), indices)
     match op.mode.data:
         case ScatterMode.ADD:

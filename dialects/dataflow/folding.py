@@ -1,8 +1,8 @@
 """
-Folding: identities give back their operand, operations on constants give a constant.
+Folding of operations: an identity is replaced by its operand, an operation on constants by a constant.
 
-The values come from the reference semantics. Results above 4096 bytes stay operations, unless all elements are equal
-and the whole is small enough to be held as bytes; weights are never folded.
+Constants are computed by the reference semantics. Results of more than 4096 bytes are not folded, unless all elements
+are equal and there are at most `LARGEST_SPLAT` bytes; weights are never folded.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from .sources import LARGEST_CONSTANT, ConstantOp
 from .types import element_bytes, element_of, shape_of, tensor_bytes, tensor_of
 
 LARGEST_SPLAT = 1 << 16
-"""Bytes of the largest constant of equal elements that folding makes."""
+"""Bytes of the largest constant with equal elements that folding creates."""
 LARGEST_WORK = 1 << 24
-"""Bytes of operands and result that folding is willing to touch."""
+"""The largest number of bytes of operands and result for which folding computes the result."""
 
 
 def fold(op: DataflowOp) -> Sequence[SSAValue | Attribute] | None:
-    """The value that an operation always has: one of its operands or a constant; None if it is not known."""
+    """The value that an operation folds to: one of its operands or a constant; None if it does not fold."""
     if (same := _identity(op)) is not None and same.type == op.results[0].type:
         return (same,)
     return _constant(op)
 
 
 def _identity(op: DataflowOp) -> SSAValue | None:
-    """The operand that the operation passes on unchanged, to the last bit."""
+    """The operand that is bit-identical to the result of the operation; None if there is none."""
     match op:
         case CastOp() | BitcastOp() | ReshapeOp() | BroadcastOp():
             return op.operands[0]
@@ -42,7 +42,7 @@ def _identity(op: DataflowOp) -> SSAValue | None:
             permutation = ints(op.permutation)
             return op.operand if permutation == tuple(range(len(permutation))) else None
         case SliceOp():
-            # Of the same type, a slice can only differ by running backwards.
+            # A slice with the type of its operand differs from it only if it is reversed.
             backwards = any(
                 step < 0 and size > 1 for step, size in zip(ints(op.steps), shape_of(op.result), strict=True)
             )
@@ -68,7 +68,8 @@ def _identity(op: DataflowOp) -> SSAValue | None:
 
 def _neutral(op: BinaryOp) -> SSAValue | None:
     """
-    x where the other operand is neutral for every x: x + -0.0 (not 0.0, for -0.0 + 0.0 is 0.0), x - 0.0, x * 1, x / 1.
+    The operand x, if the other operand is neutral for every x: x + -0.0 (not 0.0, as -0.0 + 0.0 is 0.0), x - 0.0, x *
+    1, x / 1.
     """
     from .elementwise import AddOp, DivOp, MaximumOp, MinimumOp, MulOp, SubOp
 
@@ -95,7 +96,7 @@ def _neutral(op: BinaryOp) -> SSAValue | None:
 
 
 def _chosen(op: SelectOp) -> SSAValue | None:
-    """The branch that a constant condition always takes."""
+    """The operand that a constant condition selects everywhere; None if there is none."""
     if op.on_true == op.on_false:
         return op.on_true
     if not isinstance(op.condition.owner, ConstantOp):
@@ -111,7 +112,9 @@ def _chosen(op: SelectOp) -> SSAValue | None:
 
 
 def _constant(op: DataflowOp) -> Sequence[Attribute] | None:
-    """The constant result of constant operands."""
+    """
+    The constant result of an operation on constants; None if an operand is not constant or the result is not folded.
+    """
     if not all(isinstance(value.owner, ConstantOp) for value in op.operands):
         return None
     type = tensor_of(op.results[0])
@@ -128,7 +131,7 @@ def _constant(op: DataflowOp) -> Sequence[Attribute] | None:
     try:
         result = evaluate(op, operands)
     except MeshloomError:
-        # Such as an index out of range: an error of the program when it runs, not of the compiler.
+        # For example an index out of range: an error when the program runs, not in the compiler.
         return None
     if tensor_bytes(type) > LARGEST_CONSTANT and splat_bits(result) is None:
         return None

@@ -1,8 +1,8 @@
 """
-Running `dataflow` programs on numpy arrays.
+The interpreter of `dataflow` programs on numpy arrays.
 
-`DataflowFunctions` plugs the reference semantics into xDSL's interpreter; `interpret_function` runs `@main` of a module
-directly, with inputs and outputs by name, and lets go of each value after its last use.
+`DataflowFunctions` implements the operations for xDSL's interpreter by the reference semantics; `interpret_function`
+runs `@main` of a module, with inputs and outputs by name, and frees each value after its last use.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from .types import Tensor, tensor_of
 def _run(
     functions: InterpreterFunctions, interpreter: Interpreter, op: Operation, args: tuple[Any, ...]
 ) -> tuple[Any, ...]:
-    """Implementation of every operation of the dialect."""
+    """The implementation of all operations of the dialect."""
     return (evaluate(cast(DataflowOp, op), args),)
 
 
 def _all_operations(cls: type[InterpreterFunctions]) -> type[InterpreterFunctions]:
-    """Put an implementation of each operation in a class, before xDSL collects them."""
+    """Class decorator: register `_run` for each operation, before xDSL collects the implementations."""
     for op in OPERATIONS:
         setattr(cls, "run_" + op.name.replace(".", "_"), impl(op)(_run))
     return cls
@@ -57,7 +57,7 @@ class DataflowFunctions(InterpreterFunctions):
 
     @impl(LoopOp)
     def run_loop(self, interpreter: Interpreter, op: LoopOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The body for each step, in order."""
+        """Run the body for each step, in order."""
         count, steps, going = len(op.initial), op.step_count, False
         carried, scanned = args[:count], args[count : count + len(op.scanned)]
         if op.count is not None:
@@ -86,12 +86,12 @@ class DataflowFunctions(InterpreterFunctions):
     def run_yield(
         self, interpreter: Interpreter, op: YieldOp, args: tuple[Any, ...]
     ) -> tuple[TerminatorValue, tuple[Any, ...]]:
-        """What the body gives."""
+        """The values that the body yields."""
         return ReturnedValues(args), ()
 
 
 def _stacked(row: list[Array], along: Along, result: SSAValue) -> Array:
-    """The values of all steps as the result of a loop holds them; 0 where no step was."""
+    """The stacked result of a loop from the values of its steps; 0 for steps that did not run."""
     type = tensor_of(result)
     whole = np.zeros(tuple(type.get_shape()), numpy_type(type.element_type))
     if row:
@@ -101,7 +101,7 @@ def _stacked(row: list[Array], along: Along, result: SSAValue) -> Array:
 
 
 def check_input(name: str, array: Array, type: Attribute) -> Array:
-    """The array, if it is of the tensor type; raises InputError naming what differs."""
+    """The array, if it has the tensor type; else raises InputError that describes the difference."""
     tensor_type = cast(Tensor, type)
     expected = numpy_type(tensor_type.element_type)
     if tuple(array.shape) != tuple(tensor_type.get_shape()):
@@ -112,7 +112,7 @@ def check_input(name: str, array: Array, type: Attribute) -> Array:
 
 
 Watch: TypeAlias = Callable[[Operation, Sequence[Any]], None]
-"""Is shown each operation before it is run, and the values of its operands."""
+"""A callback that gets each operation before it is run, and the values of its operands."""
 
 
 def interpret_function(
@@ -125,9 +125,9 @@ def interpret_function(
     """
     Run `@main` on inputs by name and return its results by name, all in storage form.
 
-    `functions` adds implementations for operations of other dialects, `watch` looks on, `take` makes an input the value
-    of an argument of that type. Raises InputError for inputs
-    that are missing, unknown or of another type, MeshloomError for what the operations raise.
+    `functions` are implementations of operations of other dialects; `watch` is called before each operation; `take`
+    converts an input (name, array, type) to the value of an argument. Raises InputError for inputs that are missing,
+    unknown or of another type, and MeshloomError for errors of operations.
     """
     main = find_main(module)
     names = argument_names(main)
@@ -146,7 +146,9 @@ def interpret_function(
 
 
 def _run_block(interpreter: Interpreter, block: Block, values: dict[SSAValue, Any], watch: Watch | None) -> list[Any]:
-    """Run all operations of a block, each value kept until its last use; returns what the block returns."""
+    """
+    Run all operations of a block, keeping each value until its last use; returns the values that the block returns.
+    """
     uses = {value: sum(1 for _ in value.uses) for value in values}
     for op in block.ops:
         operands = tuple(values[value] for value in op.operands)
@@ -155,7 +157,7 @@ def _run_block(interpreter: Interpreter, block: Block, values: dict[SSAValue, An
         if watch is not None:
             watch(op, operands)
         if op.regions and not op.has_trait(IsolatedFromAbove):
-            # What its regions read of this block they ask the interpreter for.
+            # Regions of the operation get values of this block from the interpreter.
             seen = {value for inner in op.walk() for value in inner.operands if value in values}
             interpreter.set_values((value, values[value]) for value in seen)
         results = (evaluate(op, operands),) if isinstance(op, DataflowOp) else interpreter.run_op(op, operands)

@@ -37,7 +37,9 @@ Flags: TypeAlias = DenseArrayBase[I64]
 
 @dataclass(frozen=True)
 class Along:
-    """How a tensor holds the values of the steps: each is a slice across `axis`, the first step's first or last."""
+    """
+    The arrangement of the values of all steps in a tensor: slices along `axis`, in the order of the steps or backwards.
+    """
 
     axis: int
     backwards: bool = False
@@ -47,31 +49,31 @@ class Along:
         return shape[: self.axis] + shape[self.axis + 1 :]
 
     def of_all(self, shape: Shape, steps: int) -> Shape:
-        """The shape of all values together, given that of one."""
+        """The shape of the tensor of all steps, given the shape of one step's value."""
         return (*shape[: self.axis], steps, *shape[self.axis :])
 
     def position(self, step: int, steps: int) -> int:
-        """Where the value of a step lies on the axis."""
+        """The index of a step's value along the axis."""
         return steps - 1 - step if self.backwards else step
 
 
 @dataclass(frozen=True)
 class Ending:
-    """What may end a loop before the largest number of its steps."""
+    """The conditions that may end a loop before its largest number of steps."""
 
     count: SSAValue | None = None
-    """How many steps there are, at most as many: an i64."""
+    """The number of steps (i64), at most the largest; None if it is always the largest."""
     conditional: bool = False
-    """Whether the body yields last whether there is another step: an i1."""
+    """Whether the last value that the body yields (i1) tells whether there is another step."""
     must_end: bool = False
-    """Whether it is an error if that still says so after the largest number of steps."""
+    """Whether it is an error if this value is still true after the largest number of steps."""
     masked: bool = False
-    """Whether steps behind the count would change no carried value and stack 0: they may as well run."""
+    """Whether steps after the count change no carried value and stack 0, so that running them is permitted."""
     group: int = 1
-    """The count is of groups of so many steps: those of a group all run."""
+    """The count is the number of groups of this many steps; all steps of a group run."""
 
     def counted(self, count: SSAValue) -> Ending:
-        """The same with this count."""
+        """The same ending with this count."""
         return replace(self, count=count)
 
     def __bool__(self) -> bool:
@@ -119,20 +121,20 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     - `stack`: further values that the body yields; the result is a tensor of those of all steps along an axis, in the
       order of the steps or `backwards`.
 
-    The body may also read values that are defined before the loop. It does not know the number of its step: scan an
-    `iota` for that. If there are no steps, the results are the initial values, and tensors without elements.
+    The body may also read values that are defined before the loop. To get the number of the step in the body, scan an
+    `iota`. If there are no steps, the results are the initial values, and tensors without elements.
 
     The number of steps may be known at run time only; the number in the text is then the largest:
 
-    - `count`: a scalar, i64, with the number of steps, from 0; any other is an error. `masked`: steps behind them would
-      change no carried value and stack 0; so they may as well run, as where the loop is unrolled. `masked in 4`: the
-      count is of groups of 4 steps, all of which run.
-    - `while`: the body yields a scalar, i1, last; a step whose value is false is the last one. `while ends`: it is an
-      error if the value of the last of the most steps is true.
+    - `count`: a scalar, i64, with the number of steps, from 0 to the largest; any other number is an error. `masked`:
+      steps after the count would change no carried value and stack 0; so running them is permitted, as when the loop is
+      unrolled. `masked in 4`: the count is the number of groups of 4 steps, all of which run.
+    - `while`: the last value that the body yields is a scalar, i1; a step in which it is false is the last step. `while
+      ends`: it is an error if it is still true after the largest number of steps.
 
-    Rows of stacked results that belong to no step are 0, and such rows of scanned values are not read. `backwards` is
-    from the last row that belongs to a step, and not possible with `while`. Where a loop is executed by several cores,
-    count and condition may be one for each core, all of them equal.
+    Rows of stacked results that belong to no step are 0, and such rows of scanned values are not read. `backwards`
+    starts at the last row that belongs to a step, and is not possible with `while`. If a loop is executed by several
+    cores, count and condition may have one element for each core, all of them equal.
 
     ```syntax
     dataflow.loop $steps `steps` (`count` `(` %count `:` type `)` (`masked` (`in` $group)?)?)? (`while` `ends`?)?
@@ -185,7 +187,7 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         body: Region,
         ending: Ending = STATIC,
     ) -> None:
-        """`body` ends with a `YieldOp`, from which the types of the results follow."""
+        """`body` ends with a `YieldOp`, which determines the types of the results."""
         yielded = yielded_by(body)[len(initial) : len(initial) + len(stacked)]
         types = [
             TensorType(tensor_of(value).element_type, along.of_all(shape_of(value), steps))
@@ -208,42 +210,42 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
             regions=[body],
         )
 
-    # ---- its parts
+    # ---- parts
 
     @property
     def step_count(self) -> int:
-        """How often the body runs."""
+        """The (largest) number of steps."""
         return self.steps.value.data
 
     @property
     def scans(self) -> tuple[Along, ...]:
-        """How each scanned value holds those of the steps."""
+        """The arrangement of the steps' values in each scanned value."""
         return _along(self.scan_axes, self.scan_backwards)
 
     @property
     def stacks(self) -> tuple[Along, ...]:
-        """How each stacked result holds those of the steps."""
+        """The arrangement of the steps' values in each stacked result."""
         return _along(self.stack_axes, self.stack_backwards)
 
     @property
     def carried_count(self) -> int:
-        """The number of carried values; as `len(initial)`, but without a tuple of them."""
+        """The number of carried values; equals `len(initial)`, but is faster."""
         sizes = cast("DenseArrayBase[I32]", self.properties["operandSegmentSizes"])
         return int.from_bytes(sizes.data.data[:4], "little")
 
     @property
     def carried_arguments(self) -> Sequence[BlockArgument]:
-        """The carried values as the body sees them."""
+        """The body's arguments for the carried values."""
         return self.body.block.args[: self.carried_count]
 
     @property
     def scanned_arguments(self) -> Sequence[BlockArgument]:
-        """The values of one step as the body sees them."""
+        """The body's arguments for one step's part of the scanned values."""
         return self.body.block.args[self.carried_count :]
 
     @property
     def ending(self) -> Ending:
-        """What may end it before the largest number of steps."""
+        """The conditions that may end the loop before its largest number of steps."""
         group = 1 if self.group is None else self.group.value.data
         return Ending(
             self.count, self.conditional is not None, self.must_end is not None, self.masked is not None, group
@@ -251,32 +253,32 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     @property
     def may_run_all(self) -> bool:
-        """Whether the largest number of steps may run, whatever ends it before."""
+        """Whether running the largest number of steps is permitted, whatever count or condition the loop has."""
         return not self.ending or self.masked is not None
 
     @property
     def yielded(self) -> Sequence[SSAValue]:
-        """What the body gives: the carried values, then those that are stacked."""
+        """The values that the body yields: the carried values, then the stacked values."""
         values = yielded_by(self.body)
         return values if self.conditional is None else values[:-1]
 
     @property
     def going(self) -> SSAValue | None:
-        """What the body gives to say whether there is another step; None: there always is, up to the number of them."""
+        """The yielded value that tells whether there is another step; None for a loop without `while`."""
         return None if self.conditional is None else yielded_by(self.body)[-1]
 
     @property
     def final(self) -> Sequence[SSAValue]:
-        """The results that are carried values after the last step."""
+        """The results for the carried values, after the last step."""
         return self.outputs[: len(self.initial)]
 
     @property
     def stacked(self) -> Sequence[SSAValue]:
-        """The results that hold values of all steps."""
+        """The results for the stacked values of all steps."""
         return self.outputs[self.carried_count :]
 
     def is_outside(self, value: SSAValue) -> bool:
-        """Whether a value that the body may read is defined before the loop, and so the same in all steps."""
+        """Whether a value that the body may read is defined outside the loop, and therefore the same in all steps."""
         owner = value.owner
         return not self.is_ancestor(owner)
 
@@ -463,7 +465,7 @@ def _verify_number(what: str, type: Attribute, element: Attribute) -> None:
 
 
 def yielded_by(body: Region) -> Sequence[SSAValue]:
-    """What the body of a loop gives."""
+    """The operands of the yield of a loop's body."""
     last = body.block.last_op
     return last.operands if isinstance(last, YieldOp) else ()
 
@@ -477,7 +479,7 @@ def _types(types: Sequence[Attribute]) -> str:
 
 
 def _parse_ending(parser: Parser) -> tuple[list[SSAValue], dict[str, Attribute]]:
-    """`count(%n : tensor<i64>) masked in 4` and `while ends`: the count, if any, and properties."""
+    """Parse `count(%n : tensor<i64>) masked in 4` and `while ends`: the count, if any, and the properties."""
     counts: list[SSAValue] = []
     found: dict[str, Attribute] = {}
     if parser.parse_optional_keyword("count") is not None:
@@ -497,7 +499,7 @@ def _parse_ending(parser: Parser) -> tuple[list[SSAValue], dict[str, Attribute]]
 
 
 def _parse_binding(parser: Parser) -> tuple[Parser.UnresolvedArgument, UnresolvedOperand]:
-    """`%inside = %outside`"""
+    """Parse `%inside = %outside`."""
     argument = parser.parse_argument(expect_type=False)
     parser.parse_punctuation("=")
     return argument, parser.parse_unresolved_operand()
@@ -510,7 +512,7 @@ def _print_binding(printer: Printer, argument: BlockArgument, value: SSAValue) -
 
 
 def _parse_along(parser: Parser) -> Along:
-    """`axis 0 backwards :`"""
+    """Parse `axis 0 backwards :`."""
     parser.parse_keyword("axis")
     axis = parser.parse_integer(allow_boolean=False, allow_negative=False)
     backwards = parser.parse_optional_keyword("backwards") is not None

@@ -1,4 +1,4 @@
-"""Rewrites of loops that do not change a bit of any result."""
+"""Canonicalisation patterns of loops. No bit of a result changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class FewSteps(RewritePattern):
-    """A loop of one step is its body, one of no steps its initial values."""
+    """Replaces a loop of one step by its body, and a loop without steps by its initial values."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: LoopOp, rewriter: PatternRewriter) -> None:
@@ -36,7 +36,7 @@ class FewSteps(RewritePattern):
 
 
 class WholeCount(RewritePattern):
-    """A count that is known to be the largest number of steps is none."""
+    """Removes a count that is known to equal the largest number of steps."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: LoopOp, rewriter: PatternRewriter) -> None:
@@ -50,7 +50,7 @@ class WholeCount(RewritePattern):
 
 
 class InvariantOperations(RewritePattern):
-    """What reads nothing of the step is computed before the loop."""
+    """Moves operations that read no value of the body before the loop."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: LoopOp, rewriter: PatternRewriter) -> None:
@@ -69,7 +69,7 @@ def _reads_only_outside(loop: LoopOp, inner: Operation) -> bool:
 
 
 class UnchangedCarried(RewritePattern):
-    """A carried value that no step changes is the initial value everywhere."""
+    """Replaces a carried value that no step changes by its initial value."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: LoopOp, rewriter: PatternRewriter) -> None:
@@ -81,7 +81,7 @@ class UnchangedCarried(RewritePattern):
 
 
 def _stands_for(new: SSAValue, old: SSAValue, op: LoopOp, rewriter: PatternRewriter) -> None:
-    """Let everybody who reads `old`, an argument or result of the loop, read `new`."""
+    """Replace all uses of `old`, an argument or result of the loop, by `new`."""
     if old.first_use is not None:
         rewriter.replace_all_uses_with(old, new)
         rewriter.notify_op_modified(op)
@@ -89,8 +89,8 @@ def _stands_for(new: SSAValue, old: SSAValue, op: LoopOp, rewriter: PatternRewri
 
 class InvariantResults(RewritePattern):
     """
-    What every step yields alike is known without the loop, if all steps run: a carried value after it, and the values
-    of all steps.
+    Replaces results whose yielded value is the same in every step, if all steps run: a carried value by this value, a
+    stacked result by its broadcast.
     """
 
     @op_type_rewrite_pattern
@@ -110,7 +110,7 @@ class InvariantResults(RewritePattern):
 
 
 class ScannedAndStacked(RewritePattern):
-    """What is scanned and stacked again unchanged is the value that was scanned, if all steps run."""
+    """Replaces a result that stacks a scanned value unchanged by the scanned value, if all steps run."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: LoopOp, rewriter: PatternRewriter) -> None:
@@ -128,7 +128,7 @@ class ScannedAndStacked(RewritePattern):
 
 
 class EqualScanned(RewritePattern):
-    """A value that is scanned twice alike is scanned once."""
+    """Merges scans of the same value along the same axis and direction."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: LoopOp, rewriter: PatternRewriter) -> None:
@@ -140,7 +140,7 @@ class EqualScanned(RewritePattern):
 
 
 class EqualYielded(RewritePattern):
-    """Results that stack the same values alike are one."""
+    """Merges results that stack the same value along the same axis and direction."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: LoopOp, rewriter: PatternRewriter) -> None:

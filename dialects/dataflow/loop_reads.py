@@ -1,4 +1,4 @@
-"""What an operation reads, with what the body of a loop reads from outside."""
+"""The values that an operation reads, including those that the body of a loop reads from outside."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from .loop import LoopOp
 
 
 def values_read(op: Operation) -> Sequence[SSAValue]:
-    """The operands of an operation, and what the body of a loop reads beside, each once and in order."""
+    """
+    The operands of an operation, and other values from outside that a loop's body reads, without duplicates, in order.
+    """
     if not isinstance(op, LoopOp):
         return op.operands
     found: dict[SSAValue, None] = dict.fromkeys(op.operands)

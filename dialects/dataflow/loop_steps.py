@@ -1,4 +1,4 @@
-"""One step of a loop as operations by themselves."""
+"""Unrolling of the steps of a loop into operations."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from .types import Tensor, element_of, shape_of, tensor, tensor_of
 
 class LoopSteps:
     """
-    The steps of a loop, built one after the other in front of it: `step` for each of them, then `results`.
+    Builds the steps of a loop one after the other, to be inserted before it: call `step` for each of them, then
+    `results`.
 
-    What is built is collected in `ops`; the loop and its body stay as they are.
+    The new operations are collected in `ops`; the loop and its body are not changed.
     """
 
     def __init__(self, loop: LoopOp) -> None:
@@ -48,7 +49,7 @@ class LoopSteps:
         self.done += 1
 
     def results(self) -> list[SSAValue]:
-        """What the loop gives after the steps that have been built, which are all."""
+        """The results of the loop, after all steps have been built."""
         loop = self.loop
         stacked: list[SSAValue] = []
         with at(loop):
@@ -61,18 +62,18 @@ class LoopSteps:
         return op.results[0]
 
     def _scanned(self, value: SSAValue, along: Along) -> SSAValue:
-        """What a step sees of a value."""
+        """The part of a scanned value for the current step."""
         shape = shape_of(value)
         position = along.position(self.done, self.loop.step_count)
         if isinstance(value.owner, IotaOp) and value.owner.axis_index == along.axis:
-            # The number of the step, which is known.
+            # The step's element of an iota is its number, a constant.
             return self._add(ConstantOp.splat(position, tensor(element_of(value), along.of_step(shape))))
         starts, sizes = [0] * len(shape), list(shape)
         starts[along.axis], sizes[along.axis] = position, 1
         return self._add(ReshapeOp(self._add(SliceOp(value, starts, sizes)), along.of_step(shape)))
 
     def _stacked(self, row: Sequence[SSAValue], along: Along, type: Tensor) -> SSAValue:
-        """Values of all steps together."""
+        """The stacked result, from the values of all steps."""
         if not row:
             return self._add(empty(type))
         ones = [self._add(ReshapeOp(value, along.of_all(shape_of(value), 1))) for value in row]

@@ -1,4 +1,4 @@
-"""Data movement: operations that place elements and compute nothing. (`dataflow.reshape` has a file of its own.)"""
+"""Data movement: operations that copy elements and compute nothing. (`dataflow.reshape` is in `reshape.py`.)"""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class TransposeOp(MovementOp):
 
     @staticmethod
     def infer(operand: Value, permutation: Sequence[int]) -> Tensor:
-        """The result type; raises VerifyException where this is no permutation of the operand's dimensions."""
+        """The result type; raises VerifyException if `permutation` is no permutation of the operand's dimensions."""
         shape = shape_of(operand)
         if sorted(permutation) != list(range(len(shape))):
             raise VerifyException(f"permutation = {list(permutation)} should hold each of 0 to {len(shape) - 1} once")
@@ -85,7 +85,7 @@ class TransposeOp(MovementOp):
         return (TransposeOp(operands[0], ints(self.permutation)),)
 
     def preferred_dims(self) -> tuple[int, ...]:
-        # A dimension that stays in place keeps the tiles' rows contiguous on both sides.
+        # If a dimension that keeps its place is cut, the rows of tiles stay contiguous in operand and result.
         permutation = ints(self.permutation)
         dims = [dim for dim, size in enumerate(self.result_shape) if size > 1]
         return tuple(sorted(dims, key=lambda dim: permutation[dim] != dim))
@@ -123,7 +123,7 @@ class SliceOp(MovementOp):
 
     @staticmethod
     def infer(operand: Value, starts: Sequence[int], sizes: Sequence[int], steps: Sequence[int]) -> Tensor:
-        """The result type; raises VerifyException where the slice leaves the operand."""
+        """The result type; raises VerifyException for a slice that is not inside the operand."""
         shape = shape_of(operand)
         verify_list("starts", starts, len(shape), "dimension", 0)
         verify_list("sizes", sizes, len(shape), "dimension", 0)
@@ -148,7 +148,7 @@ class SliceOp(MovementOp):
         return OperandSlice(Box(offsets, tile.sizes), zeros, zeros, steps=steps)
 
     def build_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Sequence[Operation]:
-        # The steps have been taken where the operand was materialised.
+        # The materialised operand has only the elements at these steps.
         return (SliceOp(operands[0], (0,) * tile.rank, tile.sizes),)
 
 
@@ -179,7 +179,7 @@ class ConcatOp(MovementOp):
 
     @staticmethod
     def infer(inputs: Sequence[Value], axis: int) -> Tensor:
-        """The result type; raises VerifyException where the operands differ in more than the axis."""
+        """The result type; raises VerifyException if the operands differ in more than their size along the axis."""
         if not inputs:
             raise VerifyException("no operands: expected at least one")
         first = list(shape_of(inputs[0]))
@@ -206,8 +206,8 @@ class ConcatOp(MovementOp):
         return self.axis.value.data
 
     def start_of(self, index: int) -> int:
-        """Where operand `index` begins along the axis of the result."""
-        # Without looking at the types again, which the verifier has: planning asks often, of hundreds of operands.
+        """The offset of operand `index` along the axis of the result."""
+        # Without checks of the types, which the verifier does: planning calls this often, for hundreds of operands.
         axis, before = self.axis_index, cast("Sequence[SSAValue[Tensor]]", self.inputs[:index])
         return sum([value.type.shape.data[axis].data for value in before])
 
@@ -228,13 +228,13 @@ class ConcatOp(MovementOp):
         return (ConcatOp(present or operands[:1], self.axis_index),)
 
     def preferred_dims(self) -> tuple[int, ...]:
-        # A tile of the axis reads few operands, but unevenly: last.
+        # Tiles along the axis read few operands, but unequal numbers of them; therefore it is last.
         dims = [dim for dim, size in enumerate(self.result_shape) if size > 1]
         return tuple(sorted(dims, key=lambda dim: dim == self.axis_index))
 
 
 def scalar_attr(value: float | Attribute, element_type: Attribute) -> FloatAttr | IntegerAttr:
-    """The attribute of a number in an element type."""
+    """The attribute of a number with an element type. Raises VerifyException for an attribute that is no number."""
     if isinstance(value, FloatAttr | IntegerAttr):
         return cast("FloatAttr | IntegerAttr", value)
     if isinstance(value, Attribute):
@@ -315,7 +315,7 @@ class PadOp(MovementOp):
         return tuple(map(min, self.operand_shape(index), tile.sizes))
 
     def operand_slice(self, index: int, tile: Box) -> OperandSlice:
-        """The elements that land in the tile, without padding; an empty box where there is only padding."""
+        """The elements that are in the tile, without padding; an empty box if there is only padding."""
         offsets: list[int] = []
         sizes: list[int] = []
         lists = (self.operand_shape(0), ints(self.low), ints(self.interior), tile.offsets, tile.sizes)
@@ -362,7 +362,7 @@ class BroadcastOp(MovementOp):
 
     @staticmethod
     def infer(operand: Value, shape: Sequence[int]) -> Tensor:
-        """The result type; raises VerifyException where the operand does not broadcast to the shape."""
+        """The result type; raises VerifyException if the operand does not broadcast to the shape."""
         if broadcast_shapes(shape_of(operand), shape) != tuple(shape):
             raise VerifyException(
                 f"operand of shape {list(shape_of(operand))} does not broadcast to {list(shape)} by numpy's rules"
@@ -436,7 +436,7 @@ class GatherOp(MovementOp):
         return (GatherOp(operands[0], operands[1], self.axis_index),)
 
     def cost(self, tile: Box) -> OpCost:
-        # Only the chosen rows move, once in and once out.
+        # Only the selected rows are moved: read once and written once.
         from .types import element_bytes
 
         index_bytes = self.operand_slice(1, tile).box.volume * element_bytes(element_of(self.indices))

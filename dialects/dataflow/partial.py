@@ -1,4 +1,4 @@
-"""What contractions in parts have in common: each part of what is summed over has a result of its own."""
+"""The base class of contractions in parts: the reduced dimension is cut into parts, and each part has its own sum."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from .tiling import Box, Combine, OpCost
 
 
 class PartialOp(TiledOp, abc.ABC):
-    """Element p along the first dimension of the result is the sum over part p; the sum of all is the contraction."""
+    """
+    Element p along the first dimension of the result is the sum over part p; the sum of all parts is the contraction.
+    """
 
     TAKES_PAIRS: ClassVar[bool] = True
     parts = prop_def(IntegerAttr[I64])
@@ -32,16 +34,19 @@ class PartialOp(TiledOp, abc.ABC):
     @property
     @abc.abstractmethod
     def part_size(self) -> int:
-        """How much of what is summed over a part has."""
+        """The size of a part along the reduced dimension."""
 
     def part_of(self, position: int, first: int, size: int) -> tuple[int, int]:
-        """(First, number) along `inner_axis` of operand `position`, where pairs of integers are one each."""
+        """
+        (Offset, size) of a range of a part along `inner_axis` of operand `position`, in elements (a pair of integers is
+        one).
+        """
         return pairs_of_slice(first, size) if held_in(self.operands[position]) == 2 else (first, size)
 
     def around_parts(self, tile: Box, summed: int) -> tuple[int, int]:
         """
-        (First, number) of what a tile sums over, with that of other parts between; `summed`: the dimension of the
-        iteration space that goes through a part.
+        (Offset, size) of the smallest range along the reduced dimension that contains all that a tile sums over;
+        `summed`: the dimension of the iteration space that counts positions in a part.
         """
         if not tile.sizes[0]:
             return 0, 0
@@ -53,7 +58,7 @@ class PartialOp(TiledOp, abc.ABC):
         return "add"
 
     def product_cost(self, tile: Box, macs: int, matmul: tuple[int, int, int, int]) -> OpCost:
-        """The cost of a tile that is matrix products of these sizes."""
+        """The cost of a tile that consists of matrix products of these sizes (batch, M, K, N)."""
         return cost_with_widening(self, self.cost_on("MPU", tile, macs=macs, matmul=matmul), tile)
 
     def scratch_bytes(self, tile: Box) -> int:
@@ -61,7 +66,10 @@ class PartialOp(TiledOp, abc.ABC):
 
 
 def verify_parts(parts: int, size: int, what: str, *operands: Value) -> None:
-    """Check that so many parts of `size` (`what`: of what) are of equal size and cut no pairs of the operands."""
+    """
+    Check that `parts` parts of `size` (`what`: its name, for messages) have equal sizes and split no pairs of the
+    operands. Raises VerifyException.
+    """
     if parts < 1 or size % parts:
         raise VerifyException(f"parts = {parts} should be a positive divisor of the {size} {what}")
     if parts > 1 and size // parts % 2 and any(held_in(value) == 2 for value in operands):

@@ -1,4 +1,4 @@
-"""Partial sums of a convolution: what cores compute when they share the input channels among them."""
+"""`dataflow.partial_conv`: partial sums of a convolution, for cores that each sum over some of the input channels."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class PartialConvOp(SlidingOp, PartialOp):
         pad_low: Sequence[int],
         pad_high: Sequence[int],
     ) -> Tensor:
-        """The result type; raises VerifyException for operands and attributes that do not fit."""
+        """The result type; raises VerifyException for inconsistent operands and attributes."""
         whole = ConvOp.infer(operand, weights, strides, dilations, pad_low, pad_high, 1)
         images, channels = shape_of(operand)[:2]
         if images != 1:

@@ -1,4 +1,4 @@
-"""Partial sums of a matrix product: what cores compute when they share what is summed over among them."""
+"""`dataflow.partial_matmul`: partial sums of a matrix product, for cores that each sum over a part of K."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class PartialMatmulOp(PartialOp):
 
     @staticmethod
     def infer(lhs: Value, rhs: Value, parts: int, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
-        """The result type; raises VerifyException for operands and attributes that do not fit."""
+        """The result type; raises VerifyException for inconsistent operands and attributes."""
         whole = MatmulOp.infer(lhs, rhs, transpose_a, transpose_b)
         if len(whole.get_shape()) != 2 or len(shape_of(lhs)) != 2:
             raise VerifyException(f"operands have ranks {len(shape_of(lhs))} and {len(shape_of(rhs))}: expected 2")

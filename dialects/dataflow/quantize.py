@@ -1,4 +1,4 @@
-"""The step from sums or floats to quantised values."""
+"""`dataflow.quantize`: the conversion of sums or floats to quantised values."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class QuantizeOp(ElementwiseOp):
 
     @staticmethod
     def infer(operand: Value, scale: Value, element: Attribute) -> Tensor:
-        """The result type; raises VerifyException for element types that do not fit."""
+        """The result type; raises VerifyException for unsuitable element types."""
         if element_of(operand) not in (i32, f32) or element_of(scale) != f32:
             raise VerifyException(
                 f"operands have element types {element_of(operand)} and {element_of(scale)}: expected i32 or f32, and "
@@ -70,14 +70,14 @@ class QuantizeOp(ElementwiseOp):
 
     @property
     def zero_point(self) -> int:
-        """What stands for 0."""
+        """The quantised value that represents 0."""
         return self.zero.value.data
 
     def build_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Sequence[Operation]:
         return (QuantizeOp(operands[0], operands[1], self.zero_point, element_of(self.result)),)
 
     def evaluate(self, x: Array, scale: Array) -> Array:
-        """The result as f32 numbers."""
+        """The result, as f32 numbers."""
         low, high = LIMITS[element_of(self.result)]
         steps = np.rint(x.astype(np.float32) * scale) + np.float32(self.zero_point)
         return np.clip(steps, np.float32(low), np.float32(high))

@@ -20,7 +20,7 @@ from .types import Tensor, element_of, integer_range, is_bool, is_float, normali
 
 
 class Reduction(StrEnum):
-    """How elements are joined."""
+    """The function that combines elements."""
 
     SUM = "sum"
     MAX = "max"
@@ -47,7 +47,7 @@ COMBINE: dict[Reduction, Combine] = {
     Reduction.MIN: "min",
     Reduction.PROD: "mul",
 }
-"""How partial results of each kind are joined."""
+"""The function that combines partial results of each kind."""
 
 
 def kind_attr(kind: Reduction | str | ReductionAttr) -> ReductionAttr:
@@ -56,7 +56,7 @@ def kind_attr(kind: Reduction | str | ReductionAttr) -> ReductionAttr:
 
 
 def identity(kind: Reduction, element_type: Attribute) -> float | int:
-    """The value that changes nothing when it is joined: 0, 1, the smallest or the largest value of the type."""
+    """The identity of a kind of reduction: 0, 1, the smallest or the largest value of the element type."""
     floating = is_float(element_type)
     match kind:
         case Reduction.SUM:
@@ -104,7 +104,7 @@ class ReduceOp(TiledOp):
 
     @staticmethod
     def infer(operand: Value, axes: Sequence[int]) -> Tensor:
-        """The result type; raises VerifyException for axes that do not fit."""
+        """The result type; raises VerifyException for invalid axes."""
         shape = list(shape_of(operand))
         _no_bool(operand)
         if list(axes) != sorted(set(axes)) or any(not 0 <= axis < len(shape) for axis in axes):
@@ -141,14 +141,14 @@ class ReduceOp(TiledOp):
 
 
 def _collapse(tile: Box, axes: Sequence[int]) -> Box:
-    """The box in a result that keeps these axes with size 1."""
+    """The box of a tile in a result in which these axes have size 1."""
     offsets = tuple(0 if dim in axes else offset for dim, offset in enumerate(tile.offsets))
     sizes = tuple(1 if dim in axes else size for dim, size in enumerate(tile.sizes))
     return Box(offsets, sizes)
 
 
 class AxisOp(TiledOp, abc.ABC):
-    """An operation along one axis of its operand that cannot be cut along it."""
+    """Base of operations along one axis of their operand, which cannot be cut along it."""
 
     operand = operand_def(Tensor)
     axis = prop_def(IntegerAttr[I64])
@@ -339,7 +339,7 @@ class ReduceWindowOp(SlidingOp, TiledOp):
         pad_low: Sequence[int],
         pad_high: Sequence[int],
     ) -> Tensor:
-        """The result type; raises VerifyException for attributes that do not fit."""
+        """The result type; raises VerifyException for invalid attributes."""
         shape = shape_of(operand)
         _no_bool(operand)
         for name, values, least in (
@@ -413,7 +413,7 @@ class ReduceWindowOp(SlidingOp, TiledOp):
         return COMBINE[self.kind.data]
 
     def preferred_dims(self) -> tuple[int, ...]:
-        # Frames and channels first: their tiles share no halo.
+        # Images and channels first: their tiles have no halo.
         space = self.iteration_space()
         parallel = (dim for dim, one in enumerate(space) if one.kind == DimKind.PARALLEL and one.size > 1)
         window = (dim for dim, one in enumerate(space) if one.kind == DimKind.WINDOW and one.size > 1)

@@ -1,9 +1,10 @@
 """
-`dataflow.reshape`: another shape for the same elements in row-major order.
+`dataflow.reshape`: the same elements, in row-major order, in another shape.
 
-It moves no data in a dense buffer, yet tiles of its result are in general no boxes of the operand. Dimensions are
-therefore put in the smallest *groups* of neighbours that have the same number of elements on both sides; in each group
-the outermost dimension of the result may be cut (a tile is then one contiguous range of the group), the others may not.
+It moves no data in a dense buffer, but a tile of its result is in general not a box of the operand. Dimensions are
+therefore partitioned into the smallest *groups* of neighbours that have the same number of elements in operand and
+result. In each group, only the outermost dimension of the result may be cut: a tile is then one contiguous range of the
+group.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from .types import Shape, Tensor, element_of, shape_of, tensor
 
 @dataclass(frozen=True)
 class Group:
-    """Dimensions (other than unit ones) of operand and result that hold the same elements."""
+    """Dimensions of operand and result, without those of size 1, that cover the same elements."""
 
     source: tuple[int, ...]
     target: tuple[int, ...]
 
 
 def dimension_groups(source: Shape, target: Shape) -> list[Group]:
-    """The smallest groups of neighbouring dimensions that correspond. Unit dimensions are in none."""
+    """The smallest groups of corresponding neighbouring dimensions. Dimensions of size 1 are in no group."""
     if 0 in source:
         return [Group(tuple(range(len(source))), tuple(range(len(target))))]
     groups: list[Group] = []
@@ -51,7 +52,7 @@ def dimension_groups(source: Shape, target: Shape) -> list[Group]:
 
 
 def enclosing_range(start: int, length: int, sizes: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Offsets and sizes of the smallest box around the flat range [start, start + length) that is contiguous itself."""
+    """Offsets and sizes of the smallest contiguous box that contains the flat range [start, start + length)."""
     first, last = start, start + length - 1
     offsets: list[int] = []
     counts: list[int] = []
@@ -88,7 +89,7 @@ class ReshapeOp(TiledOp):
 
     @staticmethod
     def infer(operand: Value, shape: Sequence[int]) -> Tensor:
-        """The result type; raises VerifyException where the number of elements differs."""
+        """The result type; raises VerifyException if the number of elements differs."""
         if math.prod(shape_of(operand)) != math.prod(shape):
             raise VerifyException(
                 f"operand of shape {list(shape_of(operand))} has {math.prod(shape_of(operand))} elements: "
@@ -113,7 +114,7 @@ class ReshapeOp(TiledOp):
         )
 
     def flat_ranges(self, tile: Box) -> list[tuple[int, int]]:
-        """For each group the contiguous range (start, length) of its elements that the tile holds."""
+        """For each group, the contiguous range (start, length) of its elements that are in the tile."""
         ranges: list[tuple[int, int]] = []
         for group in self.groups:
             outer = group.target[0]
@@ -136,8 +137,9 @@ class ReshapeOp(TiledOp):
 
     def flat_offsets(self, tile: Box) -> list[tuple[int, int, int]]:
         """
-        For each group: (elements of the operand slice, first one of the tile in it, elements of the tile). An inexact
-        slice holds more than the tile; reshape it to the first numbers, slice, reshape to the tile's sizes.
+        For each group: (elements of the operand slice, offset of the tile's first element in it, elements of the tile).
+        An inexact slice contains more than the tile: reshape it to the first numbers, slice, reshape to the tile's
+        sizes.
         """
         shape, box = self.operand_shape(0), self.operand_slice(0, tile).box
         result: list[tuple[int, int, int]] = []

@@ -1,4 +1,4 @@
-"""`dataflow.scatter`: elements put, or joined, where indices say."""
+"""`dataflow.scatter`: rows that are replaced by, or combined with, updates at positions given by indices."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .types import Tensor, element_bytes, element_of, is_bool, shape_of, tensor
 
 
 class ScatterMode(StrEnum):
-    """What becomes of the element that an update meets."""
+    """How an update changes an element."""
 
     SET = "set"
-    """The update takes its place; of several, the last in row-major order of the indices."""
+    """The update replaces it; of several updates, the last in row-major order of the indices."""
     ADD = "add"
     MAX = "max"
 
@@ -72,7 +72,7 @@ class ScatterOp(TiledOp):
 
     @staticmethod
     def infer(mode: ScatterMode, data: Value, indices: Value, updates: Value, batch: int) -> Tensor:
-        """The result type; raises VerifyException where the shapes or types do not go together."""
+        """The result type; raises VerifyException for inconsistent shapes or types."""
         shape, positions = shape_of(data), shape_of(indices)
         if not 0 <= batch < len(shape):
             raise VerifyException(f"batch = {batch} should be in [0, {len(shape)}), less than the rank of data")
@@ -94,11 +94,11 @@ class ScatterOp(TiledOp):
 
     @property
     def batch_dims(self) -> int:
-        """Number of leading dimensions that all operands share; also the dimension of the rows."""
+        """Number of leading dimensions that all operands share; this is also the number of the dimension of rows."""
         return self.batch.value.data
 
     def iteration_space(self) -> tuple[IterDim, ...]:
-        # Which rows change is known to the indices alone: a tile has all rows.
+        # The rows that change depend on the indices: each tile has all rows.
         return tuple(
             IterDim(size, DimKind.WHOLE if dim == self.batch_dims else DimKind.PARALLEL)
             for dim, size in enumerate(self.result_shape)

@@ -1,4 +1,4 @@
-"""What operations that slide a window over their operand have in common: how it moves, and what lies around."""
+"""The base class of operations that slide a window over their operand: strides, dilations and padding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .types import Shape
 
 
 class Sliding(TypedDict):
-    """One number for each dimension that a window slides along."""
+    """Keyword arguments with one number for each dimension along which a window slides."""
 
     strides: Shape
     dilations: Shape
@@ -22,7 +22,7 @@ class Sliding(TypedDict):
 
 
 class SlidingOp(IRDLOperation, abc.ABC):
-    """An operation with windows: the properties, and the numbers in them as keyword arguments of such operations."""
+    """Base of operations with windows: their common properties."""
 
     strides = prop_def(DenseArrayBase.constr(I64))
     dilations = prop_def(DenseArrayBase.constr(I64))
@@ -31,7 +31,7 @@ class SlidingOp(IRDLOperation, abc.ABC):
 
     @property
     def sliding(self) -> Sliding:
-        """Strides, dilations and padding."""
+        """Strides, dilations and padding, as keyword arguments for the constructors of such operations."""
         return {
             "strides": ints(self.strides),
             "dilations": ints(self.dilations),

@@ -1,4 +1,7 @@
-"""Values from nowhere: small constants in the text, large weights by reference to where their bytes are."""
+"""
+Operations without operands: `dataflow.constant`, with its elements in the text, and `dataflow.weight`, with a reference
+to its bytes.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +25,16 @@ if TYPE_CHECKING:
 
 Dense: TypeAlias = DenseIntOrFPElementsAttr[Any]
 LARGEST_CONSTANT = 4096
-"""Bytes of the largest constant that folding makes, unless all its elements are equal."""
+"""Bytes of the largest constant that folding creates, unless all its elements are equal."""
 
 
 @irdl_op_definition
 class ConstantOp(DataflowOp):
     """
-    A tensor whose elements are in the text. The compiler makes constants of at most 4096 bytes (or of equal elements);
-    larger ones are weights.
+    A tensor whose elements are in the text. The compiler creates constants of at most 4096 bytes (or of equal
+    elements); larger ones are weights.
 
-    Elements are printed as decimal numbers if these give back the same bits, otherwise as hexadecimal bytes.
+    Elements are printed as decimal numbers if these are read back as the same bits, otherwise as hexadecimal bytes.
 
     ```syntax
     dataflow.constant attr-dict $value
@@ -60,7 +63,7 @@ class ConstantOp(DataflowOp):
 
     @staticmethod
     def splat(value: float, type: Tensor) -> ConstantOp:
-        """The constant whose elements are all this number."""
+        """The constant whose elements all have this value."""
         from .constants import splat_attribute
 
         return ConstantOp(splat_attribute(value, type))
@@ -99,14 +102,14 @@ class ConstantOp(DataflowOp):
             return
         from .constants import array_of, splat_bits
 
-        # One element stands for all where they are equal; the parser knows both forms by their length.
+        # If all elements are equal, one is printed; the parser distinguishes the forms by their length.
         data = splat_bits(array_of(value)) or value.data.data
         printer.print_string(f'dense<"0x{data.hex().upper()}"> : ')
         printer.print_attribute(value.get_type())
 
     @staticmethod
     def _needs_hex(value: Dense) -> bool:
-        """Whether decimal text could lose bits."""
+        """Whether decimal text could lose bits of the elements."""
         type = cast(Tensor, value.get_type())
         if not is_float(type.element_type) or not value.data.data:
             return False

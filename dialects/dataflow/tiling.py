@@ -1,17 +1,17 @@
 """
-The tiling interface: how an operation may be cut into tiles.
+The tiling interface: it describes how an operation can be cut into tiles.
 
-An operation has an *iteration space*: one dimension for everything that its loops run over, the reduced dimensions
-included. A *tile* is a box in that space. The interface says what of each operand a tile reads, where its result goes,
-and how to build the same operation on such a tile. Splitting, tiling, cost and communication use nothing else, so none
-of them knows operations by name.
+An operation has an *iteration space*: one dimension for each loop over its elements, including the reduced dimensions.
+A *tile* is a box in that space. The interface gives the part of each operand that a tile reads, the part of the result
+that it computes, and the operation that computes such a tile. Splitting, tiling, cost and communication use this
+interface only, so they are independent of individual operations.
 
-For every tile that keeps `WHOLE` and `SEQUENTIAL` dimensions whole:
+For every tile in which `WHOLE` and `SEQUENTIAL` dimensions are not cut,
 
     operands = [materialise(slice) for slice in operand slices]      # with padding filled in
     result[result_box(tile)] (combine)= build_tile(tile, operands)
 
-gives the result of the whole operation, where `combine` is only needed when `REDUCTION` dimensions are split.
+computes the result of the whole operation; `combine` is only needed if `REDUCTION` dimensions are split.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from ...formats.sparse.nonzero import ALL_NONZERO, Nonzero
 
 
 class DimKind(StrEnum):
-    """What cutting a dimension of the iteration space means."""
+    """The kind of a dimension of an iteration space, which determines the effect of cutting it."""
 
     PARALLEL = "parallel"
     """Tiles are independent and read disjoint (or shared) parts of the operands."""
     REDUCTION = "reduction"
-    """Tiles give partial results of the same elements, joined by `combine` (not to be cut where that is None)."""
+    """Tiles compute partial results of the same elements, combined by `combine`; it cannot be cut if that is None."""
     WINDOW = "window"
-    """Parallel, but neighbouring tiles read overlapping parts (a halo)."""
+    """Parallel, but neighbouring tiles read overlapping parts of the operand (a halo)."""
     SEQUENTIAL = "sequential"
-    """Each position needs the one before: not to be cut into independent tiles."""
+    """Each position depends on the one before: it cannot be cut into independent tiles."""
     WHOLE = "whole"
-    """Not to be cut."""
+    """It cannot be cut."""
 
 
 Combine = Literal["add", "max", "min", "mul"]
@@ -65,13 +65,13 @@ class Box:
     sizes: tuple[int, ...]
 
     def __init__(self, offsets: tuple[int, ...], sizes: tuple[int, ...]) -> None:
-        # Planning makes hundreds of thousands of boxes: in half the time of what a frozen dataclass generates.
+        # Planning creates hundreds of thousands of boxes; this takes half the time of a frozen dataclass's constructor.
         self.__dict__["offsets"] = offsets
         self.__dict__["sizes"] = sizes
 
     @staticmethod
     def whole(sizes: Sequence[int]) -> Box:
-        """The box of everything in a space of these sizes."""
+        """The box that covers a space of these sizes."""
         return Box((0,) * len(sizes), tuple(sizes))
 
     @property
@@ -90,13 +90,13 @@ class Box:
         return tuple(offset + size for offset, size in zip(self.offsets, self.sizes, strict=True))
 
     def along(self, axis: int, offset: int, size: int) -> Box:
-        """The box that is another one along one dimension."""
+        """The box with another offset and size along one dimension."""
         offsets, sizes = [*self.offsets], [*self.sizes]
         offsets[axis], sizes[axis] = offset, size
         return Box(tuple(offsets), tuple(sizes))
 
     def intersect(self, other: Box) -> Box:
-        """What both boxes hold; empty dimensions have size 0."""
+        """The intersection of both boxes; empty dimensions have size 0."""
         offsets = tuple(map(max, self.offsets, other.offsets))
         ends = tuple(map(min, self.ends, other.ends))
         return Box(offsets, tuple(max(0, end - offset) for offset, end in zip(offsets, ends, strict=True)))
@@ -105,28 +105,30 @@ class Box:
 @dataclass(frozen=True)
 class OperandSlice:
     """
-    What a tile reads of one operand.
+    The part of an operand that a tile reads.
 
-    The slice takes `box.sizes[d]` elements along dimension d, at `box.offsets[d] + i * steps[d]`, and stands between
-    `pad_low[d]` and `pad_high[d]` positions of `pad_value`. The materialised operand has shape `shape`.
+    The slice has `box.sizes[d]` elements along dimension d, at `box.offsets[d] + i * steps[d]`, with `pad_low[d]`
+    positions of `pad_value` before them and `pad_high[d]` after them. The materialised operand has shape `shape`.
     """
 
     box: Box
-    """Elements inside the operand. With a step other than 1, the offset is the first element and the size counts the
-    elements taken; `bounds` is the range they lie in. Where nothing lies inside, the offset is still `pad_low` after
-    the first position, and may be outside."""
+    """
+    Elements inside the operand. With a step other than 1, the offset is the index of the first element and the size is
+    the number of elements; `bounds` is the range that contains them. If no element is inside, the offset is still
+    `pad_low` after the first position, and may be outside.
+    """
     pad_low: tuple[int, ...]
     """Positions before the operand's first element that the tile reads."""
     pad_high: tuple[int, ...]
     """Positions after the operand's last element that the tile reads."""
     pad_value: float | int = 0
-    """What the positions outside hold; an integer for integer and bool operands."""
+    """The value of positions outside the operand; an integer for integer and bool operands."""
     steps: tuple[int, ...] = field(default=())
-    """Distance between neighbouring elements; negative where the slice runs backwards."""
+    """Distance between neighbouring elements in each dimension; negative for a reversed slice."""
     indexed: bool = False
-    """True: which rows are read depends on data; the box is the range of everything that may be read."""
+    """True: the rows that are read depend on data; the box is the range of all that may be read."""
     exact: bool = True
-    """False: the box is the smallest one around what is read, and holds more (only `dataflow.reshape`)."""
+    """False: the box is the smallest one that contains what is read, and contains more (only `dataflow.reshape`)."""
 
     def __init__(
         self,
@@ -138,7 +140,7 @@ class OperandSlice:
         indexed: bool = False,
         exact: bool = True,
     ) -> None:
-        # As for `Box`: there are many.
+        # As for `Box`: faster than a frozen dataclass's constructor.
         known = self.__dict__
         known["box"], known["pad_low"], known["pad_high"], known["pad_value"] = box, pad_low, pad_high, pad_value
         known["steps"], known["indexed"], known["exact"] = steps or (1,) * box.rank, indexed, exact
@@ -167,7 +169,7 @@ class OperandSlice:
 
     @cached_property
     def bounds(self) -> Box:
-        """The box that all elements lie in, steps taken into account."""
+        """The smallest box that contains all elements, with their steps."""
         if self.steps.count(1) == len(self.steps):
             return self.box
         offsets: list[int] = []
@@ -181,69 +183,76 @@ class OperandSlice:
 
 @dataclass(frozen=True)
 class EncodedWork:
-    """Matrix products of dense neurons with encoded weights. Numbers are of one product, averages where they differ."""
+    """
+    The work of matrix products of dense neurons with encoded weights. Numbers are for one product, averages if products
+    differ.
+    """
 
     products: int
-    """How many there are."""
+    """Number of products."""
     rows: int
-    """Vectors of neurons."""
+    """Number of rows, that is, of vectors of neurons."""
     fibers: int
-    """Output neurons."""
+    """Number of fibers, that is, of output neurons."""
     fullest: float
-    """Stored weights of the fullest lane of the matrix unit."""
+    """Number of stored weights of the lane of the matrix unit that has the most."""
     loads: float
-    """Times that it loads weights."""
+    """Number of loads of weights to the matrix unit."""
     looked_at: float
-    """Positions of a direct index, or entries of a stride index; bits, or codes, of a plug-in's."""
+    """Number of positions of a direct index, or of entries of a stride index; bits, or codes, of a plug-in's index."""
     direct: bool
     weight_bytes: int
     neuron_bytes: int
-    """Of the neurons that come in or go out, whichever are more."""
+    """Bytes of the input neurons or of the output neurons, whichever are more."""
     inputs: int
-    """Neurons of a row."""
+    """Number of neurons in a row."""
     stored: float
-    """Stored weights of all output neurons."""
+    """Number of stored weights of all output neurons."""
     nonzero: Nonzero = ALL_NONZERO
-    """Which share of the neurons is expected not to be zero; the others may be left out."""
+    """The expected share of nonzero neurons; the others may be skipped."""
     lines: int = 0
-    """In how many lines of places the rows lie; 0 where that is not known."""
+    """Number of lines that the rows lie in; the last dimension of positions runs along a line. 0 if unknown."""
 
 
 @dataclass(frozen=True)
 class OpCost:
-    """Work of one tile, before any property of a chip comes in."""
+    """The work of one tile, independent of the chip."""
 
     unit: Unit
     """The unit that does the main work."""
     macs: int
     """Multiply-accumulates."""
     vpu_ops: int
-    """Element operations of a vector unit; functions that take four passes there count as four."""
+    """Element operations of a vector unit; functions that take four passes count as four."""
     count_bytes: Callable[[], int]
-    """Counts `bytes_moved`, which few ask for."""
+    """Computes `bytes_moved`; it is called only when that is needed."""
     matmul: tuple[int, int, int, int] | None = None
-    """(batch, M, K, N) of the matrix products that a matrix unit does, where it does the work."""
+    """(batch, M, K, N) of the matrix products, if the matrix unit does the work."""
     window: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
-    """Of the first operand, what M and what K are made of where these are several dimensions that lie apart."""
+    """
+    Sizes of the dimensions of the first operand that form M, and of those that form K, if they are not contiguous.
+    """
     encoded: EncodedWork | None = None
-    """The same work where the weights are encoded."""
+    """The work with encoded weights."""
     nonzero: Nonzero = ALL_NONZERO
-    """Which share of the first operand's elements is expected not to be zero; the others may be left out."""
+    """The expected share of nonzero elements of the first operand; the others may be skipped."""
     item_bytes: int | None = None
-    """Of an element that is multiplied, where that is no element of the first operand."""
+    """Bytes of an element that is multiplied, if it is not an element of the first operand."""
     widened: tuple[int, int] | None = None
-    """Elements of an operand that the vector unit first brings to the type of the other one, and their bytes then."""
+    """(Elements, bytes after widening) of an operand that the vector unit first widens to the type of the other one."""
     in_two_sums: bool = False
     """
-    Whether the matrix and the vector unit may share the terms of a product of one row: there is memory for the sum of
-    one of them (`scratch_bytes`).
+    Whether the terms of a product of one row may be divided between the matrix unit and the vector unit: there is
+    memory for the sum of one of them (`scratch_bytes`).
     """
     groups: tuple[int, int, int, int] | None = None
-    """(groups, M, K, N) of the products of a depthwise convolution, which the matrix and the vector unit may share."""
+    """
+    (groups, M, K, N) of the products of a depthwise convolution, which may be divided between matrix and vector unit.
+    """
     mapped: tuple[int, int] | None = None
     """
-    Of a mapping unit: elements that its encoder looks at, and the bytes of the largest operand. Estimates count it as
-    the data access unit.
+    (Elements that the encoder of the mapping unit examines, bytes of the largest operand). Estimates attribute this
+    work to the data access unit.
     """
 
     @cached_property
@@ -254,8 +263,8 @@ class OpCost:
 
 def split_evenly(size: int, parts: int, multiple: int = 1) -> list[tuple[int, int]]:
     """
-    Cut [0, size) into `parts` ranges (offset, size) as even as multiples of `multiple`, which divides `size`, can be;
-    the last is as large as any. Some are empty where parts > size / multiple.
+    Cut [0, size) into `parts` ranges (offset, size), as even as possible for multiples of `multiple`, which divides
+    `size`; no range is larger than the last. Some are empty if parts > size / multiple.
     """
     cuts = [part * (size // multiple) // parts * multiple for part in range(parts + 1)]
     return [(low, high - low) for low, high in pairwise(cuts)]
@@ -263,9 +272,9 @@ def split_evenly(size: int, parts: int, multiple: int = 1) -> list[tuple[int, in
 
 def split_blocks(size: int, parts: int) -> list[tuple[int, int]]:
     """
-    Cut [0, size) into `parts` ranges (offset, size) of equal size, but for the last ones: smaller, then empty.
+    Cut [0, size) into `parts` ranges (offset, size) of equal size, except for the last ones: smaller, then empty.
 
-    Steps in time are cut so: equal steps become loops.
+    Steps in time are cut in this way, because equal steps become loops.
     """
     block = -(-size // parts)
     return [(min(part * block, size), max(0, min(block, size - part * block))) for part in range(parts)]
@@ -280,53 +289,56 @@ class TilingInterface(Operation, abc.ABC):
 
     @abc.abstractmethod
     def operand_slice(self, index: int, tile: Box) -> OperandSlice:
-        """What the tile reads of operand `index`."""
+        """The part of operand `index` that the tile reads."""
 
     @abc.abstractmethod
     def result_box(self, tile: Box) -> Box:
-        """Which part of the result the tile gives (in full, or a partial value where reductions are split)."""
+        """The part of the result that the tile computes (completely, or a partial value if reductions are split)."""
 
     @abc.abstractmethod
     def build_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Sequence[Operation]:
         """
-        Detached operations that compute the tile.
+        Build the detached operations that compute the tile.
 
-        `operands` are the materialised slices (shape `OperandSlice.shape`, padding already in them). The last
-        operation's result is the tile, or the partial result where reductions are split.
+        `operands` are the materialised slices (shape `OperandSlice.shape`, padding included). The last operation's
+        result is the tile, or the partial result if reductions are split.
         """
 
     @property
     def combine(self) -> Combine | None:
-        """How partial results of split reduction dimensions are joined; None: these may not be split."""
+        """The function that combines partial results of split reduction dimensions; None: these cannot be split."""
         return None
 
     def largest_slice(self, index: int, tile: Box) -> tuple[int, ...]:
-        """Shape of the largest slice of an operand, padding included, that tiles of this size read anywhere."""
+        """Shape of the largest slice of an operand, padding included, that a tile of this size reads at any offset."""
         return self.operand_slice(index, tile).shape
 
     def scratch_bytes(self, tile: Box) -> int:
-        """Bytes of memory beside operands and result that instructions need for any tile of this size."""
+        """
+        Bytes of memory, in addition to operands and result, that instructions need for a tile of this size at any
+        offset.
+        """
         del tile
         return 0
 
     def filled(self, index: int) -> float:
-        """What tiles read of an operand in the mean, as a share of the largest slice."""
+        """The average size of the slices of an operand, as a share of the largest slice."""
         del index
         return 1.0
 
     def largest_result(self, tile: Box) -> tuple[int, ...]:
-        """Sizes of the largest part of the result that tiles of this size give anywhere."""
+        """Sizes of the largest part of the result that a tile of this size computes at any offset."""
         return self.result_box(tile).sizes
 
     def may_split(self, dim: int, parts: int) -> bool:
-        """Whether cutting dimension `dim` evenly into `parts` gives tiles that read nothing needlessly twice."""
+        """Whether cutting dimension `dim` evenly into `parts` gives tiles that read nothing twice without need."""
         del dim, parts
         return True
 
     @abc.abstractmethod
     def preferred_dims(self) -> tuple[int, ...]:
-        """Dimensions worth cutting, best first; those whose cutting reassociates sums come last."""
+        """Dimensions that are worth cutting, best first; dimensions whose cutting reassociates sums come last."""
 
     @abc.abstractmethod
     def cost(self, tile: Box) -> OpCost:
-        """Operations and bytes of one tile."""
+        """The work of one tile."""

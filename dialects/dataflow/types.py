@@ -1,8 +1,8 @@
 """
 Element types and shapes of `dataflow` values, and the inference of result types.
 
-All tensors are ranked and static. The element types are the ones the chip knows; `DTYPE_CODES` gives the number that
-instructions and executables use for each.
+All tensors are ranked and static. The element types are those that the chip supports; `DTYPE_CODES` gives the number of
+each in instructions and executables.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ ui64 = IntegerType(64, Signedness.UNSIGNED)
 i4_pair: Attribute = VectorType(IntegerType(4), [2])
 ui4_pair: Attribute = VectorType(IntegerType(4, Signedness.UNSIGNED), [2])
 """
-Two integers of 4 bits in a byte, the first one in the low bits: neighbours along the axis that a contraction sums over.
-Of an odd number of integers the last pair has a second one that nobody reads.
+Two 4-bit integers in a byte, the first one in the low bits: neighbours along the axis that a contraction sums over. If
+the number of integers is odd, the second one of the last pair is not read.
 """
 
 DTYPE_CODES: dict[Attribute, int] = {
@@ -69,12 +69,12 @@ DTYPE_CODES: dict[Attribute, int] = {
     ui4_pair: 5,
 }
 """
-Number of each element type in instructions and executables. Pairs of 4-bit integers are bytes there, with the sign that
-the integers in them have.
+Number of each element type in instructions and executables. Pairs of 4-bit integers are bytes there, signed if the
+integers are signed.
 """
 
 ELEMENT_TYPES: tuple[Attribute, ...] = tuple(DTYPE_CODES)[:13]
-"""Element type of each number."""
+"""Element type by number."""
 
 _BYTES = (4, 2, 2, 8, 1, 1, 2, 2, 4, 4, 8, 8, 1)
 
@@ -110,14 +110,14 @@ def integer_range(element_type: Attribute) -> tuple[int, int]:
 
 
 def largest_exact(element_type: Attribute) -> int:
-    """The largest n such that the type holds every integer from 0 to n exactly."""
+    """The largest n such that the type represents every integer from 0 to n exactly."""
     if isinstance(element_type, IntegerType):
         return integer_range(cast(Attribute, element_type))[1]
     return {"f16": 1 << 11, "bf16": 1 << 8, "f32": 1 << 24}.get(str(element_type), 1 << 53)
 
 
 def keeps_every_value(source: Attribute, target: Attribute) -> bool:
-    """Whether each value of an element type is one of the other's (i1 counts as 0 and 1)."""
+    """Whether the target type represents every value of the source type exactly (i1 counts as 0 and 1)."""
     if source == target:
         return True
     if is_bool(target):
@@ -149,9 +149,9 @@ def tensor_of(value: SSAValue | Operation) -> Tensor:
     """
     The tensor type of a value.
 
-    Raises VerifyException where the value is not a tensor: constructors and verifiers call this on what they are given.
+    Raises VerifyException if the value is not a tensor; constructors and verifiers call this for their arguments.
     """
-    # `isinstance` of a base class of the IR takes longer than all the rest.
+    # `isinstance` with a base class of the IR would take longer than all the rest.
     known = type(value) in _VALUES or isinstance(value, SSAValue)
     found = cast("SSAValue", value).type if known else SSAValue.get(value).type
     if not isinstance(found, TensorType):
@@ -163,7 +163,7 @@ _VALUES = (OpResult, BlockArgument)
 
 
 _SHAPES: dict[int, tuple[Tensor, Shape]] = {}
-"""Types seen lately, by identity, with their shapes: planning asks for the shapes of a few values again and again."""
+"""A cache: identity of a type -> the type and its shape. Planning asks for the shapes of the same values very often."""
 _MOST_SHAPES = 1 << 14
 
 
@@ -217,7 +217,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> Shape:
     """
     The shape that numpy's rules give for operands of these shapes.
 
-    Raises VerifyException naming the first two sizes that do not fit.
+    Raises VerifyException, which names the first two sizes that do not broadcast.
     """
     rank = max((len(shape) for shape in shapes), default=0)
     result = [1] * rank
@@ -235,14 +235,14 @@ def broadcast_shapes(*shapes: Sequence[int]) -> Shape:
 
 
 def normalise_axis(axis: int, rank: int) -> int:
-    """The axis counted from the front. Raises VerifyException where it is outside [-rank, rank)."""
+    """The axis, counted from the front. Raises VerifyException if it is outside [-rank, rank)."""
     if not -rank <= axis < rank:
         raise VerifyException(f"axis = {axis} should be in [{-rank}, {rank}) for a tensor of rank {rank}")
     return axis + rank if axis < 0 else axis
 
 
 def accumulator_type(element_type: Attribute) -> Attribute:
-    """Element type of a contraction's result: floats keep theirs, 8-bit and 16-bit integers sum in i32."""
+    """Element type of a contraction's result: the operands' type for floats, i32 for 8-bit and 16-bit integers."""
     if element_type in (i8, ui8, i16, ui16):
         return i32
     return element_type

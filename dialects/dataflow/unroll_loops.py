@@ -1,4 +1,4 @@
-"""All loops of a module as operations for every step, which is what tiling and placement work on."""
+"""Unrolling of loops to operations for every step, the form in which tiling and placement process them."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from .loop_steps import LoopSteps
 
 
 def no_loop(loop: LoopOp) -> bool:
-    """That no loop stays one."""
+    """A predicate for `unroll_loops` that keeps no loop."""
     return False
 
 
 def unroll_loops(root: Operation, stays: Callable[[LoopOp], bool] = no_loop) -> None:
     """
-    Unroll all loops inside of an operation, in their canonical form, but for those that `stays` says do.
+    Bring all loops in an operation into canonical form, and unroll them, except those for which `stays` returns true.
 
-    Raises InputError, located, for a body that would stand there more than `MOST_UNROLLED` times, and for a loop whose
-    number of steps is known at run time only.
+    Raises InputError, with its location, for a body that would be copied more than `MOST_UNROLLED` times, and for a
+    loop whose number of steps is known at run time only.
     """
     loops = [op for op in root.walk() if isinstance(op, LoopOp)]
     if not loops:
@@ -52,7 +52,7 @@ def unroll_loops(root: Operation, stays: Callable[[LoopOp], bool] = no_loop) -> 
 
 
 def canonicalize_loops(root: Operation) -> None:
-    """Bring all loops inside of an operation into their canonical form."""
+    """Bring all loops in an operation into canonical form."""
     pattern = GreedyRewritePatternApplier([CanonicalizationRewritePattern()], folding_enabled=True, ctx=_context())
     for region in root.regions:
         PatternRewriteWalker(_InLoops(KeepLocations(pattern))).rewrite_region(region)
@@ -68,7 +68,7 @@ def _check_runs(loop: LoopOp) -> None:
 
 
 class _InLoops(RewritePattern):
-    """A pattern for loops and the operations in them."""
+    """Applies a pattern to loops and to the operations in them."""
 
     def __init__(self, pattern: RewritePattern) -> None:
         self.pattern = pattern

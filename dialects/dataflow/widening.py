@@ -5,7 +5,7 @@ from __future__ import annotations
 LEAST_ROWS = 64
 """Least number of elements of a chunk in the first reduced dimension: the rows of a matrix unit."""
 LEAST_BYTES = 1 << 14
-"""And so many bytes, if there are as many."""
+"""Least number of bytes of a chunk, unless the operand is smaller."""
 
 
 def slice_bytes(row_bytes: int) -> int:
@@ -14,14 +14,16 @@ def slice_bytes(row_bytes: int) -> int:
 
 
 def slice_buffer_bytes(depth: int, row_bytes: int) -> int:
-    """The same for an operand of `depth` positions, which may be a single chunk: a multiple of 64 bytes."""
+    """
+    Bytes of the buffer of a chunk, a multiple of 64, for an operand of `depth` positions, which may be a single chunk.
+    """
     return min(slice_bytes(row_bytes), -(-depth * row_bytes // 64) * 64)
 
 
 def widened_bytes(depth: int, row_bytes: int) -> int:
     """
-    Bytes of memory for the chunks of an operand of `depth` positions: one is multiplied while the next one, possibly of
-    the next step, is widened. A smaller operand never needs more.
+    Bytes of the buffers of chunks for an operand of `depth` positions: one is multiplied while the next one, possibly
+    of the next step, is widened. A smaller operand never needs more.
     """
     return 2 * slice_buffer_bytes(depth, row_bytes)
 

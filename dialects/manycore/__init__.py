@@ -1,4 +1,4 @@
-"""Operators cut over the cores of a chip (see docs/rationale/manycore.md)."""
+"""Operators divided over the cores of a chip (see docs/rationale/manycore.md)."""
 
 from xdsl.ir import Dialect
 

@@ -1,4 +1,4 @@
-"""Attributes of the `manycore` dialect: the chip, and how an iteration space is cut over cores and time."""
+"""Attributes of the `manycore` dialect: the chip, and the tiling of an iteration space over cores and time."""
 
 from __future__ import annotations
 
@@ -79,12 +79,14 @@ class ChipAttr(ParametrizedAttribute):
             printer.print_string_literal(self.description.data)
 
     def load(self) -> Chip:
-        """The chip's numbers. Raises InputError where the description is missing or wrong."""
+        """The parameters of the chip. Raises InputError if the description is missing or invalid."""
         return _load(self.description.data)
 
 
 def chip_of(op: Operation) -> Chip | None:
-    """The chip of the module that `op` lies in, or None where the module names none. Raises VerifyException."""
+    """
+    The chip of the module that contains `op`, or None if it names none. Raises VerifyException for an invalid one.
+    """
     top = op.get_toplevel_object()
     if not isinstance(top, ModuleOp) or (attribute := top.attributes.get(CHIP)) is None:
         return None
@@ -98,7 +100,7 @@ def chip_of(op: Operation) -> Chip | None:
 
 _FIELDS = ("grid", "cores", "steps", "order", "multiples")
 KEPT_TILINGS = 1 << 12
-"""Tilings whose attributes are kept: variants of a network write the same ones again and again."""
+"""Number of tilings whose attributes are cached: the variants of a network have many tilings in common."""
 
 
 @irdl_attr_definition
@@ -150,17 +152,17 @@ class TilingAttr(ParametrizedAttribute):
 
     @property
     def grid(self) -> tuple[int, ...]:
-        """Parts per dimension, each on a core of its own."""
+        """Number of parts in each dimension, each on a separate core."""
         return tuple(self.grid_attr.get_values())
 
     @property
     def cores(self) -> tuple[int, ...]:
-        """Core of each tile, by row-major number in the grid."""
+        """Core of each tile, in row-major order of the grid."""
         return tuple(self.cores_attr.get_values())
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """Parts per dimension, one after the other."""
+        """Number of parts of a core's tile in each dimension, which are computed one after the other."""
         return tuple(self.steps_attr.get_values())
 
     @property
@@ -170,7 +172,7 @@ class TilingAttr(ParametrizedAttribute):
 
     @property
     def multiples(self) -> tuple[int, ...]:
-        """By dimension, what divides offsets and sizes of tiles; empty where that is 1 everywhere."""
+        """For each dimension, a divisor of the offsets and sizes of tiles; empty if all are 1."""
         return tuple(self.multiples_attr.get_values())
 
     @staticmethod
@@ -181,7 +183,7 @@ class TilingAttr(ParametrizedAttribute):
         order: Sequence[int],
         multiples: Sequence[int] = (),
     ) -> str | None:
-        """What is wrong with these lists taken together, or None."""
+        """What is wrong with these lists, or None."""
         rank = len(grid)
         if len(steps) != rank or len(order) != rank:
             return f"grid, steps and order have {rank}, {len(steps)} and {len(order)} entries: expected equally many"
@@ -234,19 +236,19 @@ class TilingAttr(ParametrizedAttribute):
 
     @property
     def data(self) -> Tiling:
-        """The tiling as plain data, which knows tiles and steps."""
+        """The tiling as plain data, which computes tiles and steps."""
         return Tiling(self.grid, self.cores, self.steps, self.order, self.multiples)
 
     def tiles(self, sizes: Sequence[int]) -> Iterator[tuple[int, Box]]:
-        """(core, its tile) of an iteration space of these sizes, in row-major order; tiles may be empty."""
+        """(core, tile) for an iteration space of these sizes, in row-major order; tiles may be empty."""
         yield from self.data.tile_boxes(sizes).items()
 
     def step_boxes(self, tile: Box) -> Iterator[tuple[tuple[int, ...], Box]]:
-        """(index per dimension, box) of each step of a tile, in the order of execution."""
+        """(index in each dimension, box) of each step of a tile, in the order of execution."""
         tiling = self.data
         yield from zip(tiling.step_indices(), tiling.step_boxes(tile), strict=True)
 
 
 def _shortened(multiples: Sequence[int]) -> Sequence[int]:
-    """Multiples of a tiling, empty where all are 1."""
+    """The multiples of a tiling; empty if all are 1."""
     return () if all(one == 1 for one in multiples) else multiples

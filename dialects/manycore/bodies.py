@@ -1,6 +1,6 @@
 """
-What operations with a body of their own have in common, tasks and subgraphs: the body sees nothing but its arguments,
-each bound to an operand, and ends with the values that become the results. Their syntax, and the checks of both ends.
+Syntax and checks of operations with an isolated body: tasks and subgraphs. The body can use its arguments only, each of
+which is bound to an operand, and yields the values that become the results.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class YieldOp(IRDLOperation):
 
 
 def yielded(block: Block) -> tuple[SSAValue, ...]:
-    """Values of a body that become the results."""
+    """The values that a body yields as results."""
     last = block.last_op
     return tuple(last.operands) if last is not None else ()
 
 
 def verify_body(block: Block, inputs: Sequence[SSAValue], outputs: Sequence[SSAValue]) -> None:
-    """Raises VerifyException unless arguments and yielded values are tensors of the operands' and results' types."""
+    """Raises VerifyException unless arguments and yielded values are tensors with the types of operands and results."""
     types, inside = [value.type for value in inputs], [arg.type for arg in block.args]
     if types != inside:
         raise VerifyException(
@@ -66,7 +66,7 @@ def verify_body(block: Block, inputs: Sequence[SSAValue], outputs: Sequence[SSAV
 
 @dataclass(frozen=True)
 class Signature:
-    """`@name(%a = %x : type, ...) -> type`, as parsed."""
+    """The parsed form of `@name(%a = %x : type, ...) -> type`."""
 
     name: str
     operands: Sequence[SSAValue]
@@ -75,7 +75,7 @@ class Signature:
 
 
 def parse_signature(parser: Parser) -> Signature:
-    """Parse name, bindings and result types (in parentheses, which one type may do without)."""
+    """Parse name, bindings and result types (in parentheses, which are optional for a single type)."""
     name = parser.parse_symbol_name()
 
     def binding() -> tuple[Parser.UnresolvedArgument, UnresolvedOperand, Attribute]:
@@ -99,7 +99,7 @@ def parse_signature(parser: Parser) -> Signature:
 def print_signature(
     printer: Printer, name: str, block: Block, inputs: Sequence[SSAValue], outputs: Sequence[SSAValue]
 ) -> None:
-    """Print what `parse_signature` reads."""
+    """Print a signature in the syntax of `parse_signature`."""
 
     def binding(pair: tuple[SSAValue, SSAValue]) -> None:
         argument, value = pair

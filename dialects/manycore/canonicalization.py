@@ -1,4 +1,4 @@
-"""Canonical form of tasks: no operand twice or unused, no result unused."""
+"""Canonicalisation of tasks: no duplicate or unused operands, no unused results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .ops import TaskOp
 
 
 def _rebuild(task: TaskOp, operands: Sequence[SSAValue], kept: Sequence[int], rewriter: PatternRewriter) -> None:
-    """Replace a task by one with these operands, all among its own, and the results whose numbers are `kept`."""
+    """Replace a task by one with these of its operands, and with the results whose numbers are in `kept`."""
     types = [task.outputs[number].type for number in kept]
     new = TaskOp(task.sym_name.data, operands, types, task.tiling, task.detach_region(task.body))
     new.placement, new.prefetch, new.prefetch_steps = task.placement, task.prefetch, task.prefetch_steps
@@ -26,7 +26,7 @@ def _rebuild(task: TaskOp, operands: Sequence[SSAValue], kept: Sequence[int], re
 
 
 class TidyOperands(RewritePattern):
-    """Operands that the body does not use go; an operand given twice is given once."""
+    """Removes operands that the body does not use, and duplicate operands."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: TaskOp, rewriter: PatternRewriter) -> None:

@@ -1,4 +1,4 @@
-"""`manycore.execute`: a task in destination-passing form, with every buffer that it uses."""
+"""`manycore.execute`: a task in destination-passing style, with every buffer that it uses."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from .task_rules import verify_cores, verify_operations, verify_reduced_last, ve
 
 @dataclass(frozen=True)
 class Scratch:
-    """The buffers of a task beside its operands and its result, all in the cores' SRAM at the same address."""
+    """The buffers of a task other than operands and result; each is at the same address in the SRAM of all cores."""
 
     reads: Sequence[SSAValue] = ()
-    """Slices of operands: of read 0 all slots, then of read 1..."""
+    """Slices of operands: all slots of read 0, then of read 1..."""
     staging: Sequence[SSAValue] = ()
-    """Parts of the result on their way to DRAM or to their places in the cores' tiles, used in turn."""
+    """Parts of the result before they are stored to DRAM or written to the cores' tiles; used in turn."""
     temporaries: Sequence[SSAValue] = ()
-    """Values between the operations of the body."""
+    """Intermediate values of the body."""
 
 
 @irdl_op_definition
@@ -86,7 +86,7 @@ class ComputeOp(IRDLOperation):
 
 
 SCHEDULE = ("begin", "steps", "last")
-"""The parts of a task's schedule: what comes before its first step, what every step but the last does, the last."""
+"""The parts of a task's schedule: before the first step, in every step except the last, in the last step."""
 
 
 @irdl_op_definition
@@ -104,8 +104,8 @@ class ExecuteOp(IRDLOperation):
       converts. `writes` is, for each operation of the body, 0 if it writes the result (or staging), or k if it writes
       temporary k - 1; a slice that others read in place writes nothing, whatever its number.
 
-    An SRAM buffer stands for one at the same address on each core. An operand or result in SRAM is distributed: each
-    core holds the tile that it computed.
+    An SRAM buffer represents a buffer at the same address on each core. An operand or result in SRAM is distributed:
+    each core holds the tile that it computed.
 
     After the body follows the schedule: transfers and `manycore.compute` in the order in which they are issued, in up
     to three parts: `begin`, before the first step; `steps`, in each step except the last; `last`, in the last step.
@@ -186,18 +186,20 @@ class ExecuteOp(IRDLOperation):
 
     @property
     def ops(self) -> tuple[TilingInterface, ...]:
-        """The operations of the body, the root first."""
+        """The operations of the body; the first one is the root."""
         return tuple(cast(TilingInterface, op) for op in list(self.body.block.ops)[:-1])
 
     @property
     def read_of_use(self) -> dict[tuple[int, int], int]:
-        """(number of an operation of the body, number of its operand) -> its read, for operands from outside."""
+        """
+        (number of an operation of the body, number of its operand) -> the read, for operands from outside the body.
+        """
         positions = _outside_uses(list(self.body.block.ops)[:-1])
         return dict(zip(positions, self.uses.get_values(), strict=True))
 
     @property
     def read_operands(self) -> list[int]:
-        """Number of the operand of each read."""
+        """The number of the operand of each read."""
         found = [0] * len(self.slots.get_values())
         for (number, index), read in self.read_of_use.items():
             argument = self.ops[number].operands[index]
@@ -206,7 +208,7 @@ class ExecuteOp(IRDLOperation):
         return found
 
     def read_buffers(self, read: int) -> list[SSAValue]:
-        """The slots of a read."""
+        """The buffers (slots) of a read."""
         slots = self.slots.get_values()
         start = sum(slots[:read])
         return list(self.reads)[start : start + slots[read]]
@@ -251,7 +253,7 @@ class ExecuteOp(IRDLOperation):
             raise VerifyException(f"stands in '{parent.name}': expected manycore.launch")
 
     def _verify_uses(self) -> None:
-        """Uses that share a read need the same slices: they are elementwise, of one argument."""
+        """Check that uses with the same read need the same slices: they are elementwise, of the same argument."""
         uses_of: dict[int, list[tuple[int, int]]] = {}
         for use, read in self.read_of_use.items():
             uses_of.setdefault(read, []).append(use)
@@ -266,7 +268,7 @@ class ExecuteOp(IRDLOperation):
 
     def _verify_distinct(self) -> None:
         own = [*self.reads, *self.staging, *self.temporaries]
-        # In a loop, a task may write over what the step before has handed on.
+        # In a loop, a task may overwrite what the previous step has passed on.
         values = {*self.inputs} if self._is_repeated() else {*self.inputs, self.target}
         if self.target in own or len({*own, *values}) < len(own) + len({*self.inputs}) + (not self._is_repeated()):
             raise VerifyException(f"@{self.sym_name.data} uses one buffer for two purposes: expected one for each")
@@ -362,7 +364,7 @@ class ExecuteOp(IRDLOperation):
 
 
 def _parse_part(parser: Parser, name: str) -> list[Operation]:
-    """The operations of a part of the schedule, detached."""
+    """Parse the operations of a part of the schedule; they are detached."""
     if parser.parse_optional_keyword(name) is None:
         return []
     region = parser.parse_region(())

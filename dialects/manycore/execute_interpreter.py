@@ -1,8 +1,8 @@
 """
-Running launches: every core has its own SRAM bytes, and all values pass through them at their addresses.
+The interpreter of launches: each core has the bytes of its SRAM, and all values are stored in them at their addresses.
 
-Transfers happen where they stand. So buffers that share bytes while both are in use show in the results, as they would
-on the chip, and what is read before its transfer is an error.
+Transfers are executed in program order. Therefore, buffers that share bytes while both are in use give wrong results,
+as on the chip, and reading a slice before its transfer is an error.
 """
 
 from __future__ import annotations
@@ -37,36 +37,38 @@ from .task_rules import is_view
 
 
 def _index(box: Box, origin: Sequence[int]) -> Any:
-    """Index of a box in an array whose first element is at `origin`; an array without dimensions stays an array."""
+    """
+    The index of a box in an array whose first element is at `origin`; indexing an array of rank 0 gives an array too.
+    """
     ranges = zip(box.offsets, box.sizes, origin, strict=True)
     return (..., *(slice(offset - low, offset - low + size) for offset, size, low in ranges))
 
 
 @dataclass
 class CoreMemories:
-    """The SRAM of all cores, and which tile of a spread value each core holds."""
+    """The SRAM of all cores, and the tiles of distributed values that they hold."""
 
     capacity: int
-    """Bytes of a core's SRAM that buffers use."""
+    """Number of bytes of a core's SRAM that buffers use."""
     bytes_of: dict[int, NDArray[np.uint8]] = field(default_factory=dict[int, NDArray[np.uint8]])
     held: dict[SSAValue, tuple[dict[int, Box], tuple[int, ...]]] = field(
         default_factory=dict[SSAValue, tuple[dict[int, Box], tuple[int, ...]]]
     )
-    """Buffer -> core's box of the value, and the value's shape."""
+    """Buffer -> (core -> box of the value that it holds, shape of the value)."""
     stacked: dict[SSAValue, tuple[dict[int, Box], tuple[int, ...]]] = field(
         default_factory=dict[SSAValue, tuple[dict[int, Box], tuple[int, ...]]]
     )
-    """Buffer whose rows the steps of a loop write -> core's box of a row, and the shape of the rows together."""
+    """Buffer whose rows are written by steps of a loop -> (core -> box of a row, shape of all rows together)."""
     whole: dict[tuple[int, SSAValue], tuple[SSAValue, OperandSlice]] = field(
         default_factory=dict[tuple[int, SSAValue], tuple[SSAValue, OperandSlice]]
     )
-    """(Core, buffer) -> the value of which it holds a slice for all steps of a task, and that slice."""
+    """(Core, buffer) -> (the value of which it holds a slice for all steps of a task, that slice)."""
 
     rows: dict[SSAValue, tuple[SSAValue, int, int]] = field(default_factory=dict[SSAValue, tuple[SSAValue, int, int]])
-    """What a step of a loop sees of a spread value -> its buffer, the number of its rows, and the row that it is."""
+    """Argument of a loop's body for a row of a distributed value -> (buffer, number of rows, current row)."""
 
     def view(self, core: int, buffer: SSAValue, element: Attribute, shape: Sequence[int]) -> Array:
-        """The first bytes of a buffer on a core as an array. Raises MeshloomError where the buffer is too small."""
+        """The first bytes of a buffer on a core, as an array. Raises MeshloomError if the buffer is too small."""
         type = cast(BufferType, buffer.type)
         if type.offset is None:
             raise MeshloomError(f"{type} has no address: run manycore-to-memory, or give one")
@@ -79,7 +81,7 @@ class CoreMemories:
         return memory[type.offset : type.offset + size].view(numpy_type(element)).reshape(shape)
 
     def collect(self, buffer: SSAValue, element: Attribute) -> Array:
-        """The whole value that is spread over the cores' tiles."""
+        """The whole value that is distributed over the cores' tiles."""
         if buffer in self.rows:
             whole, count, row = self.rows[buffer]
             return self.collect(whole, element).reshape(count, -1)[row]
@@ -102,23 +104,23 @@ class CoreMemories:
 
 @dataclass(frozen=True)
 class TaskDone:
-    """A task that has run: its result, in memory."""
+    """A task that has run, and its result."""
 
     launch: LaunchOp
     task: ExecuteOp
     last: bool
-    """It does not run again in this launch: it is in no loop, or this was the loop's last step."""
+    """Whether the task does not run again in this launch: it is in no loop, or this was the loop's last step."""
     tiles: Mapping[int, Array]
     """
-    Core -> its tile of a result in SRAM, as it is in memory: what is written there is what others read. Where steps of
-    a loop write rows, all rows.
+    Core -> its tile of a result in SRAM, a view of the memory that later tasks read. If steps of a loop write rows of
+    the tile, all rows.
     """
     whole: Array | None
-    """Of a result in DRAM, all of it, as it is in memory; of a task in a loop, what its steps write parts of."""
+    """A result in DRAM, a view of the memory; for a task in a loop, the value whose parts the steps write."""
     step: int | None = None
-    """Of the loop that the task is in."""
+    """The current step of the loop that contains the task; None outside loops."""
     row: int | None = None
-    """Which row of tiles or whole this step has written; None where it writes no row."""
+    """The row of `tiles` or `whole` that this step has written; None if it writes no row."""
 
 
 OnResult: TypeAlias = Callable[[TaskDone], None]
@@ -126,34 +128,34 @@ OnResult: TypeAlias = Callable[[TaskDone], None]
 
 @register_impls
 class ExecuteFunctions(InterpreterFunctions):
-    """Launches, for xDSL's interpreter."""
+    """The implementation of launches, for xDSL's interpreter."""
 
     def __init__(self, on_result: OnResult | None = None) -> None:
-        """`on_result` is shown the result of every task, each time that it has run."""
+        """`on_result` is called with the result of a task each time that it has run."""
         self.on_result = on_result
 
     @impl(LaunchOp)
     def run_launch(self, interpreter: Interpreter, op: LaunchOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Tasks and transfers as they stand."""
+        """Run tasks and transfers in program order."""
         _Launch(op, interpreter, self.on_result).run()
         return ("launched",)
 
 
 class _Launch:
-    """State of a launch while it runs."""
+    """The state of a running launch."""
 
     def __init__(self, op: LaunchOp, interpreter: Interpreter, on_result: OnResult | None) -> None:
         self.op, self.interpreter, self.on_result = op, interpreter, on_result
         self.is_last_step = True
         self.step: int | None = None
-        """Of the loop that runs."""
+        """The current step of the running loop; None outside loops."""
         self.rows: dict[SSAValue, int] = {}
-        """Which row of its buffer this step of the loop sees as a value."""
+        """Argument of the loop's body -> the row of its buffer in the current step."""
         self.memories = CoreMemories(_sram_used(op))
         self.tasks = {name: _Task(task, self) for name, task in op.tasks.items()}
 
     def run(self) -> None:
-        """All operations, in order."""
+        """Run all operations, in order."""
         self._issue(self.op.body.block)
 
     def _issue(self, block: Block) -> None:
@@ -169,7 +171,7 @@ class _Launch:
                 self.interpreter.set_values(zip(op.results, results, strict=True))
 
     def _repeat(self, op: RepeatOp) -> None:
-        """The steps of a loop."""
+        """Run the steps of a loop."""
         if op.has_dynamic_steps:
             self._clear(op)
         steps, going = op.step_count, True
@@ -188,7 +190,7 @@ class _Launch:
             raise InputError(f"a loop does not end within {steps} steps")
 
     def _clear(self, op: RepeatOp) -> None:
-        """Set the buffers to 0 of which steps write parts."""
+        """Set the buffers to 0 whose parts are written by the steps."""
         for inner in op.body.block.ops:
             if not isinstance(inner, ExecuteOp) or (whole := part_whole(inner.target)) is inner.target:
                 continue
@@ -202,7 +204,10 @@ class _Launch:
             self.memories.stacked[whole] = (task.results, (row.rows, *task.result_shape))
 
     def _step(self, op: RepeatOp, step: int, left_out: int) -> None:
-        """A step of a loop, on its parts of values. `left_out`: how many steps are not run, of those that could be."""
+        """
+        Run a step of a loop on its parts of values. `left_out`: largest number of steps minus the number of steps that
+        run.
+        """
         for argument in op.body.block.args:
             whole, start, advance = op.part(argument)
             step_of = step + left_out if advance < 0 else step
@@ -222,7 +227,7 @@ class _Launch:
         self._issue(op.body.block)
 
     def transfer(self, op: SliceTransferOp, current: int) -> None:
-        """Bring slices; `current`: the step in which the operation stands."""
+        """Execute a load or gather of slices; `current`: the step that contains the operation."""
         task = self.tasks[op.task_name]
         step = op.step_number
         if step is not None and op.is_relative:
@@ -240,7 +245,7 @@ class _Launch:
 
 
 def _sram_used(op: LaunchOp) -> int:
-    """Bytes up to the end of the highest SRAM buffer of a launch."""
+    """The end address of the highest SRAM buffer of a launch."""
     types = [buffer_of(other.buffer) for other in op.walk() if isinstance(other, AllocOp)]
     buffers = [type for type in types if type.space is Space.SRAM]
     return max(((type.offset or 0) + type.nbytes for type in buffers), default=0)
@@ -248,18 +253,18 @@ def _sram_used(op: LaunchOp) -> int:
 
 @dataclass
 class _Loaded:
-    """What a core has of a read that comes from DRAM."""
+    """The slices of a read from DRAM that a core holds."""
 
     version: int = -1
     sliced: OperandSlice | None = None
     """The newest slice."""
     by_step: dict[int, tuple[OperandSlice, int]] = field(default_factory=dict[int, tuple[OperandSlice, int]])
-    """Step for which it came -> the slice, and the number of its buffer."""
+    """Step -> (the slice that was loaded for it, the number of the slice)."""
     whole: OperandSlice | None = None
-    """The slice of all steps, where they came together."""
+    """The slice of all steps, if these were loaded together."""
 
     def version_for(self, step: int, sliced: OperandSlice, buffers: int) -> int | str:
-        """The number of the slice that a step reads, or why it is not in one of so many buffers."""
+        """The number of the slice that a step reads, or the reason why it is in none of the `buffers` buffers."""
         known = max((one for one in self.by_step if one <= step), default=None)
         if known is None or self.by_step[known][0] != sliced:
             return "before it is transferred"
@@ -268,7 +273,7 @@ class _Loaded:
 
 
 class _Task:
-    """State of a task while its launch runs."""
+    """The state of a task in a running launch."""
 
     def __init__(self, op: ExecuteOp, launch: _Launch) -> None:
         self.op, self.launch, self.memories = op, launch, launch.memories
@@ -286,13 +291,13 @@ class _Task:
         outputs = [tuple(i for dim, i in enumerate(index) if not self._reduced(dim)) for index in self.indices]
         changes = [0, *(int(one != other) for one, other in pairwise(outputs))]
         self.versions = list(accumulate(changes))
-        """By step, the number of the part of the result that it works on."""
+        """For each step, the number of the part of the result that it computes."""
         first_use: dict[int, tuple[int, int]] = {}
         for use, read in self.read_of.items():
             first_use.setdefault(read, use)
         self.first_use = first_use
         self.loaded: dict[tuple[int, int], _Loaded] = {}
-        """(read, core) -> what it has."""
+        """(read, core) -> the slices that the core holds."""
         self.gathered: dict[tuple[int, int], OperandSlice] = {}
         self.gathered_steps: set[int] = set()
 
@@ -300,7 +305,7 @@ class _Task:
         return self.space[dim].kind is DimKind.REDUCTION
 
     def run(self) -> None:
-        """Begin, all steps but the last, the last."""
+        """Run the schedule: `begin`, all steps except the last, the last step."""
         op, count = self.op, len(self.indices)
         self._issue(op.begin.block, 0)
         for step in range(count - 1):
@@ -374,7 +379,7 @@ class _Task:
         return array.reshape(shape), element
 
     def load(self, read: int, step: int | None) -> None:
-        """Slices of a step, or of all, from DRAM to the buffers of a read."""
+        """Load the slices of a step, or of all steps, from DRAM to the buffers of a read."""
         array, element = self._source(read)
         buffers = self.op.read_buffers(read)
         for core, boxes in self.boxes.items():
@@ -397,18 +402,20 @@ class _Task:
                 has.by_step[step] = (sliced, has.version)
 
     def _operand(self, read: int) -> int:
-        """The number of the operand that a read is of."""
+        """The number of the operand of a read."""
         number, index = self.first_use[read]
         return cast(BlockArgument, self.ops[number].operands[index]).index
 
     def _left_by_others(self, read: int, core: int) -> _Loaded | None:
-        """What a task before has left in a buffer, if that is what this one needs in all steps."""
+        """
+        The slice that an earlier task has left in a buffer, if it is what this task needs in all steps; else None.
+        """
         found = self.memories.whole.get((core, self.op.read_buffers(read)[0]))
         needed = self.op.inputs[self._operand(read)], self._sliced(read, self.tiles[core])
         return _Loaded(whole=needed[1]) if found == needed else None
 
     def gather(self, reads: Sequence[int], step: int) -> None:
-        """What a step needs of values that are spread over the cores; before the first step, the padding too."""
+        """Gather what a step needs of distributed values; before the first step, also fill the padding."""
         self.gathered_steps.add(step)
         for read in reads:
             array, element = self._source(read)
@@ -452,7 +459,7 @@ class _Task:
             values[inner.results[0]] = out
 
     def _completes(self, step: int) -> bool:
-        """Whether no later step goes on with the part of the result that a step works on."""
+        """Whether a step is the last one that computes its part of the result."""
         index, steps = self.indices[step], self.op.tiling.steps
         return all(index[dim] == steps[dim] - 1 for dim in range(len(index)) if self._reduced(dim))
 
@@ -463,7 +470,7 @@ class _Task:
             target[_index(part, (0,) * part.rank)] = self._out(core, len(self.ops) - 1, part, step)
 
     def _outside(self, core: int, number: int, position: int, area: Box, step: int) -> Array:
-        """An operand's slice, from where the core has it."""
+        """An operand's slice, from the buffer in which the core holds it."""
         read = self.read_of[number, position]
         sliced = self.ops[number].operand_slice(position, area)
         element = element_of(self.ops[number].operands[position])
@@ -490,7 +497,7 @@ class _Task:
         raise located(MeshloomError(message), self.op)
 
     def _out(self, core: int, number: int, part: Box, step: int) -> Array:
-        """Where an operation of the body writes."""
+        """The array to which an operation of the body writes."""
         where = self.op.writes.get_values()[number]
         element = element_of(self.ops[number].results[0])
         if where:
@@ -508,12 +515,12 @@ class _Task:
 
 
 def _origin(whole: OperandSlice) -> tuple[int, ...]:
-    """The position in the value that lies first in the buffer of a gathered slice."""
+    """The position in the value of the first element in the buffer of a gathered slice."""
     return tuple(low - pad for low, pad in zip(whole.bounds.offsets, whole.pad_low, strict=True))
 
 
 def _within(sliced: OperandSlice, whole: OperandSlice) -> OperandSlice:
-    """A slice of a value as one of the buffer in which a larger slice of it lies, padding included."""
+    """A slice of a value, relative to the buffer that holds a larger slice `whole` of it with its padding."""
     start = [a - b - c for a, b, c in zip(sliced.box.offsets, sliced.pad_low, _origin(whole), strict=True)]
     return OperandSlice(Box(tuple(start), sliced.shape), (0,) * len(start), (0,) * len(start), 0, sliced.steps)
 

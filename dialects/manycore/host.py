@@ -1,7 +1,8 @@
 """
-`manycore.host_slice` and `manycore.host_concat`: how the host copies an input or output that is too large for one copy.
+`manycore.host_slice` and `manycore.host_concat`: blocks in which the host copies an input or output that is too large
+for one copy.
 
-They move no data on the chip: linking turns each block into a copy of its own.
+They move no data on the chip: linking generates a separate copy for each block.
 """
 
 from __future__ import annotations
@@ -100,5 +101,5 @@ HOST_OPS = (HostSliceOp, HostConcatOp)
 
 
 def is_on_host(owner: Operation | Block) -> bool:
-    """Whether the host executes this operation, on inputs or outputs of the network."""
+    """Whether the operation is executed by the host, on inputs or outputs of the network."""
     return isinstance(owner, HOST_OPS)

@@ -1,7 +1,7 @@
 """
-Running `manycore` programs on numpy arrays, tile by tile.
+The interpreter of `manycore` programs on numpy arrays, tile by tile.
 
-This is the definition of a tiling: what each core computes in each step, from slices of the operands only.
+It is the reference semantics of tilings: each core computes each step from slices of the operands only.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .subgraph import SubgraphOp
 
 
 def materialise(array: Array, part: OperandSlice, element: Attribute) -> Array:
-    """The elements that a tile reads, with the padding around them."""
+    """The elements that a tile reads, with their padding."""
     axes = [
         np.arange(size) * step + offset
         for offset, size, step in zip(part.box.offsets, part.box.sizes, part.steps, strict=True)
@@ -40,7 +40,7 @@ def materialise(array: Array, part: OperandSlice, element: Attribute) -> Array:
 
 
 def compute_tile(op: TilingInterface, tile: Box, operands: Sequence[Array]) -> Array:
-    """The operation on one tile of its iteration space, for whole operands in storage form."""
+    """The result of an operation for one tile of its iteration space; operands are whole and in storage form."""
     parts = [
         materialise(array, op.operand_slice(index, tile), element_of(op.operands[index]))
         for index, array in enumerate(operands)
@@ -57,7 +57,7 @@ def compute_tile(op: TilingInterface, tile: Box, operands: Sequence[Array]) -> A
 
 
 def combine_partials(kind: Combine, old: Array, new: Array, element: Attribute) -> Array:
-    """Join two partial results of a split reduction, in storage form."""
+    """The combination of two partial results of a split reduction, in storage form."""
     function = {"add": np.add, "max": np.maximum, "min": np.minimum, "mul": np.multiply}[kind]
     with np.errstate(all="ignore"):
         if element == bf16:
@@ -84,7 +84,7 @@ def run_task(task: TaskOp, operands: Sequence[Array]) -> tuple[Array, ...]:
             target = root.result_box(box)
             if target.volume == 0:
                 continue
-            # More parts than positions of a reduced dimension leave steps without work.
+            # Steps have no work if a reduced dimension has more parts than positions.
             if all(box.sizes[dim] or not space[dim].size for dim in reductions):
                 part = compute_tile(root, box, [outside[value] for value in root.operands])
                 if target in started and root.combine is not None:
@@ -97,7 +97,7 @@ def run_task(task: TaskOp, operands: Sequence[Array]) -> tuple[Array, ...]:
 
 
 def _finish(task: TaskOp, box: Box, outside: dict[SSAValue, Array], whole: dict[SSAValue, Array]) -> None:
-    """The operations after the root on a box whose partial results are complete."""
+    """Compute the operations after the root on a box whose sums are complete."""
     inside: dict[SSAValue, Array] = {task.root.results[0]: whole[task.root.results[0]][_index(box)]}
     for op in task.epilogue:
         types: list[Attribute] = []
@@ -116,7 +116,7 @@ def _finish(task: TaskOp, box: Box, outside: dict[SSAValue, Array], whole: dict[
 
 
 def run_subgraph(interpreter: Interpreter, op: SubgraphOp, args: Sequence[Any]) -> tuple[Any, ...]:
-    """The results of a subgraph, each value of its body kept until its last use."""
+    """The results of a subgraph; each value of its body is kept until its last use."""
     block = op.body.block
     values: dict[SSAValue, Any] = dict(zip(block.args, args, strict=True))
     uses = {value: sum(1 for _ in value.uses) for value in values}
@@ -141,21 +141,21 @@ class ManycoreFunctions(InterpreterFunctions):
 
     @impl(TaskOp)
     def run_manycore_task(self, interpreter: Interpreter, op: TaskOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Tile by tile."""
+        """Run a task tile by tile."""
         return run_task(op, args)
 
     @impl(SubgraphOp)
     def run_manycore_subgraph(self, interpreter: Interpreter, op: SubgraphOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The body, once."""
+        """Run the body once."""
         return run_subgraph(interpreter, op, args)
 
     @impl(HostSliceOp)
     def run_host_slice(self, interpreter: Interpreter, op: HostSliceOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The block of the input."""
+        """Return the block of the input."""
         starts, sizes = ints(op.starts), ints(op.sizes)
         return (strided(args[0], starts, sizes, (1,) * len(sizes)),)
 
     @impl(HostConcatOp)
     def run_host_concat(self, interpreter: Interpreter, op: HostConcatOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The blocks in order."""
+        """Concatenate the blocks in order."""
         return (np.concatenate(args, axis=0),)

@@ -1,4 +1,4 @@
-"""`manycore.launch`: what all cores run from one start by the controller to the end of the last of them."""
+"""`manycore.launch`: the work of all cores from one start by the controller until the last core has ended."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from .schedule_rules import verify_launch
 class LaunchOp(IRDLOperation):
     """
     A launch of programs on all cores: buffers in SRAM, tasks over buffers, and transfers, in the order in which they
-    are issued. The controller continues when the launch has begun; the token fires when it has ended. Each task of a
-    launch has a name of its own.
+    are issued. The controller continues when the launch has begun; the token fires when it has ended. The tasks of a
+    launch have different names.
 
     ```syntax
     manycore.launch $sym_name attr-dict-with-keyword $body
@@ -61,7 +61,7 @@ class LaunchOp(IRDLOperation):
 
     @property
     def tasks(self) -> dict[str, ExecuteOp]:
-        """The tasks by name, those that are repeated among them."""
+        """The tasks by name, including those in loops."""
         return {op.sym_name.data: op for op in issued(self.body.block) if isinstance(op, ExecuteOp)}
 
     def verify_(self) -> None:
@@ -85,7 +85,7 @@ class LaunchOp(IRDLOperation):
 
 
 def _block_of(parser: Parser) -> Region:
-    """A region of one block, which may be empty."""
+    """Parse a region of one block, which may be empty."""
     region = parser.parse_region(())
     if not region.blocks:
         region.add_block(Block())

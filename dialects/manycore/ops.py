@@ -1,4 +1,4 @@
-"""`manycore.task`: operators cut over cores and time."""
+"""`manycore.task`: operators divided over cores and time."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     name = "manycore.task"
     sym_name = prop_def(StringAttr)
-    """Name of the source operator; for people, need not be unique."""
+    """Name of the source operator, for messages and reports; it need not be unique."""
     tiling = prop_def(TilingAttr)
     placement = opt_prop_def(SpaceAttr)
     prefetch = opt_prop_def(IntegerAttr[I64])
     prefetch_steps = opt_prop_def(IntegerAttr[I64])
     keeps = opt_prop_def(DenseArrayBase[I64])
-    """Numbers of operands."""
+    """Numbers of the operands that stay in the cores for later tasks."""
     inputs = var_operand_def()
     outputs = var_result_def()
     body = region_def("single_block")
@@ -99,11 +99,14 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     @property
     def space(self) -> Space:
-        """Where the results lie."""
+        """The memory of the results."""
         return self.placement.data if self.placement is not None else Space.DRAM
 
     def set_prefetch(self, tasks: int, steps: int = 1) -> None:
-        """Load the constants of the first `steps` steps during the task so many `tasks` before."""
+        """
+        Set the prefetch: the constants of the first `steps` steps are loaded during the task that is `tasks` tasks
+        earlier.
+        """
         self.prefetch = IntegerAttr(tasks, i64)
         self.prefetch_steps = IntegerAttr(steps, i64) if steps != 1 else None
 
@@ -118,17 +121,17 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     @property
     def root(self) -> TilingInterface:
-        """The operation whose iteration space is cut."""
+        """The operation whose iteration space is divided."""
         return cast(TilingInterface, self.body.block.first_op)
 
     @property
     def epilogue(self) -> tuple[TilingInterface, ...]:
-        """The operations after the root: elementwise ones, and slices that these read."""
+        """The operations after the root: elementwise operations, and slices that these read."""
         return tuple(cast(TilingInterface, op) for op in list(self.body.block.ops)[1:-1])
 
     @property
     def yielded(self) -> tuple[SSAValue, ...]:
-        """Values of the body that become the results."""
+        """The values that the body yields as results."""
         return yielded(self.body.block)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""`manycore.repeat`: in a launch, tasks that run several times, on other parts of values each time."""
+"""`manycore.repeat`: a loop in a launch, over tasks that process another part of values in each step."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from ..memory.ops import buffer_of
 
 @dataclass(frozen=True)
 class RepeatEnding:
-    """What may end a loop before the largest number of its steps, as buffers in SRAM."""
+    """The conditions that may end a loop before its largest number of steps, in buffers in SRAM."""
 
     count: SSAValue | None = None
     going: SSAValue | None = None
     must_end: bool = False
     group: int = 1
-    """How many steps run together, of which the count is."""
+    """Number of steps in a group; the count is the number of groups."""
 
 
 ALL_STEPS = RepeatEnding()
@@ -45,20 +45,21 @@ ALL_STEPS = RepeatEnding()
 @irdl_op_definition
 class RepeatOp(IRDLOperation):
     """
-    Executes the tasks and transfers of its body so many times, one step after the other.
+    Executes the tasks and transfers of its body for the given number of steps, one after the other.
 
-    Buffers in SRAM are the same in all steps: a task may write a buffer that a task before the loop has written, which
-    is how values are passed from step to step. Of a buffer in DRAM, a step sees a part. In the first step, it begins
-    `from` bytes after the start of the buffer, and in each later step `by` bytes further on. Of a buffer in SRAM, which
-    holds the tiles of a value, a step sees one row of each tile; `from` and `by` refer to the largest tile, which has
-    as many rows as there are parts of that size in the buffer. Tasks of the loop read such a row where it lies, or
-    write it.
+    Buffers in SRAM are the same in all steps: a task may write a buffer that a task before the loop has written; values
+    are passed from step to step in this way. An argument of the body is a part of a buffer. In DRAM, this part begins
+    `from` bytes after the start of the buffer in the first step, and `by` bytes further on in each later step. In SRAM,
+    where the buffer holds the tiles of a value, the part is one row of each tile; `from` and `by` refer to the largest
+    tile, which has as many rows as there are parts of that size in the buffer. Tasks of the loop read such a row in
+    place, or write it.
 
-    The number of steps may be known at run time only, and is then the largest: `count` is a buffer that holds an i64 on
-    each core, how many steps there are (of them, the last sees the part at the lowest address where `by` is negative),
-    or groups of them: `count(%n : ...) in 4`; `while` one that holds an i1, which the body writes: whether there is
-    another step. All cores have the same values. `ends`: it is an error if there is another one after the last of the
-    most steps. Parts of buffers that tasks of the loop write are 0 where no step writes them.
+    If the number of steps is known at run time only, the number in the text is the largest. `count` is a buffer that
+    holds an i64 on each core: the number of steps (if `by` is negative, the last of them gets the part at the lowest
+    address), or the number of groups of steps: `count(%n : ...) in 4`. `while` is a buffer that holds an i1, which the
+    body writes: whether there is another step. All cores have the same values. `ends`: it is an error if there is
+    another step after the largest number of steps. Parts of buffers that tasks of the loop write are 0 if no step
+    writes them.
 
     ```syntax
     manycore.repeat $steps `times` (`count` `(` %count `:` type `)` (`in` $group)?)?
@@ -114,7 +115,7 @@ class RepeatOp(IRDLOperation):
         body: Region,
         ending: RepeatEnding = ALL_STEPS,
     ) -> None:
-        """The body has an argument for each of `wholes`."""
+        """The body has an argument for each of the buffers `wholes`, with its start and advance in bytes."""
         super().__init__(
             operands=[list(wholes), ending.count, ending.going],
             properties={
@@ -129,12 +130,12 @@ class RepeatOp(IRDLOperation):
 
     @property
     def step_count(self) -> int:
-        """How often the body runs."""
+        """The (largest) number of steps."""
         return self.steps.value.data
 
     @property
     def group_size(self) -> int:
-        """How many steps run together, of which the count is."""
+        """Number of steps in a group; the count is the number of groups."""
         return 1 if self.group is None else self.group.value.data
 
     @property
@@ -143,7 +144,7 @@ class RepeatOp(IRDLOperation):
         return self.count is not None or self.going is not None
 
     def part(self, argument: BlockArgument) -> tuple[SSAValue, int, int]:
-        """What an argument of the body is a part of, where it begins in the first step, and by how much it moves."""
+        """(Buffer, offset in the first step, advance in each step) of an argument of the body; in bytes."""
         position = argument.index
         return self.wholes[position], self.starts.get_values()[position], self.advances.get_values()[position]
 
@@ -259,26 +260,26 @@ class RepeatOp(IRDLOperation):
 
 
 def _element(buffer: SSAValue) -> Attribute | None:
-    """The type of a buffer's one element; None where it has more."""
+    """The element type of a buffer with one element; else None."""
     type = buffer_of(buffer)
     return type.element_type if prod(type.shape) == 1 else None
 
 
 @dataclass(frozen=True)
 class TileRow:
-    """The row of a value that a step sees; of one in tiles, the row of each tile."""
+    """The row of a value (of each tile, for a distributed value) that is the argument of a step."""
 
     whole: SSAValue
     rows: int
-    """How many there are."""
+    """Number of rows."""
     first: int
-    """That of the first step."""
+    """The row of the first step."""
     advance: int
-    """From that of a step to that of the next."""
+    """The difference between the rows of successive steps."""
 
 
 def part_row(value: SSAValue) -> TileRow | None:
-    """Which rows of a buffer the steps of a loop see as `value`; None where it is no row of one."""
+    """The rows of a buffer that are `value` in the steps of a loop; None if it is no row of a buffer."""
     if not isinstance(value, BlockArgument):
         return None
     loop = value.block.parent_op()
@@ -292,12 +293,12 @@ def part_row(value: SSAValue) -> TileRow | None:
 
 
 def tile_row(value: SSAValue) -> TileRow | None:
-    """Which rows of a buffer in SRAM the steps of a loop see as `value`; None where it is none."""
+    """The rows of a buffer in SRAM that are `value` in the steps of a loop; None if it is no such row."""
     return part_row(value) if buffer_of(value).space is Space.SRAM else None
 
 
 def issued(block: Block) -> Iterator[Operation]:
-    """The operations of a launch, those that are repeated once, in place of the loop that they are in."""
+    """The operations of a launch, in order; each loop is replaced by the operations of its body, once."""
     for op in block.ops:
         if isinstance(op, RepeatOp):
             yield from op.body.block.ops
@@ -306,7 +307,7 @@ def issued(block: Block) -> Iterator[Operation]:
 
 
 def part_whole(value: SSAValue) -> SSAValue:
-    """The buffer that one is a part of, as a step sees it; else the buffer itself."""
+    """The buffer that a value is a part of, for an argument of a loop's body; else the value itself."""
     if isinstance(value, BlockArgument) and isinstance(loop := value.block.parent_op(), RepeatOp):
         return loop.part(value)[0]
     return value

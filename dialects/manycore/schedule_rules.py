@@ -1,4 +1,4 @@
-"""What the schedule of a task over buffers may hold, and the tasks and loads of a launch together."""
+"""Verification of the schedules of tasks over buffers, and of the tasks and transfers of a launch."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from .repeat import RepeatOp, issued, part_whole, tile_row
 
 def verify_schedule(op: ExecuteOp) -> None:
     """
-    Raises VerifyException unless each step computes once, and stores a result in DRAM after it, from the buffers in
-    which it is computed.
+    Raises VerifyException unless each step computes exactly once, and then, for a result in DRAM, stores it from the
+    buffers in which it is computed.
     """
     count = op.tiling.data.step_count
     for part in (op.begin, op.steps, op.last):
@@ -46,7 +46,7 @@ def _verify_place(inner: Operation, op: ExecuteOp, *, in_begin: bool) -> None:
 
 
 def _verify_step(op: ExecuteOp, block: Block, part: str, *, stores: bool) -> None:
-    """Of a step. `stores`: it may complete parts of the result."""
+    """Check a step. `stores`: it may complete parts of the result."""
     ops = list(block.ops)
     computes = [number for number, inner in enumerate(ops) if isinstance(inner, ComputeOp)]
     if len(computes) != 1:
@@ -71,7 +71,7 @@ def _completes_parts(op: ExecuteOp) -> bool:
 
 
 def verify_launch(block: Block) -> None:
-    """Raises VerifyException, located at the operation, where a launch's operations do not go together."""
+    """Raises VerifyException, located at the operation, if the operations of a launch are inconsistent."""
     executes = [op for op in issued(block) if isinstance(op, ExecuteOp)]
     tasks: dict[str, ExecuteOp] = {}
     writers: dict[SSAValue, ExecuteOp] = {}
@@ -108,7 +108,10 @@ def verify_launch(block: Block) -> None:
 
 
 def _hands_on(op: ExecuteOp, before: ExecuteOp) -> bool:
-    """Whether a task in a loop writes again, for the next step, what one before the loop has written, in its tiles."""
+    """
+    Whether a task in a loop overwrites, for the next step, the result of a task before the loop. Raises VerifyException
+    if the tiles of both differ.
+    """
     if not isinstance(op.parent_op(), RepeatOp) or before.parent_op() is op.parent_op():
         return False
     if buffer_of(op.target).space is not Space.SRAM:
@@ -124,7 +127,7 @@ def _hands_on(op: ExecuteOp, before: ExecuteOp) -> bool:
 
 
 def _tiles(op: ExecuteOp) -> dict[int, tuple[int, Box]]:
-    """Core -> the part of the result that it holds, as its place among all elements and as a box without ones."""
+    """Core -> its part of the result: (offset among all elements, box without dimensions of size 1)."""
     root = op.ops[0]
     sizes = [one.size for one in root.iteration_space()]
     shape = shape_of(root.results[0])
@@ -141,7 +144,7 @@ def _tiles(op: ExecuteOp) -> dict[int, tuple[int, Box]]:
 
 
 def _verify_buffers(op: ExecuteOp, block: Block, writers: dict[SSAValue, ExecuteOp], written: set[SSAValue]) -> None:
-    """Of a task. `written`: results of the tasks before it."""
+    """Check the buffers of a task. `written`: results of the tasks before it."""
     name = op.sym_name.data
     for value, argument in zip(op.inputs, op.body.block.args, strict=True):
         row = tile_row(value)
@@ -179,7 +182,7 @@ def _verify_transfer(
 
 
 def _problem(op: SliceTransferOp, tasks: dict[str, ExecuteOp]) -> str | None:
-    """Why a transfer does not go with its task, or None."""
+    """Why a transfer is inconsistent with its task, or None."""
     task = tasks.get(op.task_name)
     if task is None:
         return "there is no such task in the launch"
@@ -188,7 +191,7 @@ def _problem(op: SliceTransferOp, tasks: dict[str, ExecuteOp]) -> str | None:
     if any(read >= count for read in reads):
         return f"reads {list(reads)}: the task has {count} reads"
     buffers = [buffer for read in reads for buffer in task.read_buffers(read)]
-    if not op.targets or list(op.targets) != buffers[: len(op.targets)]:  # a load ahead may know the first ones only
+    if not op.targets or list(op.targets) != buffers[: len(op.targets)]:  # a prefetch may use the first ones only
         return f"its targets are not the buffers that the task has for reads {list(reads)}"
     operands = task.read_operands
     for read, source in zip(reads, op.sources, strict=True):

@@ -1,4 +1,4 @@
-"""`manycore.stage`: what one of several chips does with an input of the network."""
+"""`manycore.stage`: the part of a network that one of several chips executes."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from xdsl.utils.exceptions import VerifyException
 @irdl_op_definition
 class StageOp(IRDLOperation):
     """
-    Executes the network of another module on a chip of its own.
+    Executes the network of another module on a separate chip.
 
     Operands and results are the inputs and outputs of that network, in order; they pass through host memory. The module
     is inside of this one, at any level: operators, a program, or an executable. Chips are numbered in the order of the
-    stages in `@main`, each with a module of its own.
+    stages in `@main`; each has a separate module.
 
     ```mlir
     func.func @main(%x: tensor<1x8xf32> {dataflow.name = "x"}) -> (tensor<1x8xf32> {dataflow.name = "y"}) {
@@ -57,7 +57,7 @@ class StageOp(IRDLOperation):
 
     @property
     def module(self) -> ModuleOp:
-        """The module of the chip. Raises VerifyException where there is none of that name."""
+        """The module of the chip. Raises VerifyException if there is none of that name."""
         name = self.chip.string_value()
         outer = self.parent_op()
         while outer is not None and not isinstance(outer, ModuleOp):
@@ -72,7 +72,7 @@ class StageOp(IRDLOperation):
 
 
 def stages_of(module: ModuleOp) -> tuple[StageOp, ...]:
-    """The stages in `@main` of a network on several chips; none for one on a single chip."""
+    """The stages in `@main` of a network on several chips; empty for a network on a single chip."""
     for op in module.ops:
         if isinstance(op, FuncOp) and op.sym_name.data == "main" and not op.is_declaration:
             return tuple(one for one in op.body.block.ops if isinstance(one, StageOp))
@@ -80,6 +80,6 @@ def stages_of(module: ModuleOp) -> tuple[StageOp, ...]:
 
 
 def networks_of(module: ModuleOp) -> Iterator[ModuleOp]:
-    """The modules whose `@main` runs on a chip: those of the stages where there are some, else this one."""
+    """The modules whose `@main` runs on a chip: those of the stages, or this module if it has no stages."""
     stages = stages_of(module)
     yield from dict.fromkeys(stage.module for stage in stages) if stages else [module]

@@ -1,4 +1,4 @@
-"""Running the stages of a network on several chips one after the other."""
+"""The interpreter of the stages of a network on several chips, which run one after the other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .stage import StageOp
 
 @register_impls
 class StageFunctions(InterpreterFunctions):
-    """The reference semantics: `run` gives the outputs of a stage's module for its inputs, both in their order."""
+    """The reference semantics. `run` returns the outputs of a stage's module for its inputs, both in their order."""
 
     def __init__(self, run: Callable[[ModuleOp, Sequence[Array]], list[Array]]) -> None:
         super().__init__()
@@ -22,5 +22,5 @@ class StageFunctions(InterpreterFunctions):
 
     @impl(StageOp)
     def run_manycore_stage(self, interpreter: Interpreter, op: StageOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The module's network, once."""
+        """Run the module's network once."""
         return tuple(self.run(op.module, args))

@@ -1,4 +1,4 @@
-"""`manycore.subgraph`: a part of a network that is compiled alone and launched as one."""
+"""`manycore.subgraph`: a part of a network that is compiled separately and run by one launch."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ class SubgraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     name = "manycore.subgraph"
     sym_name = prop_def(StringAttr)
-    """For people, need not be unique."""
+    """Name for messages and reports; it need not be unique."""
     to_fit = opt_prop_def(UnitAttr)
-    """It is apart because it and its neighbours do not fit as one: it may become larger where they do."""
+    """It is separate because it and its neighbours do not fit together; they may be fused if they do."""
     residence = opt_prop_def(ArrayAttr[SpaceAttr])
-    """Of each result."""
+    """The memory of each result."""
     weights = opt_prop_def(SpaceAttr)
     alone = opt_prop_def(UnitAttr)
     inputs = var_operand_def()
@@ -91,12 +91,12 @@ class SubgraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     @property
     def specifies_residence(self) -> bool:
-        """Whether it specifies which memory keeps its results or weights, or that it runs alone."""
+        """Whether it specifies the memory of its results or weights, or that it runs alone."""
         return any(one is not None for one in (self.residence, self.weights, self.alone))
 
     @property
     def yielded(self) -> tuple[SSAValue, ...]:
-        """Values of the body that become the results."""
+        """The values that the body yields as results."""
         return yielded(self.body.block)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Canonical form of subgraphs: only values that must cross the border do."""
+"""Canonicalisation of subgraphs: no unnecessary operands and results."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ def _rebuild(
     rewriter: PatternRewriter,
 ) -> None:
     """
-    Replace a subgraph by one with these operands. For each old result: the value that takes its place, the number of
-    the result that stays for it, or None where it has no use. Results that stay are those that stand for themselves.
+    Replace a subgraph by one with these operands. `replacements` has, for each old result, the value that replaces it,
+    the number of the old result that replaces it, or None if it has no uses. Results that are replaced by themselves
+    stay.
     """
     kept = [number for number, position in enumerate(replacements) if position == number]
     last = op.body.block.last_op
@@ -45,7 +46,7 @@ def _rebuild(
 
 
 class TidyOperands(RewritePattern):
-    """Operands that the body does not use go; an operand given twice is given once; constants and weights move in."""
+    """Removes unused and duplicate operands, and moves constants and weights into the body."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: SubgraphOp, rewriter: PatternRewriter) -> None:

@@ -1,4 +1,4 @@
-"""What every task obeys, of tensors or of buffers: its operations, its tiling, its cores."""
+"""Verification of all tasks, over tensors or over buffers: their operations, tiling and cores."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from .attributes import TilingAttr, chip_of
 
 def verify_operations(ops: Sequence[Operation]) -> TilingInterface:
     """
-    The root of a body without its `manycore.yield`. Raises VerifyException unless it has the tiling interface, and all
-    others are elementwise over its result's shape.
+    The root of a body, whose operations are `ops` without the `manycore.yield`. Raises VerifyException unless the root
+    has the tiling interface and all others are elementwise over its result's shape.
     """
     if not ops:
         raise VerifyException("the body should hold at least one operation before manycore.yield")
@@ -39,14 +39,16 @@ def verify_operations(ops: Sequence[Operation]) -> TilingInterface:
 
 
 def is_view(ops: Sequence[Operation], number: int) -> bool:
-    """Whether an operation of a body is a slice that the operations after it read in place: it writes no memory."""
+    """
+    Whether an operation of a body is a slice that the operations after it read in place, so that it writes no memory.
+    """
     return len(ops) > 1 and isinstance(ops[number], SliceOp)
 
 
 def verify_from_root(ops: Sequence[Operation], values: Sequence[SSAValue]) -> None:
     """
-    Raises VerifyException for values that do not depend on the root of a body: without it, which is left out where
-    nothing needs it, the tiling would be of another iteration space.
+    Raises VerifyException for values that do not depend on the root of a body: an unused root would be removed, and the
+    tiling would then apply to another iteration space.
     """
     from_root = set(ops[0].results)
     for op in ops[1:]:
@@ -58,7 +60,9 @@ def verify_from_root(ops: Sequence[Operation], values: Sequence[SSAValue]) -> No
 
 
 def verify_tiling(root: TilingInterface, tiling: TilingAttr) -> None:
-    """Raises VerifyException where a tiling cuts dimensions of the root's iteration space that cannot be cut so."""
+    """
+    Raises VerifyException for a tiling that cuts the root's iteration space in a way that the root does not permit.
+    """
     space = root.iteration_space()
     if len(tiling.grid) != len(space):
         raise VerifyException(
@@ -81,7 +85,9 @@ def verify_tiling(root: TilingInterface, tiling: TilingAttr) -> None:
 
 
 def verify_reduced_last(root: TilingInterface, tiling: TilingAttr) -> None:
-    """Raises VerifyException where steps loop over reduced dimensions outside of others: sums would be interrupted."""
+    """
+    Raises VerifyException if a loop over a reduced dimension contains one over another kind: sums would be interrupted.
+    """
     reduced = [root.iteration_space()[dim].kind is DimKind.REDUCTION for dim in tiling.order if tiling.steps[dim] > 1]
     if reduced != sorted(reduced):
         raise VerifyException(

@@ -1,4 +1,4 @@
-"""How an iteration space is cut over cores and time, as plain data: what `#manycore.tiling` holds."""
+"""The tiling of an iteration space over cores and time, as plain data: the contents of `#manycore.tiling`."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from ..dataflow.tiling import Box, split_blocks, split_evenly
 @quick_init
 @dataclass(frozen=True)
 class Grid:
-    """How an iteration space is cut over cores: into so many `parts` per dimension."""
+    """The division of an iteration space over cores: `parts` is the number of parts in each dimension."""
 
     parts: tuple[int, ...]
     multiples: tuple[int, ...] = ()
-    """By dimension, what the offsets and sizes of all parts are multiples of; empty: 1 everywhere."""
+    """For each dimension, a divisor of the offsets and sizes of all parts; empty: all are 1."""
 
     def ranges(self, dim: int, size: int) -> list[tuple[int, int]]:
-        """(Offset, size) of the parts of a dimension of this size; the last is as large as any."""
+        """(Offset, size) of the parts of a dimension of this size; no part is larger than the last."""
         return split_evenly(size, self.parts[dim], self.multiple(dim))
 
     def range_at(self, dim: int, size: int, part: int) -> tuple[int, int]:
-        """(Offset, size) of one of these."""
+        """(Offset, size) of one of the parts of a dimension of this size."""
         parts, multiple = self.parts[dim], self.multiple(dim)
         low, high = (number * (size // multiple) // parts * multiple for number in (part, part + 1))
         return low, high - low
 
     def multiple(self, dim: int) -> int:
-        """What offsets and sizes along a dimension are multiples of."""
+        """The divisor of the offsets and sizes along a dimension."""
         return self.multiples[dim] if self.multiples else 1
 
 
@@ -40,10 +40,11 @@ class Grid:
 @dataclass(frozen=True)
 class Tiling:
     """
-    How an iteration space is cut.
+    The division of an iteration space over cores and time.
 
-    `grid` parts per dimension go to `cores` (row-major tile number -> core); each core's tile is cut into `steps` parts
-    per dimension in time, looped with `order` from the outermost dimension to the innermost. `multiples`: as of `Grid`.
+    Each dimension is divided into `grid` parts; `cores` has the core of each tile, in row-major order. Each core's tile
+    is divided into `steps` parts in each dimension, which are computed in loops over the dimensions in `order`, the
+    outermost first. `multiples` is as in `Grid`.
     """
 
     grid: tuple[int, ...]
@@ -54,11 +55,11 @@ class Tiling:
 
     @lazy
     def over_cores(self) -> Grid:
-        """The cut over cores."""
+        """The division over cores."""
         return Grid(self.grid, self.multiples)
 
     def tile_boxes(self, sizes: Sequence[int]) -> dict[int, Box]:
-        """Core -> its tile of an iteration space of these sizes (boxes may be empty), in tile order."""
+        """Core -> its tile of an iteration space of these sizes, in the order of tiles; tiles may be empty."""
         parts = [self.over_cores.ranges(dim, size) for dim, size in enumerate(sizes)]
         offsets = product(*([low for low, _ in ranges] for ranges in parts))
         extents = product(*([extent for _, extent in ranges] for ranges in parts))
@@ -73,11 +74,11 @@ class Tiling:
         return list(map(Box, self._looped(offsets), self._looped([[size for _, size in ranges] for ranges in parts])))
 
     def step_indices(self) -> list[tuple[int, ...]]:
-        """Index per dimension of each step, in the order of execution."""
+        """The index in each dimension of each step, in the order of execution."""
         return list(self._looped([range(count) for count in self.steps]))
 
     def _looped(self, values: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
-        """By step, in the order of execution, what `values` has of each dimension for it."""
+        """For each step, in the order of execution, the entries of `values` at its index in each dimension."""
         rows = product(*(values[dim] for dim in self.order))
         if self.order == tuple(range(len(self.order))):
             return rows
@@ -86,5 +87,5 @@ class Tiling:
 
     @lazy
     def step_count(self) -> int:
-        """Number of steps of every core."""
+        """The number of steps, which is the same on all cores."""
         return math.prod(self.steps)

@@ -1,4 +1,4 @@
-"""Buffers in the chip's memories, and tensors that leave them for a while (see docs/rationale/memory.md)."""
+"""Buffers in the memories of a chip, transfers between them, and offloaded tensors (see docs/rationale/memory.md)."""
 
 from xdsl.ir import Dialect
 

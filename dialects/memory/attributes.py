@@ -21,11 +21,11 @@ class Space(StrEnum):
     """A kind of memory."""
 
     SRAM = "sram"
-    """Of one core."""
+    """The memory of a core."""
     DRAM = "dram"
-    """Of the chip."""
+    """The memory of the chip."""
     HOST = "host"
-    """Of the machine that the chip is attached to."""
+    """The memory of the computer that the chip is attached to."""
 
 
 @irdl_attr_definition
@@ -89,12 +89,12 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
         return tuple(size.data for size in self.shape_attr)
 
     def get_shape(self) -> tuple[int, ...]:
-        """Sizes, by the name that tensor types use."""
+        """Sizes; the same method as that of tensor types."""
         return self.shape
 
     @property
     def space(self) -> Space:
-        """The memory that the buffer lies in."""
+        """The memory that contains the buffer."""
         return self.space_attr.data
 
     @property
@@ -109,7 +109,7 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
 
     @staticmethod
     def check(shape: Sequence[int], element_type: Attribute, offset: int | None) -> str | None:
-        """What is wrong with these parameters taken together, or None."""
+        """What is wrong with these parameters, or None."""
         if element_type not in DTYPE_CODES:
             return f"element type {element_type}: expected one of {', '.join(map(str, DTYPE_CODES))}"
         if any(size < 0 for size in shape):

@@ -1,4 +1,4 @@
-"""Canonical form of `memory` programs: no unused buffers."""
+"""Canonicalisation of `memory` programs: no unused buffers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .ops import AllocOp, FreeOp
 
 
 class DropUnreadBuffer(RewritePattern):
-    """A buffer that is only freed goes."""
+    """Removes a buffer whose only use is that it is freed."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AllocOp, rewriter: PatternRewriter) -> None:

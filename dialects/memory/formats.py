@@ -1,7 +1,8 @@
 """
-The formats that tensors are compressed to while they wait: the narrow floats of the chip, and those of plug-ins.
+The formats to which tensors are compressed between two uses: the narrow floats of the chip, and formats of plug-ins.
 
-An element of f32 becomes a fixed number of bytes. What the narrow floats lose, `support/narrow_floats.py` says.
+An f32 element is converted to a fixed number of bytes. `support/narrow_floats.py` defines the rounding of narrow
+floats.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from ...support.narrow_floats import NarrowFloat
 
 
 class Format(abc.ABC):
-    """A way to keep f32 elements in fewer bytes."""
+    """A representation of f32 elements in fewer bytes."""
 
     name: str
-    """In `!memory.stash<..., NAME>`: letters, digits and underscores."""
+    """The name in `!memory.stash<..., NAME>`: letters, digits and underscores."""
     nbytes: int
     """Bytes of an element, 1 to 4."""
     relative_error: float
-    """The largest error of an element, over the largest magnitude of a tensor of the network: what the format loses."""
+    """The largest error of an element, divided by the largest magnitude of a tensor of the network."""
     vpu_ops: int = 1
-    """Operations of the vector unit for an element, in the slower direction; for estimates."""
+    """Number of vector unit operations for each element, in the slower direction; for estimates."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Format) and other.name == self.name
@@ -37,21 +38,23 @@ class Format(abc.ABC):
 
     @abc.abstractmethod
     def pack(self, values: NDArray[np.float32]) -> NDArray[np.uint8]:
-        """Bytes [..., nbytes], low byte first, of f32 values [...]; each alone, whatever stands around it."""
+        """Bytes [..., nbytes], low byte first, of f32 values [...]; each element is converted independently."""
 
     @abc.abstractmethod
     def unpack(self, data: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """f32 values [...] of bytes [..., nbytes] as `pack` makes them."""
+        """f32 values [...] of bytes [..., nbytes] that `pack` has written."""
 
 
 class FloatFormat(Format):
-    """A type of the chip: `relative_error` holds for each element that is not too large or too small."""
+    """
+    A floating-point type of the chip. `relative_error` applies to each element that is not too large or too small.
+    """
 
     def __init__(self, name: str, layout: NarrowFloat) -> None:
         self.name, self.layout = name, layout
         self.nbytes = layout.nbytes
         self.relative_error = layout.relative_error
-        """Half the distance of neighbours, over the value."""
+        """Half the distance between neighbouring values, divided by the value."""
         self.least = layout.least
         """The least positive value."""
         self.largest = layout.largest
@@ -82,7 +85,7 @@ FORMATS: dict[str, Format] = {format.name: format for format in FLOATS}
 
 
 def format_named(name: str) -> Format:
-    """The format of this name. Raises ValueError, naming all, where there is none."""
+    """The format of this name. Raises ValueError, which lists all formats, if there is none."""
     if name not in FORMATS:
         raise ValueError(f"format {name}: expected one of {', '.join(FORMATS)}")
     return FORMATS[name]

@@ -1,8 +1,8 @@
 """
-Running `memory` programs: a buffer is a numpy array that copies change in place.
+The interpreter of `memory` programs: a buffer is a numpy array, which copies change in place.
 
-New and freed buffers hold NaN (the highest number for integers), so that a read of what was never written, or of what
-is gone, shows in the results.
+New and freed buffers are filled with NaN (for integers, the largest value), so that reads of unwritten or freed memory
+show in the results.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .values import GlobalOp, ViewOp, held_bytes
 
 
 def spoil(array: Array) -> None:
-    """Overwrite with NaN, or the highest number of an integer type."""
+    """Fill an array with NaN, or with the largest value of an integer type."""
     if array.dtype.kind == "f":
         array[...] = np.nan
     else:
@@ -33,7 +33,7 @@ class MemoryFunctions(InterpreterFunctions):
 
     @impl(AllocOp)
     def run_alloc(self, interpreter: Interpreter, op: AllocOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """A new array."""
+        """Create an array."""
         type = buffer_of(op.buffer)
         array = np.empty(type.shape, numpy_type(type.element_type))
         spoil(array)
@@ -41,13 +41,13 @@ class MemoryFunctions(InterpreterFunctions):
 
     @impl(FreeOp)
     def run_free(self, interpreter: Interpreter, op: FreeOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The contents are gone."""
+        """Overwrite the contents."""
         spoil(args[0])
         return ()
 
     @impl(CopyOp)
     def run_copy(self, interpreter: Interpreter, op: CopyOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """All elements of each source to its target, at once."""
+        """Copy all elements of each source to its target, immediately."""
         count = len(op.sources)
         for source, target in zip(args[:count], args[count:], strict=True):
             target[...] = source
@@ -55,12 +55,12 @@ class MemoryFunctions(InterpreterFunctions):
 
     @impl(WaitOp)
     def run_wait(self, interpreter: Interpreter, op: WaitOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Nothing: what it waits for has been done."""
+        """Do nothing: copies and launches have completed."""
         return ()
 
     @impl(GlobalOp)
     def run_hold(self, interpreter: Interpreter, op: GlobalOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """An array with the tensors' elements."""
+        """Create an array with the elements of the tensors."""
         if buffer_of(op.buffer).element_type != ui8 or (len(args) == 1 and args[0].dtype == np.uint8):
             return (args[0].copy(),)
         held = np.zeros(buffer_of(op.buffer).nbytes, np.uint8)
@@ -73,7 +73,7 @@ class MemoryFunctions(InterpreterFunctions):
 
     @impl(ViewOp)
     def run_view(self, interpreter: Interpreter, op: ViewOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The same bytes as other elements."""
+        """Return the same bytes with another shape and element type."""
         type = buffer_of(op.result)
         data = args[0].reshape(-1).view(np.uint8)[op.start : op.start + type.nbytes]
         return (data.view(numpy_type(type.element_type)).reshape(type.shape),)

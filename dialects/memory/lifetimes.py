@@ -1,4 +1,7 @@
-"""Checks of the lives of buffers: those that are alive together do not share bytes, none is used after its end."""
+"""
+Verification of the lifetimes of buffers: buffers that are live at the same time share no bytes, and no buffer is used
+after its lifetime.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +18,16 @@ from .transfers import WaitOp
 from .values import GlobalOp, ViewOp
 
 _Entry = tuple[int, int, int]
-"""First byte, end, and number of the buffer."""
+"""(First byte, end, number of the buffer)."""
 
 
 def verify_lifetimes(block: Block) -> None:
     """
-    Raises VerifyException, located at the operation that is wrong, where the buffers of a block cannot be as they are.
+    Raises VerifyException, located at the operation, if live buffers of a block share bytes or a buffer is used after
+    its end.
 
-    A buffer with an address lives from its allocation to its `memory.free`, or to the end of the block; one in DRAM
-    that a launch allocates, from the launch to the `memory.wait` for it.
+    A buffer with an address is live from its allocation to its `memory.free`, or to the end of the block; a DRAM buffer
+    that a launch allocates, from the launch to the `memory.wait` for the launch.
     """
     _Lifetimes().check(block)
 
@@ -35,7 +39,7 @@ class _Lifetimes:
         self.entries: dict[SSAValue, _Entry] = {}
         self.freed: set[SSAValue] = set()
         self.of_launch: dict[SSAValue, list[_Entry]] = {}
-        """Token -> DRAM that its launch takes."""
+        """Token -> DRAM buffers that its launch allocates."""
 
     def check(self, block: Block) -> None:
         for argument in block.args:
@@ -67,7 +71,7 @@ class _Lifetimes:
             insort(self.alive.setdefault(_space(value), []), entry)
 
     def _entry(self, value: SSAValue) -> _Entry | None:
-        """The bytes of a buffer, None if it has no address, or no bytes."""
+        """The bytes of a buffer; None if it has no address or no bytes."""
         type = value.type
         assert isinstance(type, BufferType)
         if type.offset is None or not type.nbytes:
@@ -99,7 +103,7 @@ class _Lifetimes:
                 raise located(VerifyException(f"{_shown(gone)} is used after its memory.free"), inner)
 
     def _add_launch(self, op: Operation) -> None:
-        """Buffers that an operation allocates inside; among each other they are checked in their own block."""
+        """Add the DRAM buffers that are allocated in the body of an operation; their block is checked separately."""
         taken: list[_Entry] = []
         for inner in op.walk():
             if isinstance(inner, AllocOp) and _space(inner.buffer) is Space.DRAM:
@@ -115,7 +119,7 @@ class _Lifetimes:
 
 
 def _disjoint(entries: list[_Entry]) -> list[_Entry]:
-    """The same bytes in ranges that do not touch each other."""
+    """The union of the entries as disjoint ranges."""
     found: list[_Entry] = []
     for low, high, number in sorted(entries):
         if found and low <= found[-1][1]:

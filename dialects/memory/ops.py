@@ -1,4 +1,4 @@
-"""Operations of the `memory` dialect on buffers: allocation, with lifetimes, and release."""
+"""Operations of the `memory` dialect that allocate and free buffers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def buffer_of(value: SSAValue) -> BufferType:
-    """The buffer type of a value that has one."""
+    """The type of a buffer."""
     assert isinstance(value.type, BufferType)
     return value.type
 
@@ -58,7 +58,7 @@ class AllocOp(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     @property
     def interval(self) -> tuple[int, int] | None:
-        """First and last step at which the buffer is in use, both included."""
+        """First and last step in which the buffer is in use, both inclusive; None if unspecified."""
         if self.live is None:
             return None
         first, last = self.live.get_values()
@@ -79,7 +79,10 @@ class AllocOp(IRDLOperation, HasCanonicalizationPatternsInterface):
 
 
 def verify_bounds(op: AllocOp | GlobalOp) -> None:
-    """Raises VerifyException where a new buffer ends beyond its memory or (once a block) shares bytes with others."""
+    """
+    Raises VerifyException if a buffer ends beyond its memory, or (checked once for each block) shares bytes with
+    others.
+    """
     from ..manycore.attributes import chip_of
     from .lifetimes import verify_lifetimes
 
@@ -92,7 +95,7 @@ def verify_bounds(op: AllocOp | GlobalOp) -> None:
 
 
 def size_problem(type: BufferType, chip: Chip) -> str | None:
-    """What is wrong with the place of a buffer on a chip, or None."""
+    """What is wrong with the address or size of a buffer on a chip, or None."""
     if type.space is Space.HOST:
         return None
     capacity = chip.sram_bytes if type.space is Space.SRAM else chip.dram_bytes

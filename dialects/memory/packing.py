@@ -1,4 +1,7 @@
-"""Conversions between f32 and bytes in a narrower format: what cores compute for `memory.compress`, `decompress`."""
+"""
+`memory.pack` and `memory.unpack`: conversions between f32 and bytes in a narrower format, to which `memory.compress`
+and `memory.decompress` are lowered.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,10 @@ from .formats import FORMATS, Format, format_named
 
 class PackingOp(TiledOp, ComputedOp, abc.ABC):
     """
-    Base of both ways: f32 elements on one side, on the other one dimension more, the bytes of an element.
+    Base of both conversions: between f32 elements and their bytes, which have one more dimension, the bytes of an
+    element.
 
-    The iteration space is that of the elements, all dimensions parallel.
+    Iteration space: the dimensions of the f32 tensor, all parallel.
     """
 
     source = operand_def(Tensor)
@@ -48,7 +52,7 @@ class PackingOp(TiledOp, ComputedOp, abc.ABC):
     @staticmethod
     @abc.abstractmethod
     def packing_type(source: Tensor, format: Format) -> Tensor:
-        """The result's type. Raises VerifyException where the operand's does not fit."""
+        """The type of the result. Raises VerifyException for an unsuitable operand type."""
 
     @property
     @abc.abstractmethod
@@ -73,7 +77,7 @@ class PackingOp(TiledOp, ComputedOp, abc.ABC):
         return self.cost_on("VPU", tile, vpu_ops=self.format.vpu_ops * tile.volume)
 
     def with_bytes(self, tile: Box) -> Box:
-        """All bytes of a tile's elements."""
+        """The box of all bytes of a tile's elements."""
         return Box((*tile.offsets, 0), (*tile.sizes, self.format.nbytes))
 
 

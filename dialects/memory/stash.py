@@ -1,8 +1,9 @@
 """
-Operations that take whole tensors out of the device's memory and bring them back, and control edges.
+Operations that offload whole tensors from the device's memory and restore them, and control edges.
 
-All of them may wait for tokens, `after(%t, ...)`, and give one that fires when they are complete. A control edge
-carries no data: who waits does not start, and so takes no memory, before the token has fired.
+All of them may wait for tokens, `after(%t, ...)`, and have a token as result, which fires when they are complete. A
+control edge carries no data: an operation that waits does not start, and does not allocate memory, before the token has
+fired.
 """
 
 from __future__ import annotations
@@ -41,13 +42,16 @@ _WAITING = "(`after` `(` $tokens^ `)`)?"
 
 
 def stash_of(value: SSAValue) -> StashType:
-    """The stash type of a value that has one."""
+    """The type of a stash."""
     assert isinstance(value.type, StashType)
     return value.type
 
 
 class MoveOp(IRDLOperation, abc.ABC):
-    """Base of reductions and restorations: `source` becomes `result`; effects keep every one of them in its place."""
+    """
+    Base of reductions and restorations, which convert `source` to `result`. They have side effects, so that none is
+    moved or removed.
+    """
 
     source = operand_def(TENSOR_OR_STASH)
     tokens = var_operand_def(TokenType())
@@ -57,14 +61,14 @@ class MoveOp(IRDLOperation, abc.ABC):
     assembly_format = "$source " + _WAITING + " attr-dict `:` type($source) `to` type($result)"
 
     RESTORES: ClassVar[bool]
-    """Whether this brings something back, rather than taking it away."""
+    """Whether the operation is a restoration (true) or a reduction (false)."""
 
     def __init__(self, source: SSAValue, result: Attribute, tokens: Sequence[SSAValue] = ()) -> None:
         super().__init__(operands=[source, list(tokens)], result_types=[result, TokenType()])
 
     @abc.abstractmethod
     def expected_type(self) -> Attribute:
-        """The result's type, that of the source given. Raises VerifyException where the source does not fit."""
+        """The type of the result, inferred from the source. Raises VerifyException for an unsuitable source."""
 
     def verify_(self) -> None:
         from .stash_check import check_stashes, check_tokens
@@ -76,7 +80,7 @@ class MoveOp(IRDLOperation, abc.ABC):
         check_stashes(self)
 
     def reduction(self, kind: type[MoveOp]) -> MoveOp:
-        """The reduction whose result this restores. Raises VerifyException where there is none of this kind."""
+        """The reduction whose result this operation restores. Raises VerifyException if there is none of this kind."""
         owner = self.source.owner
         if not isinstance(owner, kind) or owner.parent is not self.parent:
             raise VerifyException(f"restores what no {kind.name} of this block has taken away")
@@ -109,8 +113,8 @@ class SwapOutOp(MoveOp):
 @irdl_op_definition
 class SwapInOp(MoveOp):
     """
-    Copies what was swapped out back from the host, in the format that it has there. The copy begins when the tokens in
-    `after` have fired.
+    Copies a tensor that was swapped out back from the host, in the format that it has there. The copy begins when the
+    tokens in `after` have fired.
 
     ```mlir
     %s, %t = memory.swap_out %x : tensor<64x64xf32> to !memory.stash<tensor<64x64xf32>, host>
@@ -204,8 +208,8 @@ class YieldOp(IRDLOperation):
 @irdl_op_definition
 class RecomputeOp(IRDLOperation):
     """
-    Executes operations again, to get back tensors that were dropped. The body sees the operands as its arguments, and
-    nothing else; so these operations are never merged with those that were executed before.
+    Executes operations again, to restore tensors that were dropped. The body can use only its arguments, which are the
+    operands; so these operations are never merged with those that were executed before.
 
     ```mlir
     %q = memory.completion %x : tensor<4xf32>
@@ -310,5 +314,8 @@ def tokens_of(op: Operation) -> Sequence[SSAValue]:
 
 
 def is_memory_op(op: Operation) -> bool:
-    """Whether an operation saves memory, or says when that is done, so that a function with it is compiled in steps."""
+    """
+    Whether an operation offloads or restores a tensor or orders such operations; a function with any is compiled in
+    steps.
+    """
     return isinstance(op, MoveOp | RecomputeOp | CompletionOp | AwaitOp)

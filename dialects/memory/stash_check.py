@@ -1,4 +1,4 @@
-"""Checks of stashes over a whole block: no reading of what has left, no control edges in a circle."""
+"""Verification of stashes over a whole block: no reads of offloaded tensors, no cyclic control edges."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NEVER = 1 << 62
 
 
 def check_tokens(op: Operation) -> None:
-    """Raises VerifyException where an operation waits for a later one of its block, as all in a circle do."""
+    """Raises VerifyException if an operation waits for a later one of its block, as one in every cycle does."""
     late = [
         token.owner
         for token in tokens_of(op)
@@ -40,7 +40,10 @@ def _stands_before(first: Operation, second: Operation) -> bool:
 
 
 def _path(start: Operation, end: Operation) -> list[Operation] | None:
-    """Operations from `start` to `end`, each of which waits for the next one, for data or for a token."""
+    """
+    A path of operations from `start` to `end`, each of which waits for data or a token of the next; None if there is
+    none.
+    """
     came: dict[Operation, Operation | None] = {start: None}
     todo = [start]
     while todo:
@@ -60,14 +63,14 @@ def _path(start: Operation, end: Operation) -> list[Operation] | None:
 
 
 def memory_of(value: SSAValue) -> SSAValue:
-    """The value whose memory this one is: itself, but for other shapes and for `memory.await`."""
+    """The value whose memory a value uses: that behind reshapes and `memory.await`; else the value itself."""
     while isinstance(owner := value.owner, ReshapeOp | AwaitOp):
         value = owner.operands[0]
     return value
 
 
 def views_of(value: SSAValue) -> Iterator[SSAValue]:
-    """A value and all that are the same memory."""
+    """A value and all values that use the same memory."""
     todo = [value]
     while todo:
         yield (view := todo.pop())
@@ -76,8 +79,8 @@ def views_of(value: SSAValue) -> Iterator[SSAValue]:
 
 def check_stashes(op: MoveOp) -> None:
     """
-    Once a block, at its first reduction or restoration: raises VerifyException where something reads a tensor that has
-    left.
+    Raises VerifyException if an operation reads a tensor that has been offloaded. Checks a whole block, at its first
+    reduction or restoration.
     """
     block = op.parent
     if block is None or next((one for one in block.ops if isinstance(one, MoveOp)), None) is not op:
@@ -109,7 +112,7 @@ def _check_reduction(reduction: MoveOp, block: Block, position: dict[Operation, 
 
 
 def _back(reduction: MoveOp, position: dict[Operation, int]) -> int:
-    """Place of the first restoration that makes a tensor again."""
+    """Position of the first restoration of a tensor."""
     first = NEVER
     todo: list[Operation] = [reduction]
     while todo:
@@ -125,7 +128,7 @@ def _back(reduction: MoveOp, position: dict[Operation, int]) -> int:
 
 
 def _is_kept(view: SSAValue, begins: int, position: dict[Operation, int]) -> bool:
-    """Whether a view goes through a `memory.await` that stands after the reduction."""
+    """Whether a view is defined through a `memory.await` after the reduction."""
     while isinstance(owner := view.owner, ReshapeOp | AwaitOp):
         if isinstance(owner, AwaitOp) and position.get(owner, -1) > begins:
             return True

@@ -1,4 +1,6 @@
-"""Running reductions and restorations: a stash holds a copy, or the bytes of the narrower format; tokens are None."""
+"""
+The interpreter of reductions and restorations: a stash is a copy, or the bytes of the narrower format; tokens are None.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,12 @@ class StashFunctions(InterpreterFunctions):
 
     @impl(SwapOutOp)
     def run_swap_out(self, interpreter: Interpreter, op: SwapOutOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """A copy."""
+        """Copy the tensor."""
         return args[0].copy(), None
 
     @impl(SwapInOp)
     def run_swap_in(self, interpreter: Interpreter, op: SwapInOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """A copy: there may be further restorations."""
+        """Copy the stash, as there may be further restorations."""
         return args[0].copy(), None
 
     @impl(CompressOp)
@@ -59,22 +61,22 @@ class StashFunctions(InterpreterFunctions):
 
     @impl(RecomputeOp)
     def run_recompute(self, interpreter: Interpreter, op: RecomputeOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The body, on the operands that are no tokens."""
+        """Run the body on the operands other than tokens."""
         return (*interpreter.run_ssacfg_region(op.body, args[: len(op.inputs)], op.name), None)
 
     @impl_terminator(YieldOp)
     def run_yield(
         self, interpreter: Interpreter, op: YieldOp, args: tuple[Any, ...]
     ) -> tuple[TerminatorValue, tuple[Any, ...]]:
-        """What the body computes."""
+        """Return the values that the body computes."""
         return ReturnedValues(args), ()
 
     @impl(CompletionOp)
     def run_done(self, interpreter: Interpreter, op: CompletionOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """A token."""
+        """Return a token."""
         return (None,)
 
     @impl(AwaitOp)
     def run_after(self, interpreter: Interpreter, op: AwaitOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The value."""
+        """Return the value."""
         return (args[0],)

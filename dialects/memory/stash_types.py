@@ -1,4 +1,4 @@
-"""Types of tensors that are away: stashes, and tokens of control edges."""
+"""Types of offloaded tensors (stashes) and of tokens of control edges."""
 
 from __future__ import annotations
 
@@ -61,29 +61,29 @@ class StashType(ParametrizedAttribute, TypeAttribute):
 
     @property
     def tensor(self) -> Tensor:
-        """The tensor that comes back."""
+        """The type of the tensor that is restored."""
         return cast(Tensor, self.tensor_attr)
 
     @property
     def space(self) -> Space:
-        """The memory that holds the bytes: the chip's (`dram`) or the host's."""
+        """The memory that contains the bytes: `dram` or `host`."""
         return self.space_attr.data
 
     @property
     def format(self) -> Format | None:
-        """The format of the elements, None where it is the tensor's own."""
+        """The format of the elements; None if they have the tensor's element type."""
         return format_named(self.format_attr.data) if isinstance(self.format_attr, StringAttr) else None
 
     @property
     def nbytes(self) -> int:
-        """Bytes that it takes where it is."""
+        """Bytes in the memory that contains it."""
         if (format := self.format) is None:
             return tensor_bytes(self.tensor)
         return math.prod(self.tensor.get_shape()) * format.nbytes
 
     @staticmethod
     def check(tensor: Attribute, space: Space, format: Format | None) -> str | None:
-        """What is wrong with these parameters taken together, or None."""
+        """What is wrong with these parameters, or None."""
         if not isinstance(tensor, TensorType):
             return f"a stash of {tensor}: expected a tensor"
         type = cast(Tensor, tensor)

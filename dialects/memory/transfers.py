@@ -1,8 +1,8 @@
 """
-Transfers between memories.
+Operations for transfers between memories.
 
-Those of a launch say what all cores of a task do at a place of the schedule; which core needs which slice follows from
-the tiling and the operations of the task. Copies between host and DRAM are of whole buffers.
+A transfer in a launch is executed by all cores of a task; the slices of each core are derived from the tiling and the
+operations of the task. Copies between host and DRAM are of whole buffers.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ from .stash_types import TokenType
 
 
 class SliceTransferOp(IRDLOperation, abc.ABC):
-    """Base of the transfers that bring cores the slices of operands which a step of a task reads."""
+    """Base of the transfers that copy the slices of operands that a step of a task reads to the cores."""
 
     task = prop_def(SymbolRefAttr)
     reads = prop_def(DenseArrayBase[I64])
-    """Numbers of the task's reads that are served."""
+    """Numbers of the task's reads that the transfer is for."""
     step = opt_prop_def(IntegerAttr[I64])
-    """The step whose slices come; absent: those of all steps, together."""
+    """The step whose slices are transferred; absent: the slices of all steps, together."""
     relative = opt_prop_def(UnitAttr)
-    """`step` counts from the step in which the operation stands; where there is no such step, nothing is done."""
+    """`step` is relative to the step that contains the operation; if there is no such step, nothing is transferred."""
     sources = var_operand_def(BufferType)
     targets = var_operand_def(BufferType)
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SOURCE: ClassVar[Space]
-    """The memory that it reads."""
+    """The memory of the sources."""
 
     def __init__(
         self,
@@ -142,16 +142,16 @@ class SliceTransferOp(IRDLOperation, abc.ABC):
         step: int | None,
         relative: bool,
     ) -> SliceTransferOp:
-        """The operation from its parts."""
+        """Create the operation from its parsed parts."""
         return cls(sources, targets, task, reads, step, relative)
 
     @classmethod
     def parse_rest(cls, parser: Parser) -> dict[str, Attribute]:
-        """What an operation has beside the common part."""
+        """Parse what an operation has in addition to the common syntax; returns properties."""
         return {}
 
     def print_rest(self, printer: Printer) -> None:
-        """What `parse_rest` reads."""
+        """Print what `parse_rest` reads."""
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -174,7 +174,7 @@ class SliceTransferOp(IRDLOperation, abc.ABC):
 
 
 def _verify_parent(op: Operation, *names: str) -> None:
-    """Raises VerifyException where an operation stands in another one than these; they know its meaning."""
+    """Raises VerifyException if the parent of an operation is none of these operations, which define its meaning."""
     parent = op.parent_op()
     if parent is not None and parent.name not in names:
         *others, last = names
@@ -246,7 +246,7 @@ class LoadOp(SliceTransferOp):
 
     @property
     def multicast_from(self) -> int:
-        """The smallest group of cores that shares its loads; 0: none does."""
+        """The smallest number of cores that share loads by multicast; 0: no multicast."""
         return 0 if self.multicast is None else self.multicast.value.data
 
     @property
@@ -348,7 +348,7 @@ class GatherOp(SliceTransferOp):
 @irdl_op_definition
 class StoreOp(IRDLOperation):
     """
-    In a task: stores the parts of its result that the current step completes from the cores to DRAM. They lie in the
+    In a task: stores the parts of its result that the current step completes from the cores to DRAM. They are in the
     sources, which are used in turn.
 
     ```mlir

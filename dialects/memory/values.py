@@ -1,4 +1,6 @@
-"""Where buffers meet values: constants that lie in memory from the start, and parts of memory in other shapes."""
+"""
+`memory.global`, constants in memory from the start of the program, and `memory.view`, parts of buffers in other shapes.
+"""
 
 from __future__ import annotations
 
@@ -51,11 +53,11 @@ class GlobalOp(IRDLOperation):
 
 
 HELD_ALIGNMENT = 64
-"""Bytes to which tensors in a buffer of several are aligned."""
+"""Alignment in bytes of tensors in a buffer of several tensors."""
 
 
 def held_bytes(type: Tensor) -> int:
-    """Bytes that a tensor takes up in a buffer of several: never none."""
+    """Bytes that a tensor occupies in a buffer of several tensors; at least `HELD_ALIGNMENT`."""
     return -(-max(tensor_bytes(type), 1) // HELD_ALIGNMENT) * HELD_ALIGNMENT
 
 
@@ -80,7 +82,7 @@ class ViewOp(IRDLOperation):
 
     @property
     def start(self) -> int:
-        """Its first byte, counted from that of the source."""
+        """Offset in bytes of the view in the source."""
         return (buffer_of(self.result).offset or 0) - (buffer_of(self.source).offset or 0)
 
     def verify_(self) -> None:

@@ -1,4 +1,4 @@
-"""Tensors of which only what counts is stored, with an index of where it belongs (see docs/rationale/sparse.md)."""
+"""Tensors encoded as stored elements and an index of their positions (see docs/rationale/sparse.md)."""
 
 from xdsl.ir import Dialect
 

@@ -1,4 +1,4 @@
-"""The attribute of the `sparse` dialect: how the index of a tensor is written."""
+"""`#sparse.index`: the encoding of a tensor."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _NAMES = ("bits", "order", "axis", "threshold", "group")
 @irdl_attr_definition
 class IndexAttr(ParametrizedAttribute):
     """
-    The encoding of a tensor of which only some elements are stored: how the index says where they are.
+    The encoding of a tensor of which only some elements are stored: the format of the index of their positions.
 
-    - `direct`: one bit for each position; `stride`: the distance to the stored element before, in `bits` bits (2 to 8).
-      Plug-ins add others by name.
+    - `direct`: one bit for each position; `stride`: the distance to the previous stored element, in `bits` bits (2 to
+      8). Plug-ins add others by name.
     - `axis`: the dimension of output neurons (0 by default).
     - `order`: `output`, one fiber for each output neuron over its inputs (the default, and the only one for strides),
       or `input`, one fiber for each input over the output neurons.
@@ -68,12 +68,12 @@ class IndexAttr(ParametrizedAttribute):
 
     @property
     def format(self) -> Format:
-        """Kind, bits and groups."""
+        """The format of the index: kind, bits and group."""
         return Format(self.kind_attr.data, self.bits_attr.data, self.group_attr.data)
 
     @property
     def order(self) -> Order:
-        """What a fiber belongs to."""
+        """Whether a fiber belongs to an output neuron or to an input."""
         return Order(self.order_attr.data)
 
     @property
@@ -83,7 +83,7 @@ class IndexAttr(ParametrizedAttribute):
 
     @property
     def threshold(self) -> float:
-        """The largest magnitude that does not count."""
+        """The largest magnitude of elements that are not stored."""
         return self.threshold_attr.data
 
     @staticmethod
@@ -163,6 +163,6 @@ class IndexAttr(ParametrizedAttribute):
 
 
 def _decimal(number: float) -> str:
-    """The shortest text of a float that the parser reads as one: digits, a point, digits, perhaps an exponent."""
+    """The shortest text that the parser reads as this float: digits, a point, digits, and an exponent if needed."""
     mantissa, exponent, power = repr(number).partition("e")
     return (mantissa if "." in mantissa else mantissa + ".0") + exponent + power

@@ -1,8 +1,8 @@
 """
-Operations on tensors that are encoded while a program runs, as the mapping unit does them: matrices in panels.
+Operations of the mapping unit on matrices in panels, which are encoded at run time.
 
-A panel holds whole fibers, in one block with room for whatever comes (`formats.sparse.panels.computed_panels`), so
-that an encoded matrix is a tensor of bytes [panels, 1, bytes] like any other: it is cut by panels, stored and sent on.
+A panel contains whole fibers, in one block that has space for any values (`formats.sparse.panels.computed_panels`), so
+that an encoded matrix is an ordinary tensor of bytes [panels, 1, bytes], which can be cut by panels, stored and sent.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ def panel_bytes(panels: Panels) -> Tensor:
 
 
 def verify_panels(value: SSAValue, layout: PanelsAttr, element: Attribute, what: str) -> Panels:
-    """Check that a value holds panels of whole fibers with this layout; these, with the bytes of one."""
+    """
+    Check that a value consists of panels of whole fibers with this layout; returns the panels, with the bytes of one.
+    Raises VerifyException.
+    """
     shape = shape_of(value)
     if element_of(value) != ui8 or len(shape) != 3:
         raise VerifyException(f"{what} has type {value.type}: expected bytes, tensor<PANELSx1xBYTESxui8>")
@@ -55,12 +58,12 @@ def verify_panels(value: SSAValue, layout: PanelsAttr, element: Attribute, what:
 
 
 class BlockOp(TiledOp, ComputedOp, abc.ABC):
-    """An operation of the mapping unit, panel by panel: each reads and writes the same fibers of all its operands."""
+    """Base of operations of the mapping unit: a panel of the result depends on the same fibers of all operands."""
 
     @property
     @abc.abstractmethod
     def panels(self) -> Panels:
-        """How fibers are cut into panels; all encoded operands are cut alike."""
+        """The division of fibers into panels, which is the same for all encoded operands."""
 
     @property
     def in_panels(self) -> bool:
@@ -69,29 +72,29 @@ class BlockOp(TiledOp, ComputedOp, abc.ABC):
 
     @property
     def rows_dim(self) -> int:
-        """The dimension of the result that counts panels, or fibers where it is dense."""
+        """The dimension of the result that counts panels, or fibers if the result is dense."""
         return 0
 
     def rows(self, tile: Box) -> tuple[int, int]:
-        """(first, count) of the fibers of a tile of panels."""
+        """(First, number) of the fibers of a tile of panels."""
         dim, panels = self.rows_dim, self.panels
         first = min(tile.offsets[dim] * panels.width, panels.outputs)
         end = min((tile.offsets[dim] + tile.sizes[dim]) * panels.width, panels.outputs)
         return first, end - first
 
     def sliced(self, attribute: PanelsAttr, tile: Box) -> PanelsAttr:
-        """A layout cut to the fibers of a tile."""
+        """The layout of the fibers of a tile."""
         _, fibers = self.rows(tile)
         return attribute.resized(tile.offsets[self.rows_dim], fibers, self.panels.inputs)
 
     def fibers_slice(self, tile: Box, transposed: bool) -> OperandSlice:
-        """The fibers of a tile in a dense matrix, of which they are the columns where it is transposed."""
+        """The slice of a dense matrix with the fibers of a tile; `transposed`: fibers are columns."""
         first, count = self.rows(tile)
         length = self.panels.inputs
         return OperandSlice.of(Box((0, first), (length, count)) if transposed else Box((first, 0), (count, length)))
 
     def panels_slice(self, index: int, tile: Box) -> OperandSlice:
-        """The panels of a tile in an encoded operand."""
+        """The slice of an encoded operand with the panels of a tile."""
         dim = self.rows_dim
         nbytes = self.operand_shape(index)[2]
         return OperandSlice.of(Box((tile.offsets[dim], 0, 0), (tile.sizes[dim], 1, nbytes)))
@@ -120,7 +123,7 @@ class BlockOp(TiledOp, ComputedOp, abc.ABC):
 
     @property
     def looks_at_all(self) -> bool:
-        """Whether the encoder looks at each element, and not only at an index."""
+        """Whether the encoder examines all elements, instead of an index only."""
         return False
 
     def cost(self, tile: Box) -> OpCost:
@@ -134,7 +137,7 @@ class BlockOp(TiledOp, ComputedOp, abc.ABC):
 
 
 def _matrix_of(type: Tensor, transposed: bool, what: str) -> tuple[int, int]:
-    """(fibers, length) of a dense matrix."""
+    """(Number of fibers, length of a fiber) of a dense matrix."""
     if len(shape := type.get_shape()) != 2:
         raise VerifyException(f"{what} has type {type}: expected a matrix, of which each row is a fiber")
     return (shape[1], shape[0]) if transposed else (shape[0], shape[1])
@@ -280,7 +283,7 @@ class PanelDecodeOp(BlockOp):
 
 
 class _ConnectionsBlockOp(BlockOp, abc.ABC):
-    """An operation whose result is encoded, with the layout `target`."""
+    """Base of operations whose result is encoded, with the layout `target`."""
 
     target = prop_def(PanelsAttr)
     result = result_def(Tensor)
@@ -290,7 +293,7 @@ class _ConnectionsBlockOp(BlockOp, abc.ABC):
         return self.target.panels(self.result_shape[2])
 
     def verify_alike(self, *layouts: PanelsAttr) -> None:
-        """Check that encoded operands are cut as the result is."""
+        """Check that encoded operands are divided into panels as the result is. Raises VerifyException."""
         own = self.panels
         for index, layout in enumerate(layouts):
             other = layout.panels()
@@ -346,7 +349,7 @@ class PanelConnectionsOp(_ConnectionsBlockOp):
 @irdl_op_definition
 class PanelCombineOp(_ConnectionsBlockOp):
     """
-    The connections that two matrices in panels both have. Each of the three may have an index of its own.
+    The connections that two matrices in panels both have. The indices of operands and result may differ.
 
     ```mlir
     %2 = sparse.panel_combine %0, %1
@@ -375,7 +378,7 @@ class PanelCombineOp(_ConnectionsBlockOp):
 
     @property
     def layouts(self) -> tuple[PanelsAttr, PanelsAttr]:
-        """Of both operands."""
+        """The layouts of both operands."""
         return self.lhs_layout, self.rhs_layout
 
     def expected_type(self) -> Tensor:
@@ -467,7 +470,7 @@ class PanelCompactOp(_ConnectionsBlockOp):
 
 
 def _packed(parts: Sequence[Encoded], panels: Panels) -> Array:
-    """Encoded matrices, one a panel, as bytes; those of another format are converted."""
+    """The bytes of encoded matrices, one for each panel; matrices of another format are converted."""
     data = np.zeros((panels.counts[0], 1, panels.nbytes), np.uint8)
     for row, part in enumerate(parts):
         own = as_format(part, panels)
@@ -478,7 +481,7 @@ def _packed(parts: Sequence[Encoded], panels: Panels) -> Array:
 
 
 def as_format(part: Encoded, panels: Panels) -> Encoded:
-    """An encoded matrix with the index that panels have: what is connected stays."""
+    """An encoded matrix converted to the index format of panels; its connections stay the same."""
     if part.format == panels.format:
         return part
     return encode_mask(decode(part), connection_mask(part), panels.format, Fibers(part.fibers.shape))

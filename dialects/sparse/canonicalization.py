@@ -1,4 +1,4 @@
-"""Rewrites that leave out detours over dense tensors."""
+"""Canonicalisation patterns that remove conversions to dense tensors and back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .types import index_of
 
 
 class EncodeOfDecodedOfEncoded(RewritePattern):
-    """encode(decode(encode(x, a)), b) == encode(x, b) where b leaves out what a does"""
+    """encode(decode(encode(x, a)), b) == encode(x, b) if b stores no element that a does not store"""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: EncodeOp, rewriter: PatternRewriter) -> None:
@@ -19,7 +19,8 @@ class EncodeOfDecodedOfEncoded(RewritePattern):
         first, second = index_of(inner.operand.type), index_of(op.result.type)
         assert first is not None
         assert second is not None
-        # Groups of the second hold what does not count, too: whether it had been made zero would show.
+        # Groups of the second encoding also store elements below the threshold, which the first one would have set to
+        # zero.
         if second.format.group == 1 and second.threshold >= first.threshold:
             expected = None if op.nonzero is None else op.expected
             width = None if op.width is None else op.width.value.data
@@ -27,7 +28,7 @@ class EncodeOfDecodedOfEncoded(RewritePattern):
 
 
 class ComputeOnDecoded(RewritePattern):
-    """matmul(decode(x), w) == matmul(x, w), conv alike: the operation reads encoded operands"""
+    """matmul(decode(x), w) == matmul(x, w), and conv likewise: the operation reads encoded operands"""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatmulOp | ConvOp, rewriter: PatternRewriter) -> None:

@@ -1,4 +1,6 @@
-"""Contractions with encoded operands: only pairs in which both count are multiplied."""
+"""
+`sparse.matmul` and `sparse.conv`: contractions with encoded operands, which multiply only pairs of stored elements.
+"""
 
 from __future__ import annotations
 
@@ -23,24 +25,25 @@ from .types import index_of, verify_any
 
 class SparseOp(IRDLOperation, HasCanonicalizationPatternsInterface, abc.ABC):
     """
-    A contraction of a first operand, the neurons, and a second one, the weights, of which one at least is encoded.
+    Base of contractions of a first operand, the neurons, with a second one, the weights; at least one of them is
+    encoded.
 
-    Its result is that of the dense operation on the decoded operands, for finite numbers to the last bit in the same
-    order of accumulation. A pair of a zero that is not stored and an infinity or NaN is left out, or gives NaN as it
-    does in the dense operation: programs must not depend on which.
+    The result is that of the dense operation on the decoded operands: for finite numbers, bit-identical with the same
+    order of accumulation. A pair of a zero that is not stored and an infinity or NaN is either skipped, or gives NaN as
+    in the dense operation; programs must not depend on which.
     """
 
     traits = traits_def(Pure())
 
     @abc.abstractmethod
     def expected_type(self) -> Tensor:
-        """The result type that operands and attributes imply; raises VerifyException where they are inconsistent."""
+        """The result type, inferred from operands and attributes; raises VerifyException if they are inconsistent."""
 
     @abc.abstractmethod
     def dense(
         self, first: SSAValue, second: SSAValue, nonzero: Nonzero | None = None
     ) -> contraction.MatmulOp | contraction.ConvOp:
-        """The operation of `dataflow` that does the same on decoded operands (`nonzero`: see there)."""
+        """The equivalent operation of `dataflow` on decoded operands (`nonzero`: its estimate)."""
 
     def verify_(self) -> None:
         for position, value in enumerate(self.operands):
@@ -88,7 +91,7 @@ class MatmulOp(SparseOp):
 
     @staticmethod
     def of(op: contraction.MatmulOp, lhs: Value, rhs: Value) -> MatmulOp:
-        """The same product of these operands."""
+        """The product `op` with these operands."""
         return MatmulOp(lhs, rhs, op.result_type, op.transpose_a is not None, op.transpose_b is not None)
 
     def expected_type(self) -> Tensor:
@@ -129,7 +132,7 @@ class ConvOp(SlidingOp, SparseOp):
 
     @staticmethod
     def of(op: contraction.ConvOp, operand: Value, weights: Value) -> ConvOp:
-        """The same convolution of these operands."""
+        """The convolution `op` with these operands."""
         operands = [SSAValue.get(operand), SSAValue.get(weights)]
         properties = {name: value for name, value in op.properties.items() if name != "nonzero"}
         return ConvOp.create(operands=operands, result_types=[op.result_type], properties=properties)

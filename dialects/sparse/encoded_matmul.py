@@ -1,4 +1,6 @@
-"""The matrix product of neurons that are encoded while a program runs: what a matrix unit does on two encoded sides."""
+"""
+`sparse.encoded_matmul`: the matrix product of activations that are encoded at run time with dense or encoded weights.
+"""
 
 from __future__ import annotations
 
@@ -84,12 +86,12 @@ class EncodedMatmulOp(TiledOp, ComputedOp):
 
     @property
     def rows(self) -> Panels:
-        """How the neurons lie in panels."""
+        """The panels of the activations."""
         return self.layout.panels(self.operand_shape(0)[2])
 
     @property
     def columns(self) -> Panels | None:
-        """How the weights lie in panels, where they are encoded."""
+        """The panels of the weights; None if they are dense."""
         return None if self.weights_layout is None else self.weights_layout.panels(self.operand_shape(1)[2])
 
     @property
@@ -98,7 +100,7 @@ class EncodedMatmulOp(TiledOp, ComputedOp):
         return element_bytes(self.element)
 
     def _dense(self) -> contraction.MatmulOp:
-        """The product of decoded operands."""
+        """The dense product of decoded operands."""
         flag = self.transpose_b is not None
         rows, columns = self.rows, self.columns
         if columns is not None:
@@ -182,7 +184,7 @@ def _matrix(data: Array, panels: Panels, kind: np.dtype[np.generic]) -> Array:
 
 
 def _clipped(panels: Panels, tile: Box, dim: int) -> tuple[int, int]:
-    """(first, count) of the fibers of a tile."""
+    """(First, number) of the fibers of a tile."""
     low = min(tile.offsets[dim] * panels.width, panels.outputs)
     high = min((tile.offsets[dim] + tile.sizes[dim]) * panels.width, panels.outputs)
     return low, high - low

@@ -1,4 +1,4 @@
-"""Panels whose index is known when a program is compiled, and whose values are not."""
+"""`sparse.fill_panels`: panels whose index is known at compile time and whose values are computed at run time."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class FillPanelsOp(TiledOp, ComputedOp):
 
     @staticmethod
     def infer(index: Value, values: Value, order: Value | None) -> Tensor:
-        """The result type; raises VerifyException where index, values and order are not of the same panels."""
+        """The result type; raises VerifyException if index, values and order do not belong to the same panels."""
         of_index, entries = shape_of(index), shape_of(values if order is None else order)
         if element_of(index) != ui8 or len(of_index) != 3:
             raise VerifyException(
@@ -86,14 +86,14 @@ class FillPanelsOp(TiledOp, ComputedOp):
 
     def operand_slice(self, index: int, tile: Box) -> OperandSlice:
         if index == 1 and self.order is not None:
-            return OperandSlice.of(Box.whole(self.operand_shape(1)))  # a panel's values lie anywhere among them
+            return OperandSlice.of(Box.whole(self.operand_shape(1)))  # the values of a panel may be at any positions
         return OperandSlice.of(Box((*tile.offsets[:2], 0), (*tile.sizes[:2], self.operand_shape(index)[2])))
 
     def build_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Sequence[Operation]:
         return (FillPanelsOp(*operands),)
 
     def compute(self, operands: Sequence[Array]) -> Array:
-        """Index and values of each panel. Raises MeshloomError for an order that leaves the values."""
+        """Index and values of each panel. Raises MeshloomError for an order that is out of range."""
         index, values, *rest = operands
         for order in rest:
             if order.size and not 0 <= int(order.min()) <= int(order.max()) < len(values):

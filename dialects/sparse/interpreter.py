@@ -1,7 +1,7 @@
 """
-Running `sparse` programs: an encoded tensor is held as its index and values, as it is in memory.
+The interpreter of `sparse` programs: an encoded tensor is represented by its index and values, as in memory.
 
-Contractions decode their operands and compute as `dataflow` does, so that the results are those of dense computation
+Contractions decode their operands and use the semantics of `dataflow`; so the results are those of dense computation
 with the same zeros, in the same order of accumulation.
 """
 
@@ -35,24 +35,24 @@ class SparseFunctions(InterpreterFunctions):
 
     @impl(EncodeOp)
     def run_encode(self, interpreter: Interpreter, op: EncodeOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Index and values."""
+        """Encode a tensor to index and values."""
         index = index_of(op.result.type)
         assert index is not None
         return (encode_array(args[0], tensor_of(op.operand), index),)
 
     @impl(DecodeOp)
     def run_decode(self, interpreter: Interpreter, op: DecodeOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Raises InputError for damaged streams."""
+        """Decode a tensor. Raises InputError for a damaged index."""
         return (as_array(as_encoded(args[0], tensor_of(op.operand))),)
 
     @impl(ConnectionsOp)
     def run_connections(self, interpreter: Interpreter, op: ConnectionsOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The index over bits."""
+        """Return the index with values of one bit."""
         return (connections(as_encoded(args[0], tensor_of(op.operand))),)
 
     @impl(CombineOp)
     def run_combine(self, interpreter: Interpreter, op: CombineOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """In the arrangement of the result."""
+        """Combine connections, in the arrangement of the result."""
         lhs, rhs = (as_encoded(value, tensor_of(one)) for value, one in zip(args, op.operands, strict=True))
         index = index_of(op.result.type)
         assert index is not None
@@ -61,12 +61,12 @@ class SparseFunctions(InterpreterFunctions):
 
     @impl(CompactOp)
     def run_compact(self, interpreter: Interpreter, op: CompactOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """What is connected."""
+        """Return the connected elements."""
         return (compact(_dense(args[0], op.operand), as_encoded(args[1], tensor_of(op.connections))),)
 
     @impl(PruneGroupsOp)
     def run_prune_groups(self, interpreter: Interpreter, op: PruneGroupsOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Groups of neighbours in row-major order."""
+        """Prune groups of neighbours in row-major order."""
         (array,) = args
         values = widen_bf16(array) if str(element_of(op.operand)) == "bf16" else array
         groups = contiguous_groups(array.size, op.group_count).reshape(array.shape)
@@ -75,7 +75,7 @@ class SparseFunctions(InterpreterFunctions):
 
     @impl(MatmulOp)
     def run_matmul(self, interpreter: Interpreter, op: MatmulOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """As the dense product."""
+        """Compute the dense product."""
         return _contract(op, args)
 
     @impl(PanelMatmulOp)
@@ -90,12 +90,12 @@ class SparseFunctions(InterpreterFunctions):
 
     @impl(FillPanelsOp)
     def run_fill_panels(self, interpreter: Interpreter, op: FillPanelsOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Index and values side by side."""
+        """Write index and values to panels."""
         return (op.compute(args),)
 
     @impl(PanelEncodeOp)
     def run_panel_encode(self, interpreter: Interpreter, op: PanelEncodeOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Bytes of panels."""
+        """Return the bytes of panels."""
         return (op.compute(args),)
 
     @impl(PanelDecodeOp)
@@ -129,20 +129,22 @@ class SparseFunctions(InterpreterFunctions):
 
     @impl(ConvOp)
     def run_conv(self, interpreter: Interpreter, op: ConvOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """As the dense convolution."""
+        """Compute the dense convolution."""
         return _contract(op, args)
 
 
 def _contract(op: SparseOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The dense operation on decoded operands."""
     types = [decoded(tensor_of(value)) for value in op.operands]
-    # Its operands need types, no definitions.
+    # Its operands only need types.
     first, second = Block(arg_types=types).args
     arrays = [np.ascontiguousarray(_dense(value, operand)) for value, operand in zip(args, op.operands, strict=True)]
     return (evaluate(op.dense(first, second), arrays),)
 
 
 def _dense(value: Any, operand: SSAValue) -> Array:
-    """The elements of an operand's value; of an encoded one, those that count, even where it comes as an array."""
+    """
+    The elements of an operand's value; for an encoded type, only those that are stored, even if the value is an array.
+    """
     type = tensor_of(operand)
     return value if index_of(type) is None else as_array(as_encoded(value, type))

@@ -1,4 +1,4 @@
-"""Operations of the `sparse` dialect on encoded tensors and their connection data."""
+"""Operations of the `sparse` dialect that encode and decode tensors and compute connection data."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class EncodeOp(IRDLOperation, HasFolderInterface, HasCanonicalizationPatternsInt
     operand = operand_def(TensorType)
     nonzero = opt_prop_def(DenseArrayBase.constr(f64))
     width = opt_prop_def(IntegerAttr[I64])
-    """Of weights: so many output neurons are best in a panel; `sparse-pack` chooses where it is not said."""
+    """The best number of output neurons in a panel of weights; if absent, `sparse-pack` chooses it."""
     result = result_def(TensorType)
     traits = traits_def(Pure())
     assembly_format = (
@@ -76,7 +76,7 @@ class EncodeOp(IRDLOperation, HasFolderInterface, HasCanonicalizationPatternsInt
 
     @property
     def expected(self) -> Nonzero:
-        """Which share of the elements is expected to count."""
+        """The expected share of stored elements."""
         return nonzero_of(self.nonzero)
 
     def verify_(self) -> None:
@@ -87,7 +87,7 @@ class EncodeOp(IRDLOperation, HasFolderInterface, HasCanonicalizationPatternsInt
         _verify_type(self.operand.type, decoded(type))
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
-        # What is not stored has been made zero, so that the same index finds the same again.
+        # Elements that are not stored have been set to zero, so that the same index stores the same elements again.
         inner = self.operand.owner
         if isinstance(inner, DecodeOp) and inner.operand.type == self.result.type:
             return (inner.operand,) if isinstance(inner.operand.owner, EncodeOp) else None
@@ -123,7 +123,7 @@ class DecodeOp(IRDLOperation, HasFolderInterface):
         _verify_type(self.result.type, decoded(verify_encoded(self.operand, "operand")))
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
-        # Of floats, -0 would come back as +0.
+        # Not for floats: -0 would become +0.
         index = index_of(self.operand.type)
         inner = self.operand.owner
         if not isinstance(inner, EncodeOp) or index is None or index.threshold:
@@ -134,8 +134,8 @@ class DecodeOp(IRDLOperation, HasFolderInterface):
 @irdl_op_definition
 class ConnectionsOp(IRDLOperation):
     """
-    The connection data of an encoded tensor: its index without the values, which says what is connected. Fillers of a
-    stride index, stored zeros that bridge a long distance, connect nothing.
+    The connection data of an encoded tensor: its index without the values. Fillers of a stride index, which are stored
+    zeros that bridge a long distance, are not connections.
 
     ```mlir
     %1 = sparse.connections %0 : tensor<8x64xf32, #sparse.index<direct>> -> tensor<8x64xi1, #sparse.index<direct>>
@@ -231,7 +231,7 @@ class CompactOp(IRDLOperation, HasFolderInterface):
         _verify_type(self.result.type, encoded(type, index))
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
-        # A tensor compacted by its own connections is what it was encoded to.
+        # A tensor that is compacted by its own connections equals its encoding.
         inner = self.connections.owner
         if not isinstance(inner, ConnectionsOp) or inner.operand.type != self.result.type:
             return None

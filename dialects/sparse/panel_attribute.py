@@ -1,4 +1,4 @@
-"""The attribute that says how the weights of a contraction lie in panels."""
+"""`#sparse.panels`: the arrangement of encoded weights in panels."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class PanelsAttr(ParametrizedAttribute):
       panel D of them.
     - `values_at`: the offset of the values in a panel, in bytes.
     - `sizes`: the number of bytes that each panel uses, if these differ much.
-    - `entries`, `fullest`, `loads`: the work that the index makes for a matrix unit, for estimates: stored elements,
-      those of the lane with the most, and loads of weights (with `sizes`, of each panel).
+    - `entries`, `fullest`, `loads`: the work of a matrix unit, for estimates: the number of stored elements, that of
+      the lane with the most, and the number of loads of weights (with `sizes`, for each panel).
 
     ```syntax
     #sparse.panels< (`direct` | `stride` `,` `bits` `=` integer) (`,` `group` `=` integer)?
@@ -62,7 +62,7 @@ class PanelsAttr(ParametrizedAttribute):
     entries_attr: IntAttr
     fullest_attr: IntAttr
     loads_attr: ArrayAttr[IntAttr]
-    """Of each panel, or of all together."""
+    """Number of loads of weights for each panel, or for all panels together."""
 
     def __init__(self, panels: Panels, work: Work) -> None:
         format = panels.format
@@ -76,11 +76,11 @@ class PanelsAttr(ParametrizedAttribute):
 
     @property
     def format(self) -> Format:
-        """Kind, bits and groups of the index."""
+        """The format of the index: kind, bits and group."""
         return Format(self.kind_attr.data, self.bits_attr.data, self.group_attr.data)
 
     def panels(self, nbytes: int = 0) -> Panels:
-        """The description, with the bytes of a panel where these are known."""
+        """The description of the panels; `nbytes`: bytes of a panel, if known."""
         return Panels(
             self.format,
             self.outputs_attr.data,
@@ -94,12 +94,15 @@ class PanelsAttr(ParametrizedAttribute):
 
     @property
     def work(self) -> Work:
-        """What the indices make a matrix unit do."""
+        """The work of a matrix unit for these panels."""
         loads = tuple(one.data for one in self.loads_attr)
         return Work(self.entries_attr.data, self.fullest_attr.data, sum(loads), loads if self.sizes_attr.data else ())
 
     def resized(self, first: int, outputs: int, inputs: int) -> PanelsAttr:
-        """The attribute of a slice of so many output neurons (from panel `first` on) and inputs; work in proportion."""
+        """
+        The attribute of a slice: `outputs` output neurons from panel `first` on, and `inputs` inputs; work is scaled in
+        proportion.
+        """
         before, work = self.panels(), self.work
         own = slice(first, first + -(-outputs // before.width))
         sizes = before.sizes[own] if len(set(before.sizes[own])) > 1 else ()
@@ -113,7 +116,7 @@ class PanelsAttr(ParametrizedAttribute):
 
     @staticmethod
     def check(kind: str, numbers: Sequence[int], sizes: Sequence[int], loads: Sequence[int]) -> str | None:
-        """What is wrong with these parameters (numbers in the order of the attribute's), or None."""
+        """What is wrong with these parameters (`numbers` in the order of the attribute), or None."""
         if kind not in in_blocks():
             return f"panels of index '{kind}': expected {' or '.join(in_blocks())}"
         bits, group, outputs, width, inputs, depth, values_at, *work = numbers

@@ -1,4 +1,7 @@
-"""Contractions whose weights lie in panels: what sparse operations are lowered to, and what a core computes."""
+"""
+`sparse.panel_matmul` and `sparse.panel_conv`: contractions with weights in panels, to which `sparse.matmul` and
+`sparse.conv` are lowered.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +34,11 @@ from .panel_attribute import PanelsAttr
 
 class PanelOp(TiledOp, ComputedOp, abc.ABC):
     """
-    A contraction of a dense first operand, the neurons, with weights in panels: bytes [panels, parts, bytes].
+    Base of contractions of a dense first operand, the neurons, with weights in panels: bytes [panels, parts, bytes].
 
-    Its iteration space is that of the dense operation, but for two dimensions: output neurons come in whole panels,
-    and what is reduced comes in whole parts. `dense` is the dense operation; it says what a tile reads and gives.
+    The iteration space is that of the dense operation, except for two dimensions: output neurons are counted in panels,
+    and the reduced dimension is counted in parts. `dense` is the dense operation, from which the slices and the result
+    of a tile are derived.
     """
 
     neurons = operand_def(Tensor)
@@ -42,8 +46,8 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
     layout = prop_def(PanelsAttr)
     nonzero = opt_prop_def(DenseArrayBase.constr(f64))
     """
-    Neurons are often zero: the mapping unit is to look for that, and leave those pairs out, where it is faster. So much
-    of them is expected not to be zero; 1 where no number is known.
+    If present, the mapping unit searches for zero neurons and skips their pairs where that is faster. It is the
+    expected share of nonzero neurons; 1 if unknown.
     """
     result = result_def(Tensor)
 
@@ -53,25 +57,27 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
 
     @abc.abstractmethod
     def dense_weights(self) -> Tensor:
-        """The type of the weights, decoded."""
+        """The type of the decoded weights."""
 
     @abc.abstractmethod
     def resized(self, operands: Sequence[SSAValue], panels: PanelsAttr) -> PanelOp:
-        """The same operation on a tile's operands: padding is in them already."""
+        """The same operation on a tile's operands, which include the padding."""
 
     @property
     @abc.abstractmethod
     def taps(self) -> int:
-        """Inputs for each position of the dimension that is cut in parts: places of a kernel, or 1."""
+        """
+        Number of inputs for each position of the dimension that is divided into parts: positions of a kernel, or 1.
+        """
 
     @property
     @abc.abstractmethod
     def output_dim(self) -> int:
-        """The dimension of the result, and of the iteration space, that numbers output neurons."""
+        """The dimension of the result, and of the iteration space, that counts output neurons."""
 
     @property
     def dense(self) -> contraction.MatmulOp | contraction.ConvOp:
-        """The dense operation, on operands of its own."""
+        """The equivalent dense operation, on placeholder operands."""
         if (found := _DENSE.get(self)) is None:
             found = self.make_dense(*Block(arg_types=[self.operands[0].type, self.dense_weights()]).args)
             _DENSE[self] = found
@@ -79,7 +85,7 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
 
     @property
     def panels(self) -> Panels:
-        """How the weights lie in panels, with the bytes of one."""
+        """The panels of the weights, with the bytes of one."""
         return self.layout.panels(self.operand_shape(1)[-1])
 
     @property
@@ -88,7 +94,7 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
         return element_bytes(element_of(self.operands[0]))
 
     def dense_box(self, tile: Box) -> Box:
-        """The tile of the dense operation that a tile of whole panels and parts is."""
+        """The tile of the dense operation that corresponds to a tile of panels and parts."""
         panels, dim = self.panels, self.output_dim
         offsets, sizes = list(tile.offsets[:-1]), list(tile.sizes[:-1])
         offsets[dim], sizes[dim] = _clipped(tile.offsets[dim], tile.sizes[dim], panels.width, panels.outputs)
@@ -197,7 +203,10 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
         return replace(dense, macs=macs, encoded=encoded, nonzero=encoded.nonzero)
 
     def panel_work(self, tile: Box, panel: int) -> EncodedWork | None:
-        """What a tile's products with one panel take, counted from the tile's first; in the mean where that will do."""
+        """
+        The work of a tile's products with one panel, whose number is counted from the tile's first panel; an average if
+        the panels have no separate numbers.
+        """
         work, number = self.cost(tile).encoded, tile.offsets[self.output_dim] + panel
         if work is None or not self.panels.sizes:
             return work
@@ -205,14 +214,14 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
         return replace(work, fullest=own * work.fullest, loads=own * work.loads, weight_bytes=nbytes)
 
     def _lines(self, box: Box) -> int:
-        """Lines of the places of a tile, of which the last dimension runs along them."""
+        """Number of lines of positions in a tile; the last dimension runs along a line."""
         kept = [size for dim, size in enumerate(box.sizes[: len(self.result_shape)]) if dim != self.output_dim]
         return math.prod(kept[:-1])
 
     def compute(self, operands: Sequence[Array]) -> Array:
-        """The dense operation on the decoded weights. Raises InputError for damaged ones."""
+        """Compute the dense operation on the decoded weights. Raises InputError for damaged weights."""
         element = element_of(self.operands[0])
-        # bf16 is stored as its bits, of which those of +0 are 0.
+        # bf16 is stored as its bits; those of +0 are 0.
         matrix = unpack_panels(
             operands[1], self.panels, np.dtype(np.uint16) if element == bf16 else numpy_type(element)
         )
@@ -221,15 +230,15 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
 
     @abc.abstractmethod
     def arranged(self, matrix: Array) -> Array:
-        """Weights [outputs, inputs] in the order of the dense operation's."""
+        """Weights [outputs, inputs] in the layout of the dense operation's weights."""
 
 
 _DENSE: WeakKeyDictionary[PanelOp, contraction.MatmulOp | contraction.ConvOp] = WeakKeyDictionary()
-"""Made when first asked for: tilings ask again and again."""
+"""A cache of the dense operations, which tilings use very often."""
 
 
 def _clipped(offset: int, size: int, unit: int, limit: int) -> tuple[int, int]:
-    """A range of units as one of elements, of which there are `limit`."""
+    """A range of units of `unit` elements as a range of elements, of which there are `limit`."""
     low, high = min(offset * unit, limit), min((offset + size) * unit, limit)
     return low, high - low
 
@@ -377,7 +386,7 @@ class PanelConvOp(SlidingOp, PanelOp):
         return super().expected_type()
 
     def may_split(self, dim: int, parts: int) -> bool:
-        # Tiles of panels hold whole groups, or lie in one.
+        # Tiles of panels consist of whole groups, or are part of one.
         if dim != self.output_dim or self.group_count == 1:
             return True
         panels = self.panels.counts[0]
@@ -392,7 +401,7 @@ class PanelConvOp(SlidingOp, PanelOp):
         whole = all(size == self.panels.outputs // self.group_count for _, _, size in group_ranges)
         if len(group_ranges) == 1 or (whole and inputs == channels):
             return super().build_tile(tile, operands)
-        # The tile touches groups partly: one convolution for each, joined along the output channels.
+        # The tile has parts of several groups: one convolution for each, concatenated along the output channels.
         neurons, weights = operands
         ops: list[Operation] = []
         parts: list[SSAValue] = []

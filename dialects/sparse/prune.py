@@ -1,4 +1,4 @@
-"""Group pruning as an operation: of neurons when the program runs, of weights when they are known."""
+"""`sparse.prune_groups`: group pruning, of activations at run time or of weights at compile time."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class PruneGroupsOp(IRDLOperation, HasFolderInterface):
             raise VerifyException(f"threshold = {self.threshold.value.data} should be finite and not negative")
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
-        # No group has more elements than the limit: all stay. What is pruned once is not pruned further.
+        # If no group has more elements than the limit, all stay. Pruning is idempotent.
         largest = -(-math.prod(shape_of(self.operand)) // self.group_count)
         inner = self.operand.owner
         again = isinstance(inner, PruneGroupsOp) and inner.properties == self.properties

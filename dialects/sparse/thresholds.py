@@ -1,4 +1,4 @@
-"""Thresholds as instructions hold them: 32 bits, for which every element counts, or does not, as for the threshold."""
+"""Conversion of thresholds to the 32 bits of an instruction, so that the comparison is the same for every element."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _LARGEST = (1 << 31) - 1
 
 def encoder_threshold(threshold: float, element: Attribute) -> float:
     """
-    The number that an encoder compares elements of a type with. Raises InputError where no instruction holds one: f64
-    has thresholds that f32 has not, and so have integers of 64 bits; signed integers have a magnitude that is no
-    number of theirs.
+    The number with which an encoder compares elements of a type. Raises InputError if an instruction cannot represent
+    it: some thresholds of f64 and of 64-bit integers have no equivalent in 32 bits, and the largest magnitude of signed
+    integers is not a value of their type.
     """
     if element == i1:
         return float(threshold >= 1)

@@ -1,4 +1,4 @@
-"""Types of encoded tensors, and their verification."""
+"""Functions for types of encoded tensors, and their verification."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def encoded(type: Tensor, index: IndexAttr) -> Tensor:
 
 
 def connection_type(type: Tensor) -> Tensor:
-    """The type of the connection data of an encoded tensor: the same index over bits."""
+    """The type of the connection data of an encoded tensor: the same index, with i1 elements."""
     return TensorType(i1, type.get_shape(), type.encoding)
 
 
 def verify_any(value: SSAValue, what: str) -> Tensor:
-    """Check that a value is a dense or an encoded tensor, and return its type without encoding."""
+    """Check that a value is a dense or an encoded tensor; returns its type without encoding. Raises VerifyException."""
     type = tensor_of(value)
     index = index_of(type)
     dense = verify_tensor(decoded(type) if index is not None else type, what)
@@ -48,14 +48,14 @@ def verify_any(value: SSAValue, what: str) -> Tensor:
 
 
 def _fiber_length(type: Tensor, index: IndexAttr) -> int:
-    """Elements of a fiber: inputs of an output neuron, or output neurons."""
+    """Number of elements of a fiber: inputs of an output neuron, or output neurons."""
     shape = type.get_shape()
     outputs = shape[index.axis]
     return math.prod(shape) // max(1, outputs) if index.order == Order.OUTPUT else outputs
 
 
 def verify_encoded(value: SSAValue, what: str) -> Tensor:
-    """Check that a value is an encoded tensor, and return its type."""
+    """Check that a value is an encoded tensor; returns its type. Raises VerifyException."""
     verify_any(value, what)
     if index_of(value.type) is None:
         raise VerifyException(
@@ -65,7 +65,7 @@ def verify_encoded(value: SSAValue, what: str) -> Tensor:
 
 
 def verify_connections(value: SSAValue, what: str) -> Tensor:
-    """Check that a value is connection data, and return its type."""
+    """Check that a value is connection data; returns its type. Raises VerifyException."""
     type = verify_encoded(value, what)
     if type.element_type != i1:
         raise VerifyException(f"{what} has type {type}: expected connection data, whose element type is i1")

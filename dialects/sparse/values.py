@@ -1,4 +1,4 @@
-"""Values of encoded tensors: `formats.sparse.encode.Encoded`, their elements in storage form (bf16 as bits)."""
+"""Values of encoded tensors: `formats.sparse.encode.Encoded`, with elements in storage form (bf16 as bits)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .types import index_of
 
 
 def fibers_of(type: Tensor, index: IndexAttr) -> Fibers:
-    """The arrangement in fibers of a tensor of this type."""
+    """The division of a tensor of this type into fibers."""
     return Fibers(tuple(type.get_shape()), index.order, index.axis)
 
 
@@ -25,18 +25,21 @@ def counting(array: Array, type: Tensor, threshold: float) -> Mask:
 
 
 def encode_array(array: Array, type: Tensor, index: IndexAttr) -> Encoded:
-    """An array in storage form, of this type, encoded."""
+    """The encoding of an array of this type, in storage form."""
     mask = counting(array, type, index.threshold)
     return encode_mask(array, mask, index.format, fibers_of(type, index))
 
 
 def connect_array(connected: Array, type: Tensor, index: IndexAttr) -> Encoded:
-    """Connection data of what is true in an array; the index' threshold is one of the values, not of this."""
+    """
+    The connection data of the true elements of an array; the threshold of the index is ignored, as it applies to
+    values.
+    """
     return encode_mask(connected, connected, index.format, fibers_of(type, index))
 
 
 def as_encoded(value: Any, type: Tensor) -> Encoded:
-    """The value of an encoded type; inputs of a program come as plain arrays, and are encoded here."""
+    """The value of an encoded type. Inputs of a program are arrays, and are encoded here."""
     index = index_of(type)
     assert index is not None
     if isinstance(value, Encoded):

@@ -1,4 +1,4 @@
-"""Reverse accumulation: from the gradient of one value to those of others."""
+"""Reverse-mode accumulation of gradients: from the gradient of one value to those of others."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ RULES: Rules = {
     **rules_window.RULES,
     **rules_movement.RULES,
 }
-"""Rules by class of operation; a class stands for its subclasses too."""
+"""Rules by class of operation; the rule of a class also applies to its subclasses."""
 
 
 def gradients(loss: SSAValue, wrt: Sequence[SSAValue], graph: Graph, keep: Keep = "save") -> list[SSAValue]:
     """
-    Append operations to the block that compute the gradient of `loss` (a float tensor of one element) by each value of
-    `wrt`.
+    Append operations to the block that compute the gradients of `loss` (a float tensor of one element) with respect to
+    the values `wrt`. Returns the gradients in the order of `wrt`.
 
     Values that the loss does not depend on have gradient 0. `keep`: how loops keep the values that their gradients
     need. Loops are replaced, so neither `loss` nor a value of `wrt` may be the result of a loop. Raises MeshloomError

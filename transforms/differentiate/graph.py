@@ -42,11 +42,11 @@ class Graph:
         return op.results[0]
 
     def number(self, value: float, element: Attribute) -> SSAValue:
-        """A tensor of rank 0."""
+        """A constant of rank 0."""
         return self.emit(ConstantOp.splat(value, tensor(element, ())))
 
     def full(self, value: float, shape: Sequence[int], element: Attribute) -> SSAValue:
-        """A tensor with one value everywhere."""
+        """A tensor whose elements all have the same value."""
         return self.emit(ConstantOp.splat(value, tensor(element, shape)))
 
     def zeros_like(self, value: SSAValue) -> SSAValue:
@@ -80,7 +80,7 @@ class Graph:
         return self.emit(NegOp(a))
 
     def compare(self, a: SSAValue | float, predicate: str, b: SSAValue | float) -> SSAValue:
-        """A mask."""
+        """The mask (i1) of a comparison."""
         return self.emit(CompareOp(*self._pair(a, b), predicate))
 
     def where(self, mask: SSAValue, a: SSAValue | float, b: SSAValue | float) -> SSAValue:
@@ -88,7 +88,7 @@ class Graph:
         return self.emit(SelectOp(mask, *self._pair(a, b)))
 
     def cast(self, value: SSAValue, element: Attribute) -> SSAValue:
-        """The value in another element type."""
+        """The value converted to another element type."""
         return value if element_of(value) == element else self.emit(CastOp(value, element))
 
     def reshape(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
@@ -102,13 +102,13 @@ class Graph:
         return self.emit(TransposeOp(value, permutation))
 
     def broadcast(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """Repeated to a shape."""
+        """The value broadcast to a shape."""
         return value if shape_of(value) == tuple(shape) else self.emit(BroadcastOp(value, shape))
 
     def slice(
         self, value: SSAValue, starts: Sequence[int], sizes: Sequence[int], steps: Sequence[int] | None = None
     ) -> SSAValue:
-        """A strided box."""
+        """A slice with strides."""
         if shape_of(value) == tuple(sizes) and not any(starts) and (steps is None or min(steps, default=1) > 0):
             return value
         return self.emit(SliceOp(value, starts, sizes, steps))
@@ -121,7 +121,7 @@ class Graph:
         interior: Sequence[int] | None = None,
         fill: float = 0.0,
     ) -> SSAValue:
-        """Borders (negative ones crop) and gaps of `fill`."""
+        """Padding with `fill` at the borders (negative numbers crop) and between elements."""
         grow_low, grow_high = [max(0, one) for one in low], [max(0, one) for one in high]
         if any(grow_low) or any(grow_high) or any(interior or ()):
             value = self.emit(PadOp(value, grow_low, grow_high, interior, fill))
@@ -131,7 +131,7 @@ class Graph:
         return self.slice(value, starts, sizes)
 
     def reverse(self, value: SSAValue, dims: Sequence[int]) -> SSAValue:
-        """Last element first, along some dimensions."""
+        """The value with the order of elements reversed along some dimensions."""
         shape = shape_of(value)
         steps = [-1 if dim in dims else 1 for dim in range(len(shape))]
         starts = [size - 1 if step < 0 else 0 for size, step in zip(shape, steps, strict=True)]
@@ -142,19 +142,22 @@ class Graph:
         return self.emit(MatmulOp(a, b, transpose_a=transpose_a, transpose_b=transpose_b))
 
     def sum(self, value: SSAValue, axes: Sequence[int]) -> SSAValue:
-        """Sums along axes, which stay with size 1."""
+        """Sums along axes, which have size 1 in the result."""
         return self.emit(ReduceOp(value, "sum", axes)) if axes else value
 
     def scatter_add(self, data: SSAValue, indices: SSAValue, updates: SSAValue, batch: int = 0) -> SSAValue:
-        """`data` with `updates` added to the rows that `indices` name."""
+        """`data` with `updates` added to the rows selected by `indices`."""
         return self.emit(ScatterOp("add", data, indices, updates, batch))
 
     def positions(self, shape: Sequence[int], axis: int) -> SSAValue:
-        """Each element's number along an axis, i64."""
+        """The index of each element along an axis, i64."""
         return self.emit(IotaOp(tensor(i64, shape), axis))
 
     def sum_to(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """The gradient of an operand of this shape that was broadcast to the value's: sums over what was repeated."""
+        """
+        The gradient of an operand of this shape that was broadcast to the shape of `value`: sums over repeated
+        elements.
+        """
         own = shape_of(value)
         if own == tuple(shape):
             return value

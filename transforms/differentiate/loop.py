@@ -1,4 +1,4 @@
-"""The gradient of a loop, which is a loop over the same steps from the last to the first."""
+"""Gradients of loops: the gradient of a loop is a loop over the same steps from the last to the first."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from .graph import Graph
 
 Keep: TypeAlias = Literal["save", "recompute"]
 """
-How the values of a step that its gradient needs are kept: all of them are stacked by the forward loop, or only the
-carried ones, and the backward loop recomputes the others.
+The storage of values of a step that its gradient needs: the forward loop stacks all of them, or only the carried
+values, and the backward loop recomputes the others.
 """
 Accumulate: TypeAlias = Callable[[dict[SSAValue, SSAValue], set[SSAValue], Sequence[SSAValue], Graph], None]
 """
-(gradients by value, active values, values whose gradients are wanted, graph): from the gradients of some values of the
-graph's block to those of others, in the same table.
+A function with the arguments (gradients by value, active values, values whose gradients are needed, graph), which
+propagates gradients in the graph's block and adds them to the table.
 """
 
 MOVES = (ConstantOp, IotaOp, ReshapeOp, SliceOp, TransposeOp, BroadcastOp)
-"""Operations that are recomputed rather than saved: they only move saved values."""
+"""Operations whose results are recomputed instead of saved: they only move saved values."""
 
 
 def values_read(op: Operation) -> list[SSAValue]:
@@ -63,8 +63,8 @@ def loop_gradients(
     Append the backward loop to the block of `graph`, given gradients of some results, and replace the loop by one that
     also stacks the values that the backward loop needs.
 
-    Returns the contributions of the loop to the gradients of the `active` values that it reads. Both loops run all
-    steps. Raises MeshloomError, located, for a loop that may not.
+    Returns (value, contribution of the loop to its gradient) for the `active` values that it reads. Both loops run all
+    steps. Raises MeshloomError, located, for a loop that must not run all steps.
     """
     if not loop.may_run_all:
         error = MeshloomError("no gradient is known for a loop whose number of steps is known at run time only")
@@ -74,7 +74,7 @@ def loop_gradients(
 
 @dataclass
 class _Inputs:
-    """The backward body while it is built, and the meaning of its arguments."""
+    """The body of the backward loop while it is built, and its carried and scanned values."""
 
     block: Block = field(default_factory=Block)
     carried: list[SSAValue] = field(default_factory=list[SSAValue])
@@ -110,13 +110,13 @@ class _Differentiated:
         self.outside = [value for value in values_read(loop) if value in active and is_float(element_of(value))]
         self.inside = self._active_inside(active)
         self.states = [number for number, argument in enumerate(loop.carried_arguments) if self._has_gradient(argument)]
-        """Carried values with a gradient, by number."""
+        """Numbers of the carried values with a gradient."""
         self.rows = [
             number
             for number, argument in enumerate(loop.scanned_arguments)
             if self._has_gradient(argument) and loop.scanned[number] in active
         ]
-        """Scanned values with a gradient, by number."""
+        """Numbers of the scanned values with a gradient."""
 
     def _has_gradient(self, value: SSAValue) -> bool:
         return value in self.inside and is_float(element_of(value))
@@ -250,7 +250,7 @@ class _Differentiated:
         return found
 
     def _all_steps(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        """The sum over the steps of lhs' rhs, which is one product of all rows."""
+        """The sum over the steps of lhs' rhs (' is the transpose), computed by one product of the rows of all steps."""
         flat = [
             self.graph.reshape(value, (math.prod(shape_of(value)[:-1]), shape_of(value)[-1])) for value in (lhs, rhs)
         ]
@@ -265,14 +265,14 @@ def _split(block: Block, between: Operation) -> tuple[list[Operation], list[Oper
 
 
 def _flipped(along: Along) -> Along:
-    """The slicing by which steps in the opposite order read or write the same elements."""
+    """The arrangement by which steps in the opposite order read or write the same elements."""
     return Along(along.axis, not along.backwards)
 
 
 def _product_of_steps(part: SSAValue | None, block: Block) -> MatmulOp | None:
     """
-    The product a' b of matrices that a gradient is in each step: its sum over the steps is one product of the rows of
-    all steps, so that the loop needs no accumulator.
+    The product a' b of matrices, if the gradient of each step is one; else None. Its sum over the steps is one product
+    of the rows of all steps, so that the loop needs no accumulator.
     """
     op = None if part is None else part.owner
     if not isinstance(op, MatmulOp) or op.parent is not block or op.transpose_a is None or op.transpose_b is not None:

@@ -1,4 +1,4 @@
-"""Losses: one number from a network's result and a target."""
+"""Loss functions of a network's result and a target."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .graph import Graph
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss by name."""
+    """A loss function."""
 
     target: Callable[[SSAValue], Tensor]
-    """Type of the target for a result of the network. Raises InputError for results that the loss does not take."""
+    """Type of the target for a result of the network. Raises InputError for results that the loss does not accept."""
     build: Callable[[SSAValue, SSAValue, Graph], SSAValue]
     """(result, target, graph) -> the loss, a tensor of rank 0."""
 
@@ -33,7 +33,7 @@ def _logits(result: SSAValue) -> Tensor:
 
 
 def _softmax_cross_entropy(logits: SSAValue, labels: SSAValue, b: Graph) -> SSAValue:
-    """Mean over the batch of log(sum exp(z)) - z[label], the largest z is subtracted before the exponential."""
+    """The mean over the batch of log(sum exp(z)) - z[label]; the largest z is subtracted before the exponential."""
     batch, classes = shape_of(logits)
     centred = b.sub(logits, b.emit(ReduceOp(logits, "max", (1,))))
     normaliser = b.emit(LogOp(b.sum(b.emit(ExpOp(centred)), (1,))))

@@ -1,4 +1,4 @@
-"""Optimisers: a parameter's new value from its gradient and the optimiser's state."""
+"""Optimisers, which compute a parameter's new value from its gradient and the optimiser's state."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ class Optimiser(ABC):
     @property
     @abstractmethod
     def state(self) -> tuple[str, ...]:
-        """Names of the tensors kept for each parameter, all of its type."""
+        """Names of the state tensors of each parameter, which have its type."""
 
     @property
     def shared(self) -> dict[str, Tensor]:
-        """Tensors kept once for all parameters."""
+        """Names and types of the state tensors that all parameters share."""
         return {}
 
     def advance(self, shared: Sequence[SSAValue], b: Graph) -> list[SSAValue]:
-        """The shared tensors after this step."""
+        """The shared state tensors after this step."""
         return []
 
     @abstractmethod
     def update(
         self, parameter: SSAValue, gradient: SSAValue, state: Sequence[SSAValue], shared: Sequence[SSAValue], b: Graph
     ) -> list[SSAValue]:
-        """The parameter and its state after this step; `shared` is that after the step."""
+        """The parameter and its state tensors after this step; `shared` is the shared state after the step."""
 
 
 @dataclass(frozen=True)

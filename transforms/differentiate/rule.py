@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from .graph import Graph
 
 Partial: TypeAlias = Callable[[], SSAValue] | None
-"""Emits the gradient of one operand, in the operand's shape or in one that it was broadcast to; None: it has none."""
+"""Emits the gradient of an operand, in its shape or in a shape that it was broadcast to; None: there is no gradient."""
 
 Rule: TypeAlias = Callable[[Any, SSAValue, Graph], Sequence[Partial]]
 """(operation, gradient of its result, graph) -> one partial for each operand."""

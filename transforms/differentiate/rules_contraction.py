@@ -16,7 +16,7 @@ from .rule import Partial, Rules
 
 
 def _matmul(op: MatmulOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
-    """C = A B: dA = G B', dB = A' G, transposed where the operands are."""
+    """C = A B: dA = G B', dB = A' G, transposed as the operands are."""
     lhs, rhs = op.lhs, op.rhs
     ta, tb = op.transpose_a is not None, op.transpose_b is not None
     g = b.cast(g, element_of(lhs))
@@ -30,7 +30,7 @@ def _matmul(op: MatmulOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
         a, grad = lhs, g
         batch = math.prod(shape_of(rhs)[:-2])
         if batch == 1 and not ta and shape_of(a)[:-2] == shape_of(grad)[:-2]:
-            # One matrix for the whole batch: the sum over the batch is part of the product.
+            # There is one matrix for the whole batch: the product also sums over the batch.
             a, grad = (b.reshape(one, (math.prod(shape_of(one)[:-1]), shape_of(one)[-1])) for one in (a, grad))
         if tb:
             return b.matmul(grad, a, transpose_a=True, transpose_b=ta)
@@ -40,7 +40,7 @@ def _matmul(op: MatmulOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
 
 
 def _conv(op: ConvOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
-    """As of `_grouped`."""
+    """See `_grouped`."""
     return _grouped(op, op.operand, op.weights, op.groups.value.data, g, b)
 
 
@@ -63,20 +63,22 @@ def _partial_conv(op: PartialConvOp, g: SSAValue, b: Graph) -> Sequence[Partial]
 
 
 def _partial_matmul(op: PartialMatmulOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
-    """The partial sums are a batch of products, of ranges along K: dA = G B', dB = A' G of each range."""
+    """The partial sums are a batch of products of ranges along K: dA = G B', dB = A' G for each range."""
     ta, tb = op.transpose_a is not None, op.transpose_b is not None
     g = b.cast(g, element_of(op.lhs))
     count, size = op.part_count, op.part_size
 
     def in_ranges(value: SSAValue, axis: int) -> SSAValue:
-        """[K / parts of each range, the other dimension], whichever comes first in the operand."""
+        """A matrix as [range, K / parts, other dimension], whichever dimension comes first in the operand."""
         other = shape_of(value)[1 - axis]
         if axis == 0:
             return b.reshape(value, (count, size, other))
         return b.transpose(b.reshape(value, (other, count, size)), (1, 2, 0))
 
     def back(value: SSAValue, axis: int) -> SSAValue:
-        """[K, other] of [range, K / parts, other], as the operand has them."""
+        """
+        The inverse: a matrix from [range, K / parts, other dimension], with the dimensions in the operand's order.
+        """
         other = shape_of(value)[2]
         if axis == 0:
             return b.reshape(value, (count * size, other))
@@ -95,9 +97,10 @@ def _grouped(
     op: ConvOp | PartialConvOp, data: SSAValue, filters: SSAValue, groups: int, g: SSAValue, b: Graph
 ) -> Sequence[Partial]:
     """
-    With y[p] = sum_k x[p s + k d - low] w[k]: the gradient of x is a convolution of g, spread by the strides, with the
-    kernel flipped and its channels exchanged; that of w a convolution of x with g as the kernel, strides and dilations
-    exchanged, the batch as the channels that are summed. Strides, dilations and padding are those of `op`.
+    With y[p] = sum_k x[p s + k d - low] w[k]: the gradient of x is a convolution of g, dilated by the strides, with the
+    kernel flipped and its input and output channels exchanged; that of w is a convolution of x with g as the kernel,
+    strides and dilations exchanged, and the batch as the summed channels. Strides, dilations and padding are those of
+    `op`.
     """
     strides, dilations, low = ints(op.strides), ints(op.dilations), ints(op.pad_low)
     batch, channels, *size = shape_of(data)

@@ -33,7 +33,7 @@ def _cast(op: e.CastOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
 
 
 def _remainder(op: e.ModOp | e.FmodOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
-    """a - q b with a whole number q, which does not change where the gradient exists."""
+    """a - q b with an integer q, which is locally constant where the gradient exists."""
     return [lambda: g, lambda: b.mul(g, b.div(b.sub(op.result, op.lhs), op.rhs))]
 
 
@@ -78,7 +78,7 @@ RULES: Rules = {
         lambda: b.where(op.condition, g, 0.0),
         lambda: b.where(op.condition, 0.0, g),
     ],
-    # Constant between their steps, or of integers and masks.
+    # Piecewise constant functions, or functions of integers and masks.
     e.ElementwiseOp: lambda op, g, b: [None] * len(op.operands),
 }
-"""Rules by class; `ElementwiseOp` stands for all that are not listed."""
+"""Rules by class of operation; that of `ElementwiseOp` applies to all that are not listed."""

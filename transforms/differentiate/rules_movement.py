@@ -1,4 +1,4 @@
-"""Gradients of data movement: the inverse movement, with sums over elements that were read several times."""
+"""Gradients of data movement: the inverse movement, with sums for elements that were read several times."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _transpose(op: TransposeOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
 
 
 def _slice(op: SliceOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
-    """The gradient at the positions of the slice, with zeros around and between."""
+    """The gradient at the positions of the slice, with zeros at all other positions."""
     starts, sizes, steps, whole = ints(op.starts), ints(op.sizes), ints(op.steps), shape_of(op.operand)
 
     def partial() -> SSAValue:
@@ -86,7 +86,7 @@ def _gather(op: GatherOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
 
 
 def _scatter(op: ScatterOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
-    """Updates get the gradient of the rows that they went to; data gets it where they did not replace it."""
+    """The gradient of updates is that of the rows that they changed; that of data is zero where updates replaced it."""
     mode = op.mode.data
     if mode is ScatterMode.MAX:
         raise MeshloomError("dataflow.scatter max has no gradient here: only add and set have")
@@ -97,7 +97,8 @@ def _scatter(op: ScatterOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
         return b.emit(ScatterOp(mode, g, op.indices, b.zeros_like(op.updates), op.batch_dims))
 
     def updates() -> SSAValue:
-        # Of several updates of a row only the last is in the result of `set`: it finds its own number there.
+        # Of several updates of a row, only the last is in the result of `set`: scattered numbers of updates identify
+        # it.
         picked = _rows(g, op, b)
         if mode is ScatterMode.ADD:
             return picked

@@ -1,4 +1,4 @@
-"""Gradients of reductions and running sums."""
+"""Gradients of reductions and cumulative sums."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _reduce(op: ReduceOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
 
 
 def _cumsum(op: CumsumOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
-    """The same sums from the other end."""
+    """The same cumulative sums in the opposite direction."""
     return [lambda: b.emit(CumsumOp(g, op.axis_index, exclusive=op.exclusive is not None, reverse=op.reverse is None))]
 
 

@@ -1,6 +1,6 @@
 """
-Gradients of windows: those of sums go to all elements of the window, those of extrema to the first element that attains
-them.
+Gradients of window reductions: all elements of a window get the gradient of its sum, and the first element that attains
+an extremum gets the gradient of the extremum.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _spread(op: ReduceWindowOp, g: SSAValue, b: Graph) -> SSAValue:
 
 
 def _to_extremum(op: ReduceWindowOp, g: SSAValue, b: Graph) -> SSAValue:
-    """Compare the elements of the windows one after the other, keep the position of the extremum, and scatter there."""
+    """Find the position of each window's extremum by comparing its elements one after the other, and scatter there."""
     x, element = op.operand, element_of(op.operand)
     window, strides, dilations = ints(op.window), ints(op.strides), ints(op.dilations)
     low, high, size, out = ints(op.pad_low), ints(op.pad_high), shape_of(x), shape_of(op.result)

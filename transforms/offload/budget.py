@@ -1,4 +1,4 @@
-"""Memory saving for a budget: the fastest plan with the allowed kinds."""
+"""Memory saving for a budget: the search for the fastest plan with the permitted kinds of offload."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class FormatModel(Model):
     format: Format = F16
 
     def packed(self, size: Ints) -> Ints:
-        """[c] bytes after compression of f32 tensors of this size."""
+        """Bytes of f32 tensors of these sizes after compression."""
         return size // 4 * self.format.nbytes
 
 
 def _may_round(value: SSAValue) -> bool:
-    """Whether a tensor may be compressed: f32, and not an input, which the host has already."""
+    """Whether a tensor may be compressed: it is f32, and not an input, which is on the host anyway."""
     return element_of(value) == f32 and not isinstance(value, BlockArgument)
 
 
@@ -58,10 +58,10 @@ class LeastPlans:
         self, parts: FunctionParts, budget: int, kinds: frozenset[str], seed: int
     ) -> tuple[OffloadProblem, OffloadPlan]:
         """
-        The faster of two plans: with compression, where only computed tensors of f32 are offloaded; and without it.
-        `parts` are those that the problem was made of, or those of a copy.
+        The faster of two plans: one with compression, in which only computed f32 tensors are offloaded, and one without
+        compression. `parts` are the function parts of the problem, or those of a copy.
 
-        Raises InputError if there is neither.
+        Raises InputError if there is no plan.
         """
         found: list[tuple[OffloadProblem, OffloadPlan]] = []
         error: InputError | None = None
@@ -80,12 +80,15 @@ class LeastPlans:
         return min(found, key=lambda pair: pair[1].time_ns)
 
     def _choices(self, parts: FunctionParts, kinds: frozenset[str], seed: int) -> list[BudgetGridPlans]:
-        """The gaps that may be chosen, and their allowed kinds."""
+        """
+        The budget grid plans of the problem: with compression, restricted to gaps that permit it, and without
+        compression. Raises InputError if no kind is permitted.
+        """
         problem = self.problem
         fixed = fixed_tensors(parts)
         if fixed:
             problem = _with_gaps(problem, [int(tensor) not in fixed for tensor in problem.tensor])
-            # What operations of `memory` brought is not computed again.
+            # Results of operations of `memory` are not recomputed.
             kinds -= {"recompute"}
             if not kinds:
                 raise InputError("what operations of memory bring back is not computed again: allow another kind")

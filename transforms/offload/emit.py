@@ -1,4 +1,6 @@
-"""Emission of a script: rewrite a block to its operations in order, each reading the current copies of its tensors."""
+"""
+Emission of a script: reorder a block by the script, so that each operation reads the current copies of its tensors.
+"""
 
 from __future__ import annotations
 
@@ -45,12 +47,12 @@ class Emitter:
         self.parts = parts
         self.format = format
         self.now: dict[SSAValue, SSAValue] = {}
-        """Original value of a tensor -> the value that holds it now."""
+        """Original value of a tensor -> the value that currently holds it."""
         self.leaving: set[SSAValue] = set()
-        """Values that were offloaded in the new block."""
+        """Values that are offloaded in the new block."""
         self.views: dict[tuple[SSAValue, SSAValue], SSAValue] = {}
         self.done: dict[SSAValue, list[CompletionOp]] = {}
-        """Value -> the token of its completion that the block had already."""
+        """Value -> operations for the token of its completion that the block already had."""
         self.packed: dict[int, SSAValue] = {}
         self.on_host: dict[tuple[int, bool], SSAValue] = {}
         self.arrived: dict[int, SSAValue] = {}
@@ -97,7 +99,7 @@ class Emitter:
             return self._save(act, number, absence, tensor)
 
     def _save(self, act: Act, number: int, absence: Absence, tensor: SSAValue) -> Operation:
-        """An operation that moves a tensor out of DRAM, or back."""
+        """Create an operation that offloads or restores a tensor."""
         packed = absence.kind is Kind.COMPRESS_SWAP
         match act:
             case Act.COMPRESS:
@@ -145,7 +147,7 @@ class Emitter:
         self.now[tensor] = value
 
     def _here(self, tensor: SSAValue) -> SSAValue:
-        """The value that holds a tensor now."""
+        """The value that currently holds a tensor."""
         value = self.now.get(tensor, tensor)
         if value in self.leaving:
             value = self._add(AwaitOp(value)).result
@@ -154,7 +156,9 @@ class Emitter:
         return value
 
     def _read(self, value: SSAValue) -> SSAValue:
-        """The current replacement of a value of the function: with the same shape, and waiting for the same tokens."""
+        """
+        The current replacement of a value of the function, which has the same shape and waits for the same tokens.
+        """
         if isinstance(value.type, TokenType):
             return value
         root = memory_of(value)
@@ -178,7 +182,7 @@ class Emitter:
             op.operands[position] = self._read(value)
 
     def _again(self, absence: Absence, tensor: SSAValue) -> RecomputeOp:
-        """The chain's operations in a region, whose arguments are the values from outside."""
+        """The recomputation of the chain's operations, whose body has an argument for each value from outside."""
         body, inside = Block(), dict[SSAValue, SSAValue]()
         inputs: list[SSAValue] = []
         for number in absence.chain:
@@ -204,7 +208,7 @@ class Emitter:
 
 
 def _tokens_on_the_way(value: SSAValue) -> list[SSAValue]:
-    """The tokens that a view of a tensor waits for."""
+    """The tokens that a view of a tensor waits for, through all views between them."""
     found: dict[SSAValue, None] = {}
     while isinstance(owner := value.owner, ReshapeOp | AwaitOp):
         found |= dict.fromkeys(owner.tokens if isinstance(owner, AwaitOp) else ())
@@ -214,8 +218,8 @@ def _tokens_on_the_way(value: SSAValue) -> list[SSAValue]:
 
 def add_control(block: Block, ops: list[Operation], edges: Iterable[tuple[int, int]]) -> None:
     """
-    Add control edges (from, to) between operations of the block; operations that are replaced for this are replaced in
-    `ops`, too.
+    Add control edges (from, to) between operations of the block, given by numbers in `ops`; operations that are
+    replaced are also replaced in `ops`.
     """
     sources: dict[int, list[int]] = {}
     for source, target in edges:

@@ -1,5 +1,6 @@
 """
-The script of a plan: its operations in the order of execution, with copies from the host as late as they can be hidden.
+The script of a plan: its operations in the order of execution, with copies from the host as late as possible without
+delays.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Planned:
     start: Ints
     end: Ints
     prefetch: tuple[tuple[int, int], ...]
-    """Numbers of items (from, to)."""
+    """Control edges (from, to), as numbers of items: copies from the host wait for these operations."""
 
 
 @dataclass
@@ -61,7 +62,7 @@ def planned_script(problem: OffloadProblem, plan: OffloadPlan) -> Planned:
 
 
 def _numbers(rows: list[_Row]) -> dict[int, set[int]]:
-    """Numbers of the rows of each act."""
+    """The numbers of the rows of each act."""
     found: dict[int, set[int]] = {act: set() for act in _ACTS}
     for row in rows:
         found[row.act].add(row.number)
@@ -105,7 +106,7 @@ def _delay_copies(rows: list[_Row], problem: OffloadProblem, plan: OffloadPlan) 
 
 
 def _readers(rows: list[_Row], problem: OffloadProblem, plan: OffloadPlan) -> dict[int, list[_Row]]:
-    """For each copy from the host the rows that may read its tensor."""
+    """For each copy from the host, the rows that may read its tensor."""
     graph = problem.graph
     by_tensor: dict[int, list[_Row]] = {}
     unpack: dict[int, _Row] = {}

@@ -1,4 +1,4 @@
-"""The script of spec 1 with fixed thresholds: figures 5 to 9."""
+"""The script for fixed thresholds (spec 1, figures 5 to 9)."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from .script import Absence, Act, Item, Script
 
 @dataclass(frozen=True)
 class Thresholds:
-    """The thresholds of the user ([0127])."""
+    """The thresholds that the user sets (spec 1, [0127])."""
 
     slack: int = 0
-    """th_tts: node inputs that wait longer than so many ns are candidates."""
+    """th_tts: node inputs with more slack than this, in ns, are candidates."""
     size: int = 0
-    """th_size: and whose tensors have more bytes."""
+    """th_size: tensors with more bytes than this are candidates."""
     most: int | None = None
-    """N: at most so many candidates, the largest tensors."""
+    """N: the largest number of candidates, of which the largest tensors are taken; None: no limit."""
 
 
 @dataclass
 class _Restoration:
-    """One restoration, for consumers that closely follow each other."""
+    """A restoration of a tensor, for consumers that closely follow each other."""
 
     tensor: int
     consumers: list[int]
@@ -50,9 +50,10 @@ def candidates(
     restored: Collection[int] = (),
 ) -> list[tuple[int, int]]:
     """
-    (operation, tensor) of the inputs to restore: slack and size above the thresholds; of more than N the largest, ties
-    go to the first. Tensors of `stays` and values from outside the function are excluded; so are the first readers of
-    those of `restored`: nothing has used these yet, and so each reader is served after finitely many repetitions.
+    (operation, tensor) of the inputs to restore: those with slack and size above the thresholds; if there are more than
+    N, the largest, and of equal ones the first. Tensors of `stays` and values from outside the function are excluded;
+    so are the first readers of tensors of `restored`, which nothing has used yet. This exclusion makes repeated
+    application terminate.
     """
     waiting, tensors, ops = slack.waiting, graph.inputs.values, graph.inputs.rows
     good = (waiting > thresholds.slack) & (graph.size[tensors] > thresholds.size) & graph.counted[tensors]
@@ -65,7 +66,7 @@ def candidates(
 
 
 def _first_readers(graph: CostGraph) -> Ints:
-    """The first operation that reads each tensor; the number of operations where there is none."""
+    """The first operation that reads each tensor; the number of operations if there is none."""
     first = np.full(graph.tensors, graph.ops)
     np.minimum.at(first, graph.inputs.values, graph.inputs.rows)
     return first
@@ -81,7 +82,8 @@ def threshold_script(
     restored: Collection[int] = (),
 ) -> tuple[Script, list[tuple[int, int]]]:
     """
-    (the script, its control edges as numbers of items): reductions at once, serialize and prefetch edges.
+    (the script, its control edges as numbers of items): reductions as early as possible, with serialize and prefetch
+    edges.
 
     `stays`: tensors that cannot be offloaded by this kind. `again`: operations that may be recomputed, if that takes
     less time than the other kind. `restored`: tensors that were brought back before.
@@ -136,7 +138,10 @@ def _chain(
 
 
 def _restorations(graph: CostGraph, slack: Slack, inputs: list[tuple[int, int]], most: int) -> list[_Restoration]:
-    """Consumers of a tensor share a restoration where the next one waits no longer than the threshold for it."""
+    """
+    The restorations for (operation, tensor); a consumer shares the restoration of the previous consumer of its tensor
+    if it is required at most `most` ns later.
+    """
     found: list[_Restoration] = []
     last: dict[int, _Restoration] = {}
     for op, tensor in inputs:
@@ -150,7 +155,7 @@ def _restorations(graph: CostGraph, slack: Slack, inputs: list[tuple[int, int]],
 
 
 def _early(graph: CostGraph, found: list[_Restoration], tensor: int) -> int:
-    """The first reader of a tensor that no restoration serves; its producer if there is none."""
+    """The early reader of a tensor: the first reader that no restoration is for; its producer if there is none."""
     late = {op for one in found if one.tensor == tensor for op in one.consumers}
     return next((op for op in graph.readers.row(tensor) if op not in late), int(graph.producer[tensor]))
 

@@ -1,4 +1,4 @@
-"""Chains of additions and multiplications by constants, as one multiplication and one addition."""
+"""Affine functions: chains of additions and multiplications by constants, as one multiplication and one addition."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ class Affine:
 
 
 def affine_operand(op: Operation) -> SSAValue | None:
-    """x if the operation may be x -> x * scale + offset on floats with constant numbers, else None; reads no data."""
+    """
+    The operand x, if the operation may be x -> x * scale + offset on floats with constants, else None; reads no data.
+    """
     match op:
         case NegOp():
             x = op.operand
@@ -56,7 +58,7 @@ def affine_operand(op: Operation) -> SSAValue | None:
                 return None
         case _:
             return None
-    same = x.type == op.results[0].type  # else the known operand makes the result larger
+    same = x.type == op.results[0].type  # else the constant operand makes the result larger
     return x if same and not is_constant(x) and is_float(element_of(x)) else None
 
 

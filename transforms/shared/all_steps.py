@@ -1,4 +1,6 @@
-"""An operation of a loop's body for all steps at once: its operands and its result have the steps as first axis."""
+"""
+Rules to compute an operation of a loop's body for all steps at once: operands and result have the steps as first axis.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,7 @@ class Steps:
         return self.reshape(operand.value, (self.count, *(1,) * (rank - len(shape)), *shape))
 
     def every(self, operand: Operand) -> SSAValue:
-        """The operand with the steps as first axis, repeated if it is the same in all."""
+        """The operand with the steps as first axis, repeated if it is the same in all steps."""
         if operand.stepped:
             return operand.value
         shape = shape_of(operand.value)
@@ -123,7 +125,9 @@ def _like(op: Operation, operands: Sequence[SSAValue], shape: Shape) -> Operatio
 
 
 def _matmul(op: MatmulOp, operands: Sequence[Operand], steps: Steps) -> SSAValue:
-    """The rows of all steps times one matrix are one product; otherwise the steps are a batch dimension."""
+    """
+    If the second matrix is the same in all steps, the rows of all steps form one product; else the steps are a batch.
+    """
     lhs, rhs = operands
     result = (steps.count, *op.result_shape)
     if not rhs.stepped and op.transpose_a is None and len(shape_of(rhs.value)) == 2 and len(lhs.of_step()) == 2:
@@ -210,4 +214,4 @@ RULES: dict[type, Rule] = {
     PadOp: _pad,
     GatherOp: _gather,
 }
-"""Rules by class of operation; a class stands for its subclasses too."""
+"""Rules by class of operation; the rule of a class also applies to its subclasses."""

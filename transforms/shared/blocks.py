@@ -1,4 +1,4 @@
-"""Contiguous blocks: a tensor cut such that the elements of each part are consecutive in row-major order."""
+"""Contiguous blocks: division of a tensor into parts whose elements are consecutive in row-major order."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Shape = Sequence[int]
 
 def blocks(shape: Shape, count: int) -> list[Box]:
     """
-    Cut a tensor into so many blocks, in the order of its elements. The number divides that of rows (indices of the
-    outermost dimension that is not 1), or is a multiple of it, with equally many blocks per row.
+    Cut a tensor into `count` blocks, in the order of its elements. The count divides the number of rows (the size of
+    the outermost dimension that is not 1), or is a multiple of it, with equally many blocks in each row.
     """
     axis = _outermost(shape)
     if count > shape[axis]:
@@ -25,8 +25,8 @@ def blocks(shape: Shape, count: int) -> list[Box]:
 
 def count_blocks(shape: Shape, itemsize: int, most: int, boxes: Sequence[Box] = ()) -> int:
     """
-    A small number of blocks of at most `most` bytes each (or of one element), such that these boxes, which are read or
-    written, are each in one block or consist of whole ones; 1: the tensor is one block.
+    A small number of blocks of at most `most` bytes each (or of one element), so that each of the boxes, which are read
+    or written, is in one block or consists of whole blocks; 1: the tensor is one block.
     """
     if not shape:
         return 1
@@ -50,8 +50,8 @@ def count_blocks(shape: Shape, itemsize: int, most: int, boxes: Sequence[Box] = 
 
 def count_common_blocks(shape: Shape, other: Shape, itemsize: int, most: int) -> int:
     """
-    The fewest equal blocks of at most `most` bytes, that consist of rows of both of two shapes with the same elements;
-    if there are none, the blocks of the other shape. 1: the tensor is one block.
+    The smallest number of equal blocks of at most `most` bytes that consist of whole rows in both shapes of the same
+    elements; if there is none, the number of blocks of the other shape. 1: the tensor is one block.
     """
     nbytes = math.prod(shape) * itemsize
     common = math.gcd(*(one[_outermost(one)] for one in (shape, other))) if shape and other else 1

@@ -36,7 +36,7 @@ from .constants import constant_array, is_constant
 
 Ints: TypeAlias = NDArray[np.int64]
 RESULT = -1
-"""The operand number that stands for an operation's result."""
+"""The operand number that denotes an operation's result."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class Spot:
 
 Axis: TypeAlias = "tuple[SSAValue | Operation, int, int]"
 """
-A value (operand -1) or, for a constant operand, which each operation has for itself, the operation and its number; and
-the axis.
+(value, -1, axis), or, for a constant operand, which is considered separately for each operation, (operation, number of
+the operand, axis).
 """
 
 
@@ -74,7 +74,10 @@ def axis_of(spot: Spot) -> Axis:
 
 
 def is_linked(value: SSAValue) -> bool:
-    """Whether the operation that gives a value may link its axes: those with several results, such as loops, do not."""
+    """
+    Whether the operation that defines a value may link its axes: operations with several results, such as loops, do
+    not.
+    """
     return isinstance(value.owner, Operation) and len(value.owner.results) == 1
 
 
@@ -231,7 +234,7 @@ def _conv(op: ConvOp, spot: Spot) -> Iterator[_Link]:
         if op.group_count == 1:
             yield Spot(op, 1, 1 if spot.position == 0 else 0), every, every
             return
-        # A group goes as a whole: its inputs, its outputs and their weights are one.
+        # A group is removed as a whole: its inputs, outputs and weights are linked.
         groups = np.arange(op.group_count)
         for there in (Spot(op, 0, 1), Spot(op, RESULT, 1), Spot(op, 1, 0)):
             members = np.repeat(groups, there.size // len(groups))

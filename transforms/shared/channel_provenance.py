@@ -70,7 +70,7 @@ class Edit:
     operand: int
     axis_of_channels: ChannelAxis
     produces: bool
-    """Whether these weights compute the channels (others read them)."""
+    """Whether these weights compute the channels (true) or multiply them (false)."""
 
 
 @dataclass
@@ -105,7 +105,7 @@ class Channels:
                     self.fixed = True
                     return
                 for target, there, produces in found:
-                    # What is known is changed for this operation alone: others may read it in its order.
+                    # A constant is permuted for this operation only: others may read it in its present order.
                     if target >= 0 and is_constant(op.operands[target]):
                         self.edits[Edit(op, target, there, produces)] = None
                     else:
@@ -190,7 +190,7 @@ def _matmul(op: MatmulOp, index: int, axis_of_channels: ChannelAxis) -> _Links:
 
 
 def _reduce(op: ReduceOp, index: int, axis_of_channels: ChannelAxis) -> _Links:
-    # A sum over channels is the same in any order, but for rounding.
+    # A sum over channels is the same in any order, except for rounding.
     return [] if axis_of_channels.axis in ints(op.axes) else [(-1 if index == 0 else 0, axis_of_channels, False)]
 
 
@@ -240,7 +240,7 @@ def _reshape(op: Operation, index: int, axis_of_channels: ChannelAxis) -> _Links
 
 
 def reshaped(source: Sequence[int], target: Sequence[int], axis_of_channels: ChannelAxis) -> ChannelAxis | None:
-    """The axis of another shape along which channels lie that fill an axis of one shape; None if there is none."""
+    """The channels' axis after a reshape from `source` to `target`; None if they are not along one axis."""
     if axis_of_channels.offset or axis_of_channels.end != source[axis_of_channels.axis]:
         return None
     for group in dimension_groups(tuple(source), tuple(target)):

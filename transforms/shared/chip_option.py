@@ -25,7 +25,7 @@ class ChipPass(ModulePass, abc.ABC):
 
     @abc.abstractmethod
     def run(self, module: ModuleOp, chip: Chip) -> None:
-        """What the pass does, for any chip: it need not have a name."""
+        """Apply the pass for a chip, which need not be one of the named descriptions."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         self.run(op, chip_for(op, self.chip, f"{self.name}{{chip=NAME}}"))

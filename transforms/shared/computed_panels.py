@@ -1,9 +1,9 @@
 """
 Panels of encoded tensors that are computed at run time, or are inputs or results of the program.
 
-Two steps of `sparse-pack`. `decode_misfits` precedes packing of constant weights: operands that no unit takes encoded
+Two steps of `sparse-pack`. `decode_misfits` precedes packing of constant weights: operands that no unit accepts encoded
 are decoded, and contractions without encoded operands become dense. `pack_computed` follows it: tensors that are still
-encoded become bytes, and each operation on them one of the mapping unit or matrix unit on panels.
+encoded become bytes, and each operation on them becomes one of the mapping unit or matrix unit on panels.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def along_inputs(op: MatmulOp, position: int) -> bool:
 
 
 def taken_encoded(op: MatmulOp | ConvOp, position: int) -> bool:
-    """Whether a matrix unit takes this operand of a contraction if it is encoded at run time."""
+    """Whether a matrix unit accepts this operand of a contraction if it is encoded at run time."""
     value = op.operands[position]
     index = index_of(value.type)
     shapes = [shape_of(one) for one in op.operands]
@@ -115,7 +115,7 @@ def taken_encoded(op: MatmulOp | ConvOp, position: int) -> bool:
 
 def decode_misfits(module: ModuleOp) -> None:
     """
-    Decode run-time encoded operands of contractions that no matrix unit takes, such as activations of convolutions,
+    Decode run-time encoded operands of contractions that no matrix unit accepts, such as activations of convolutions,
     whose windows overlap.
     """
     for op in list(module.walk()):
@@ -249,7 +249,7 @@ class _Packer:
     def _pack(self, op: EncodeOp, rewriter: PatternRewriter) -> tuple[SSAValue, EncodedLayout]:
         density = op.expected.density if op.nonzero is not None else 1.0
         layout = layout_of(tensor_of(op.result), self.chip, density)
-        encoder_threshold(layout.index.threshold, layout.element)  # is there one?
+        encoder_threshold(layout.index.threshold, layout.element)  # raises InputError if there is none
         matrix, flag = as_matrix(op.operand, layout.index, rewriter)
         made = PanelEncodeOp(matrix, layout.index.threshold, layout.attribute, layout.nbytes, flag)
         return self._keep(op, rewriter.insert(made).result, layout)

@@ -33,7 +33,7 @@ BoxValues = dict[Box, SSAValue]
 """A grid of boxes that make up a value, with the value of each."""
 
 Naming = Callable[[str], str]
-"""Makes a name for a part of a named value."""
+"""Creates a name for a part of a named value."""
 Replaced = dict[Operation, list[Operation]]
 """The replacements of erased operations, by operation."""
 
@@ -46,7 +46,7 @@ def box_values_of(value: SSAValue) -> BoxValues:
     axis, rank = owner.axis.value.data, len(shape_of(value))
     inner = [box_values_of(operand) for operand in owner.inputs]
     cuts = [{tuple((box.offsets[d], box.sizes[d]) for d in range(rank) if d != axis) for box in one} for one in inner]
-    if any(one != cuts[0] for one in cuts):  # not cut alike: only along the axis
+    if any(one != cuts[0] for one in cuts):  # cut in different ways: use the cuts along the axis only
         inner = [{Box.whole(shape_of(operand)): operand} for operand in owner.inputs]
     return _one_after_another(owner.inputs, inner, axis)
 
@@ -72,7 +72,7 @@ class OperatorSplit:
     """The cuts of a value and of its readers."""
 
     splitter: Callable[[], Splitter]
-    """Makes a new splitter for each reader."""
+    """Creates a new splitter for each reader."""
     parts_of: Callable[[TilingInterface], Parts]
     """Number of parts of a reader. Its errors are raised before anything is changed."""
     most: int
@@ -245,7 +245,7 @@ def read_slices(op: SliceOp, unique: Naming) -> Replaced | None:
 
 @keeps_location
 def split_slice(op: SliceOp, counts: Sequence[int], unique: Naming) -> Replaced:
-    """Replace a slice by slices of so many parts of it, and their concatenation."""
+    """Replace a slice by slices of its parts, `counts` in each dimension, and their concatenation."""
     before, after = op.prev_op, op.next_op
     ranges = [split_evenly(size, count) for size, count in zip(ints(op.sizes), counts, strict=True)]
     found: BoxValues = {}
@@ -317,7 +317,7 @@ def _slice_boxes(op: SliceOp, box_values: BoxValues, unique: Naming) -> None:
 
 @keeps_location
 def _reshape_boxes(op: ReshapeOp, box_values: BoxValues, count: int, unique: Naming) -> None:
-    """A reshape of a value as so many blocks, each concatenated from the same elements of the value."""
+    """A reshape of a value as `count` blocks, each concatenated from the same elements of the value."""
     found: BoxValues = {}
     operand, result = shape_of(op.operand), shape_of(op.result)
     hint = op.result.name_hint
@@ -332,7 +332,7 @@ def _reshape_boxes(op: ReshapeOp, box_values: BoxValues, count: int, unique: Nam
 
 
 def _taken(start: int, step: int, size: int, low: int, high: int) -> tuple[int, int]:
-    """The numbers i below `size`, as a range, for which `low <= start + i * step < high`."""
+    """The range (first, end) of the numbers i below `size` for which `low <= start + i * step < high`."""
     if step < 0:
         start, step, low, high = -start, -step, 1 - high, 1 - low
     first = max(0, -((start - low) // step))

@@ -40,14 +40,14 @@ def is_constant(value: SSAValue) -> bool:
 
 
 def source_name(source: ConstantOp | WeightOp) -> str:
-    """The weight's name, or that of the constant's value."""
+    """The name of a weight, or the name hint of a constant's value."""
     return source.sym_name.data if isinstance(source, WeightOp) else source.result.name_hint or "constant"
 
 
 def constant_array(value: SSAValue) -> Array | None:
     """
     The elements of a constant value in storage form, None for other values and for pairs of 4-bit integers. Broadcast
-    values may be returned unbroadcast (sizes 1 stand for any), but always with the value's rank.
+    values may be returned before the broadcast (with sizes of 1), but always with the value's rank.
 
     Raises InputError if the file of a weight is missing or has changed.
     """
@@ -74,7 +74,7 @@ def constant_doubles(value: SSAValue) -> Doubles | None:
 
 
 def rounded(array: Doubles, element: Attribute) -> Array:
-    """The nearest numbers of a float type, in the form in which it is stored."""
+    """The nearest numbers of a float type, in storage form."""
     with np.errstate(over="ignore"):
         if element == bf16:
             return narrow_bf16(array.astype(np.float32))
@@ -89,7 +89,7 @@ def largest_finite(element: Attribute) -> float:
 
 
 def new_name(wanted: str, names: set[str]) -> str:
-    """The name that is wanted for a weight, with a number if it is among `names`, to which it is added."""
+    """The name `wanted` for a weight, with a number appended if it is in `names`; the new name is added to `names`."""
     name, number = wanted, 1
     while name in names:
         name, number = f"{wanted}.{number}", number + 1
@@ -98,12 +98,12 @@ def new_name(wanted: str, names: set[str]) -> str:
 
 
 def source_of(array: Array, element: Attribute, name: str) -> Operation:
-    """A constant or, if it is large, a weight of this name whose bytes this process holds."""
+    """A constant or, if it is large, a weight of this name with its bytes in the store of the process."""
     if array.nbytes <= LARGEST_CONSTANT and not is_pair(element):
         return ConstantOp(attribute_of(array, element))
     return weight_of(STORE.put(array), tensor(element, array.shape), name)
 
 
 def weight_of(ref: WeightRef, type: Tensor, name: str) -> WeightOp:
-    """The weight of this name whose bytes `ref` names."""
+    """The weight of this name with the bytes that `ref` refers to."""
     return WeightOp(name, type, source=ref.source, offset=ref.offset, nbytes=ref.bytes, sha256=ref.sha256)

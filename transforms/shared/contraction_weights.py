@@ -32,7 +32,7 @@ class WeightUse:
     """Number of the operand."""
     source: ConstantOp | WeightOp
     axis: int
-    """The dimension of the weights that runs over output neurons."""
+    """The dimension of the weights that counts output neurons."""
 
     @property
     def name(self) -> str:
@@ -82,7 +82,7 @@ def weight_use(op: Operation) -> WeightUse | None:
 
 
 def uses_of(source: ConstantOp | WeightOp) -> list[WeightUse]:
-    """The contractions with these weights, in program order."""
+    """The contractions that read these weights, in program order."""
     uses = [found for use in source.result.uses if (found := weight_use(use.operation)) and found.position == use.index]
     return sorted(uses, key=lambda use: _place(use.op)) if len(uses) > 1 else uses
 

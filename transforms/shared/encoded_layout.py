@@ -19,7 +19,7 @@ from ...formats.sparse.panels import Lanes, Panels, computed_panels, expected_wo
 from .sparse_plan import MATRIX_RATES
 
 PANELS_OF_MEMORY = 6
-"""Number of panels that should fit in a core's memory: those of both operands of a product, double-buffered."""
+"""Number of panels that should fit in a core's memory: panels of both operands of a product, double-buffered."""
 ELEMENT_BYTES = 5
 """
 Assumed bytes of an element, index included; the same for all types, so that connection data are cut as their tensors.

@@ -17,9 +17,8 @@ from ...dialects.locations import at
 
 def fuse_loops(block: Block, stays: Callable[[LoopOp], bool], most_bytes: int) -> bool:
     """
-    Make one loop of every two of a block that have equally many steps, of which none needs what the other computes,
-    and whose bodies read constants of at most so many bytes together. `stays`: loops that may be fused. Whether there
-    was any.
+    Fuse pairs of independent loops of a block that have the same number of steps and whose bodies together read
+    constants of at most `most_bytes` bytes. `stays`: whether a loop may be fused. Returns whether any were fused.
     """
     fused = False
     loops = [loop for loop in loops_in(block) if stays(loop)]
@@ -36,7 +35,7 @@ def fuse_loops(block: Block, stays: Callable[[LoopOp], bool], most_bytes: int) -
 
 
 def _constant_bytes(*loops: LoopOp) -> int:
-    """Bytes of the constants that bodies read, which are to stay in the cores."""
+    """Bytes of the constants that bodies read, which should stay in the cores."""
     values = {
         value
         for loop in loops
@@ -64,7 +63,8 @@ def _dependents(earlier: LoopOp, later: LoopOp) -> list[Operation] | None:
 
 def _fuse(earlier: LoopOp, later: LoopOp, between: Sequence[Operation]) -> LoopOp:
     """
-    One loop at the later one's position; `between`: operations that depend on the earlier one, and move behind it.
+    The fused loop, at the position of the later one; `between`: operations that depend on the earlier one, which are
+    moved after the fused loop.
     """
     loops = (earlier, later)
     types = [

@@ -23,19 +23,22 @@ last steps.
 
 
 def _is_carried_out(op: Operation) -> bool:
-    """Whether an operation becomes a task or a part of one; operations of `sparse` do so after lowering."""
+    """Whether an operation becomes a task or part of a task; operations of `sparse` do after lowering."""
     return is_tiled(op) or isinstance(op, ReshapeOp | TaskOp | YieldOp) or op.name == SparseMatmulOp.name
 
 
 def stays_loop(loop: LoopOp) -> bool:
-    """Whether a loop can be executed as a loop: as `may_stay_loop`, and what it scans and stacks is contiguous."""
+    """
+    Whether a loop can be executed as a loop: `may_stay_loop` holds, and the steps of scanned and stacked values are
+    contiguous.
+    """
     return may_stay_loop(loop) and scan_shapes_fit(loop)
 
 
 def may_stay_loop(loop: LoopOp) -> bool:
     """
-    Whether a loop can be executed as a loop once the values of steps are contiguous in what it scans and stacks: those
-    of a function, or of one of its subgraphs, of operators without nested loops.
+    Whether a loop can be executed as a loop once the steps of scanned and stacked values are contiguous: it is in a
+    function, or in one of its subgraphs, and contains operators without nested loops.
     """
     function = loop.parent_op()
     if isinstance(function, SubgraphOp):

@@ -1,6 +1,6 @@
 """
-Values that are offloaded for a while (`memory.swap_out`, `memory.compress`). Their uses were planned, so rewrites must
-not add readers to them.
+Values that are offloaded between two uses (`memory.swap_out`, `memory.compress`). Their uses were planned, so rewrites
+must not add readers to them.
 """
 
 from __future__ import annotations
@@ -26,17 +26,20 @@ def has_reductions(module: ModuleOp) -> bool:
 
 
 def is_offloaded(value: SSAValue) -> bool:
-    """Whether a value is offloaded somewhere."""
+    """Whether a value is offloaded anywhere."""
     return any(is_reduction(use.operation) for view in views_of(memory_of(value)) for use in view.uses)
 
 
 def may_stand_for(value: SSAValue, old: SSAValue) -> bool:
-    """Whether all readers of `old` may read `value`, which exists already, or is a view of the same memory."""
+    """
+    Whether `value`, which already exists, may replace `old` in all readers, as it is not offloaded or uses the same
+    memory.
+    """
     return memory_of(value) is memory_of(old) or not (is_offloaded(value) or is_offloaded(old))
 
 
 class KeepOffloadedValues(RewritePattern):
-    """Apply a pattern where it adds no readers to offloaded values."""
+    """Applies a pattern where it adds no readers to offloaded values."""
 
     def __init__(self, pattern: RewritePattern) -> None:
         self.pattern = pattern

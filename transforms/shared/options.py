@@ -1,11 +1,11 @@
-"""Numbers among the options of passes."""
+"""Checks of numeric options of passes."""
 
 from __future__ import annotations
 
 from ...support.errors import InputError
 
 Number = float | int | str
-"""A number as a pipeline's text gives it: `2.5`, `2`, `1e-8`."""
+"""A number as parsed from the text of a pipeline: `2.5`, `2`, `1e-8`."""
 
 
 def number(name: str, value: Number, least: float = float("-inf"), most: float = float("inf")) -> float:

@@ -25,7 +25,7 @@ def outline(block: Block, nodes: BlockGraph, segments: Segments) -> list[Subgrap
     made: list[SubgraphOp] = []
     for number, part in enumerate(segments.parts):
         ops = [nodes.ops[int(node)] for node in part.nodes]
-        with at(ops[0]):  # those of all operators would be a long list
+        with at(ops[0]):  # the fused location of all operators would be a long list
             made.append(outline_operations(ops, str(number), InsertPoint.before(last)))
     erase_unread_sources(block)
     return made

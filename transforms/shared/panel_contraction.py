@@ -27,7 +27,7 @@ Contraction: TypeAlias = MatmulOp | ConvOp
 def on_panels(
     op: Contraction, neurons: SSAValue, layout: PanelsAttr, weights: SSAValue, nonzero: Nonzero | None
 ) -> PanelOp:
-    """The contraction on panels; `nonzero` is the expected share of activations that are not zero, if it is known."""
+    """The contraction on panels; `nonzero` is the expected share of nonzero activations, if it is known."""
     if isinstance(op, MatmulOp):
         flag = op.transpose_a is not None
         return PanelMatmulOp(neurons, weights, layout, tensor_of(op.result), transpose_a=flag, nonzero=nonzero)

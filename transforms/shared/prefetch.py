@@ -1,4 +1,4 @@
-"""Write the prefetch decisions of a plan to its tasks."""
+"""Writing the prefetch decisions of a plan to its tasks."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from ...analysis.planning.sram_layout import SramLayout
 
 
 def write_prefetch(network: NetworkPlan, sram: SramLayout) -> None:
-    """
-    Write to the tasks of a network how many tasks before them, and for how many of their steps, constants are loaded.
-    """
+    """Set for each task of a network how many tasks earlier its constants are loaded, and for how many of its steps."""
     for number, info in enumerate(network.tasks):
         info.op.set_prefetch(number - sram.prefetch_from.get(number, number), sram.multi_buffered.get(number, 1))

@@ -24,7 +24,9 @@ def tasks_of(block: Block) -> list[TaskOp]:
 
 
 def task_predecessors(block: Block) -> list[list[int]]:
-    """For each task the numbers of those whose results it reads, directly or through other operations; ascending."""
+    """
+    For each task, the numbers of the tasks whose results it reads, directly or through other operations; ascending.
+    """
     sources: dict[SSAValue, frozenset[int]] = {}
     found: list[list[int]] = []
     for op in block.ops:
@@ -60,7 +62,7 @@ def is_free_to_order(block: Block) -> bool:
 
 
 def arrange_tasks(block: Block, tasks: Sequence[TaskOp]) -> None:
-    """Put the tasks of a block in this order; those in loops do not move. Raises as `reorder_tasks`."""
+    """Put the tasks of a block in this order; those in loops do not move. Raises the errors of `reorder_tasks`."""
     number = {task: index for index, task in enumerate(tasks_of(block))}
     order = [number[task] for task in tasks if task in number]
     if order != list(range(len(order))):
@@ -72,7 +74,7 @@ def reorder_tasks(block: Block, order: Sequence[int]) -> None:
     Put the tasks in this order. Constants come first, in their order; other operations are placed directly before the
     first task that needs them, or at the end.
 
-    Raises ValueError if a task would stand before one whose result it reads, or if operations have effects.
+    Raises ValueError if a task would precede one whose result it reads, or if operations have side effects.
     """
     tasks, before = tasks_of(block), task_predecessors(block)
     position = {number: index for index, number in enumerate(order)}

@@ -22,13 +22,15 @@ Patterns: TypeAlias = Mapping[type[Operation], Sequence[RewritePattern]]
 
 
 def after_value(value: SSAValue) -> InsertPoint:
-    """Right after a value's definition."""
+    """The insertion point directly after a value's definition."""
     owner = value.owner
     return InsertPoint.after(owner) if isinstance(owner, Operation) else InsertPoint.at_start(owner)
 
 
 def erase_unread(value: SSAValue) -> None:
-    """Erase the operation of a value without readers, and operations whose results only it read."""
+    """
+    Erase the operation that defines a value without readers, and operations whose results only this operation read.
+    """
     op = value.owner
     if isinstance(op, Operation) and is_trivially_dead(op):
         operands = list(op.operands)
@@ -39,10 +41,12 @@ def erase_unread(value: SSAValue) -> None:
 
 def rewrite_once(root: Operation, patterns: Patterns) -> None:
     """
-    Apply patterns to the operations inside of `root`, in their order, those in regions after the one around them.
+    Apply patterns to the operations in `root`, in order; operations in regions come after the operation that contains
+    them.
 
     Operations that patterns build get the location of the operation that is rewritten, and are not rewritten
-    themselves; nor are those that were erased before their turn. Raises what patterns raise, located at the operation.
+    themselves; nor are those that were erased before their turn. Raises the errors of patterns, located at the
+    operation.
     """
     ops = [op for op in root.walk() if type(op) in patterns]
     if not ops:

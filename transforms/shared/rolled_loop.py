@@ -57,8 +57,8 @@ class Own:
 @dataclass(frozen=True)
 class Part:
     """
-    An operand that is a slice for each step of one value defined before the first: `first` is the start of the first
-    step's slice, and each starts `distance` further along `axis`, where it has one element.
+    An operand that is, in each step, a slice of one value that is defined before the first step: `first` is the start
+    of the first step's slice, and each further slice starts `distance` further along `axis`, where it has one element.
     """
 
     value: SSAValue
@@ -179,7 +179,7 @@ class RolledLoop:
             self._hand_over(loop, outputs)
 
     def _free_sources(self, before: InsertPoint) -> None:
-        """Move the constants between the steps before them."""
+        """Move the constants that are between the steps before the steps."""
         first, last = self.steps[0].ops[0], self.steps[-1].ops[-1]
         members = {op for step in self.steps for op in step.ops}
         op: Operation | None = first
@@ -248,7 +248,7 @@ class RolledLoop:
         return found
 
     def _hand_over(self, loop: LoopOp, outputs: Sequence[Output]) -> None:
-        """Let the rest of the function read the loop's results, and erase the steps."""
+        """Replace the uses of the steps' values after the steps by the loop's results, and erase the steps."""
         members = {op for step in self.steps for op in step.ops}
         count = len(self.steps)
         for output, result in zip(outputs, loop.stacked, strict=True):

@@ -1,6 +1,6 @@
 """
-Bodies of tasks that must not be rewritten: of tasks over buffers, whose operands lists assign to each operation, and of
-tasks that only copy.
+Bodies of tasks that must not be rewritten: those of tasks over buffers, whose attributes have an entry for each
+operation of the body, and those of tasks that only copy.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ def is_scheduled_body(block: Block | None) -> bool:
 
 
 def is_copy(op: Operation) -> bool:
-    """Whether an operation is the only one of a task, and returns its operand."""
+    """Whether an operation is the only one of a task, and its result equals its operand."""
     if not isinstance(op, CastOp) or op.operand.type != op.result.type or not isinstance(op.parent_op(), TaskOp):
         return False
     return op.prev_op is None and op.next_op is not None and op.next_op.next_op is None
 
 
 class KeepScheduledBodies(RewritePattern):
-    """Apply a pattern, but not to operations of such a body."""
+    """Applies a pattern, except to operations of such a body."""
 
     def __init__(self, pattern: RewritePattern) -> None:
         self.pattern = pattern

@@ -27,7 +27,7 @@ ACCEPT_RATIO = 0.9
 NO_ZEROS = "none of them is zero"
 """The reason why weights without zeros stay dense."""
 MATRIX_RATES: dict[str, int] = {**RATES, "ui8": RATES["i8"]}
-"""Multiply-accumulates a cycle of the element types that a matrix unit takes, relative to f32."""
+"""Multiply-accumulates per cycle, relative to f32, of the element types that a matrix unit accepts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class PlannedWeight:
     chosen: LayerCost | None = None
     """Cycles with the choice."""
     neurons: Nonzero | None = None
-    """Measured share of activations that are not zero, if any."""
+    """Measured share of nonzero activations, if any."""
     encode_neurons: bool = False
     """Whether the activations are encoded at run time, because skipping their zeros pays."""
     reason: str = ""
@@ -87,7 +87,7 @@ def _plan(
 ) -> PlannedWeight:
     values, stored = numeric_values(use.source), stored_values(use.source)
     all_count = bool(counts(values, threshold).all())
-    # Sizes are those of elements as they are stored; which count is a matter of their numbers.
+    # Sizes are those of elements in storage form; whether an element is stored depends on its number.
     if element_of(use.source.result) == bf16:
         stored = np.where(counts(values, threshold), stored, np.uint16(0))
         threshold = 0.0
@@ -96,9 +96,9 @@ def _plan(
         reason = "" if choice.format else NO_ZEROS if all_count else "no encoding is smaller"
         return PlannedWeight(use, choice, reason=reason)
     if reason := not_on_panels(use):
-        formats = ()  # no unit of the chip takes such weights encoded
+        formats = ()  # no unit of the chip accepts such weights encoded
     seen = None if counting is None else _seen(use, counting, chip)
-    # Only of first operands do matrix units leave out zeros.
+    # Matrix units skip zeros of the first operand only.
     skips = seen is not None and use.position == 1 and _matrix_types(use)
     layer = layer_of(use, seen if seen is not None and skips else ALL_NONZERO, objective)
     costs = layer_costs(chip, layer, stored, use.fibers, formats, threshold)
@@ -114,12 +114,12 @@ def _plan(
 
 
 def is_faster(encoded: LayerCost, dense: LayerCost) -> bool:
-    """Whether to encode weights for speed: a small estimated gain may be a loss in fact."""
+    """Whether to encode weights for speed; a small estimated gain may be a loss in reality."""
     return encoded.cycles < ACCEPT_RATIO * dense.cycles
 
 
 def _seen(use: WeightUse, counting: Mask, chip: Chip) -> ObservedActivations:
-    """The observed activations of a contraction; if no panels take its weights, those for dense weights."""
+    """The observed activations of a contraction; if its weights cannot be in panels, those for dense weights."""
     counts = by_input(use.op, counting)
     if use.position == 1 and (isinstance(use.op, ConvOp) or len(use.fibers.shape) == 2):
         stored = stored_weights(use)
@@ -136,7 +136,7 @@ def _encode_neurons(chip: Chip, layer: Layer, best: LayerCost) -> bool:
 
 
 def _why_dense(costs: Sequence[LayerCost]) -> str:
-    """The reason why no encoding is chosen for some weights."""
+    """The reason why no encoding is chosen for weights."""
     if len(costs) == 1:
         return "no encoding fits their fibers"
     dense, best = costs[0], fastest(costs[1:])
@@ -153,12 +153,12 @@ def layer_of(use: WeightUse, neurons: Activations = ALL_NONZERO, objective: Obje
 
 
 def on_panels(use: WeightUse) -> bool:
-    """Whether a matrix unit takes the weights of a contraction in panels."""
+    """Whether a matrix unit accepts the weights of a contraction in panels."""
     return not not_on_panels(use)
 
 
 def not_on_panels(use: WeightUse) -> str:
-    """The reason why a matrix unit does not take the weights of a contraction in panels; "" if it does."""
+    """The reason why a matrix unit does not accept the weights of a contraction in panels; "" if it does."""
     if use.position != 1:
         return "they are the first operand"
     if not _matrix_types(use):
@@ -171,5 +171,7 @@ def _matrix_types(use: WeightUse) -> bool:
 
 
 def matrix_types(element: Attribute, result: Attribute) -> bool:
-    """Whether matrix units take elements of a type into a result: floats into f32 or their own, 8-bit integers."""
+    """
+    Whether matrix units support an element type with a result type: floats with f32 or their own type, 8-bit integers.
+    """
     return str(element) in MATRIX_RATES and (not is_float(element) or result in (element, f32))

@@ -1,4 +1,4 @@
-"""Replacing one operator by several of the same kind on parts of its data."""
+"""Replacement of an operator by several operators of the same kind on parts of its data."""
 
 from __future__ import annotations
 
@@ -46,14 +46,16 @@ JOIN: dict[Combine, Callable[[SSAValue, SSAValue], Operation]] = {
     "max": MaximumOp,
     "min": MinimumOp,
 }
-"""The operation that joins two partial results."""
+"""The operation that combines two partial results."""
 
 
 ROUNDING = {"f64": 1e-12, "f32": 1e-4, "f16": 4e-3, "bf16": 3e-2}
-"""Largest difference by adding in another order, relative to the largest result, by element type."""
+"""Largest difference due to another order of additions, relative to the largest result, by element type."""
 
 FINER = 4
-"""An operator may be cut into this many times the parts that it needs, to be cut in the same way as its operand."""
+"""
+An operator may be cut into up to this many times the parts that it needs, in order to match the cuts of its operand.
+"""
 
 
 def splitting_effect(op: TilingInterface) -> SemanticEffect:
@@ -70,7 +72,7 @@ def splitting_effect(op: TilingInterface) -> SemanticEffect:
 class Splitter:
     """
     Splits operators of one block. Existing parts of values (results of a split operator, earlier slices) are reused,
-    and parts of weights become weights of their own. `names` are those of all weights of the module, and of their
+    and parts of weights become separate weights. `names` are the names of all weights of the module, and of their
     parts.
     """
 
@@ -82,9 +84,9 @@ class Splitter:
     positions: dict[SSAValue, list[tuple[dict[Box, SSAValue], Box]]] = field(
         default_factory=dict[SSAValue, list[tuple[dict[Box, SSAValue], Box]]]
     )
-    """Position of a value in `known_parts`, since it may be split itself."""
+    """The places of a value in `known_parts`, which change if it is split itself."""
     stripes: dict[SSAValue, tuple[Box, SSAValue]] = field(default_factory=dict[SSAValue, tuple[Box, SSAValue]])
-    """Values of which only a box is there at present, with the value that holds it: tiles read that."""
+    """Value -> (box of it that is currently available, value with this box): tiles read the latter."""
 
     def as_producer(self, op: TilingInterface, limit: int, parts: Parts) -> Parts:
         """
@@ -142,7 +144,7 @@ class Splitter:
         """The operator on one tile, inserted before an operation."""
         parts = [op.operand_slice(index, tile) for index in range(len(op.operands))]
         if parts and not any(math.prod(part.shape) for part in parts):
-            # It reads nothing (a part of a `pad` that is all padding), so what it gives is known.
+            # It has no operands (a tile of a `pad` that is all padding), so its result is constant.
             zeros = [np.broadcast_to(np.zeros((), numpy_type(element_of(v))), shape_of(v)) for v in op.operands]
             return self._known(compute_tile(op, tile, zeros), element_of(op.results[0]), before)
         operands = [self._operand(op, index, part, before) for index, part in enumerate(parts)]

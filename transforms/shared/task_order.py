@@ -41,7 +41,7 @@ EFFORT = 20_000_000
 
 
 def order_methods() -> tuple[str, ...]:
-    """Names of all methods of order search, those of plug-ins included."""
+    """Names of all methods of order search, including those of plug-ins."""
     return (*SEARCHES, *LINKED)
 
 

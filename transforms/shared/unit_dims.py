@@ -1,4 +1,4 @@
-"""A rewrite that moves reshapes which only add dimensions of size 1 below elementwise operations."""
+"""A rewrite that moves reshapes that only add dimensions of size 1 behind elementwise operations."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ...dialects.dataflow.types import element_of, shape_of, tensor
 
 class UnitDimsBelowElementwise(RewritePattern):
     """
-    f(reshape(x), y) == reshape(f(x, y)) where x is a product, or was computed of one element by element, and the
-    reshape adds dimensions of size 1: operations that follow a product directly become one task with it. Only in
-    functions: what is in loops and tasks stays.
+    f(reshape(x), y) == reshape(f(x, y)), if x is a product or an elementwise function of one, and the reshape adds
+    dimensions of size 1: operations that directly follow a product become one task with it. Operations in loops and
+    tasks do not change.
     """
 
     @op_type_rewrite_pattern
@@ -55,7 +55,9 @@ class UnitDimsBelowElementwise(RewritePattern):
 
 
 def _follows_product(reshape: ReshapeOp) -> bool:
-    """Whether nothing but a reshape reads a product, or what elementwise operations alone compute of one."""
+    """
+    Whether a reshape is the only reader of a product, or of the result of elementwise operations that follow a product.
+    """
     value: SSAValue = reshape.operand
     if not reshape.result.has_one_use():
         return False
@@ -66,7 +68,7 @@ def _follows_product(reshape: ReshapeOp) -> bool:
 
 
 def _added_dims(before: Sequence[int], after: Sequence[int]) -> set[int]:
-    """The dimensions of size 1 that a reshape adds; empty where it does anything else."""
+    """The dimensions of size 1 that a reshape adds; empty if it does anything else."""
     added: set[int] = set()
     rest = list(before)
     for dim, size in enumerate(after):
@@ -80,7 +82,7 @@ def _added_dims(before: Sequence[int], after: Sequence[int]) -> set[int]:
 
 
 def _without(value: SSAValue, added: set[int], rank: int) -> tuple[int, ...] | None:
-    """The shape of an operand without the added dimensions; None where it is larger along one of them."""
+    """The shape of an operand without the added dimensions; None if it is larger along one of them."""
     shape = shape_of(value)
     first = rank - len(shape)
     if any(shape[dim - first] != 1 for dim in added if dim >= first):

@@ -1,4 +1,4 @@
-"""What contractions share: axes, channel groups, and the cost of widening a narrow operand."""
+"""The base class of contractions: axes, channel groups, and the cost of widening a narrow operand."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 class ContractionOp(TiledOp, abc.ABC):
     """
-    What contractions share: `nonzero` says which share of the first operand's elements is expected not to be zero (see
+    Base of contractions. `nonzero` is the expected share of nonzero elements of the first operand (see
     `formats.sparse.nonzero`).
 
-    A matrix unit may then leave out the others. It is an estimate: results are the same for any.
+    A matrix unit may skip the zeros. It is an estimate: results do not depend on it.
     """
 
     TAKES_PAIRS: ClassVar[bool] = True
@@ -34,22 +34,22 @@ class ContractionOp(TiledOp, abc.ABC):
 
     @property
     def group_count(self) -> int:
-        """Number of groups of channels that do not meet."""
+        """Number of independent groups of channels."""
         return 1
 
     @property
     def taps(self) -> int:
-        """Positions of the kernel: weights of an output neuron for each input channel."""
+        """Number of positions of the kernel, that is, weights of an output neuron for each input channel."""
         return 1
 
     @property
     def is_depthwise(self) -> bool:
-        """Whether each output channel reads one input channel, so that there is no matrix product to make."""
+        """Whether each output channel reads one input channel, so that the contraction is not a matrix product."""
         return False
 
     @property
     def is_padded(self) -> bool:
-        """Whether the first operand has a border."""
+        """Whether the first operand is padded."""
         return False
 
     @abc.abstractmethod
@@ -58,15 +58,15 @@ class ContractionOp(TiledOp, abc.ABC):
 
     @abc.abstractmethod
     def output_axis(self, position: int) -> int:
-        """The axis of operand `position`, as weights, that numbers output neurons."""
+        """The axis of operand `position` that counts output neurons, if this operand is the weights."""
 
     @abc.abstractmethod
     def result_axis(self, position: int) -> int:
-        """The axis of the result that has the output neurons of operand `position` as weights."""
+        """The axis of the result that counts output neurons, if operand `position` is the weights."""
 
     @property
     def expected(self) -> Nonzero:
-        """Which share of the first operand is expected not to be zero."""
+        """The expected share of nonzero elements of the first operand."""
         return nonzero_of(self.nonzero)
 
     def verify_(self) -> None:
@@ -74,7 +74,7 @@ class ContractionOp(TiledOp, abc.ABC):
         super().verify_()
 
     def product_cost(self, tile: Box, macs: int, matmul: tuple[int, int, int, int]) -> OpCost:
-        """The cost of a tile that is matrix products of these sizes."""
+        """The cost of a tile that consists of matrix products of these sizes (batch, M, K, N)."""
         cost = replace(self.cost_on("MPU", tile, macs=macs, matmul=matmul), nonzero=self.expected)
         return cost_with_widening(self, cost, tile)
 
@@ -83,7 +83,7 @@ class ContractionOp(TiledOp, abc.ABC):
 
 
 def scratch_of_widening(op: ContractionOp | PartialOp, tile: Box) -> int:
-    """Bytes of memory for what is widened of a contraction's narrow operand, for tiles of these sizes."""
+    """Bytes of memory for the widened elements of a contraction's narrow operand, for tiles of this size."""
     narrow = narrow_operand(*op.operands[:2])
     if narrow is None or not tile.volume or _used_once(op, narrow, tile):
         return 0
@@ -95,7 +95,7 @@ def scratch_of_widening(op: ContractionOp | PartialOp, tile: Box) -> int:
 
 
 def cost_with_widening(op: TiledOp, cost: OpCost, tile: Box) -> OpCost:
-    """The cost of a contraction with that of widening its narrow operand."""
+    """The cost of a contraction, with the widening of its narrow operand added to `cost`."""
     narrow = narrow_operand(*op.operands[:2])
     if narrow is None:
         return cost
@@ -107,7 +107,9 @@ def cost_with_widening(op: TiledOp, cost: OpCost, tile: Box) -> OpCost:
 
 
 def _used_once(op: TiledOp, narrow: int, tile: Box) -> bool:
-    """Whether each element of the narrow operand is multiplied once, by f32: vector units do so without widening it."""
+    """
+    Whether each element of the narrow operand is multiplied once, by f32: vector units do this without widening it.
+    """
     floats = element_of(op.operands[1 - narrow]) == element_of(op.results[0]) == f32
     elements = op.operand_slice(narrow, tile).box.volume * held_in(op.operands[narrow])
     return floats and tile.volume <= elements

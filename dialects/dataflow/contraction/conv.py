@@ -1,4 +1,4 @@
-"""Convolutions."""
+"""`dataflow.conv`."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 class ConvOp(SlidingOp, ContractionOp):
     """
     Convolution (without flipping the kernel) of [N, C, S...] with weights [O, C / groups, K...], over 1 to 3 spatial
-    dimensions. Positions outside of the operand count as 0; those of integers as `pad_value`, the zero point of
+    dimensions. Positions outside of the operand count as 0; for integers, they count as `pad_value`, the zero point of
     quantised values. There is no bias operand: a bias is an `add` of [1, O, 1...]. `nonzero` is as in `matmul`. If the
-    operand has floats and the weights have 8-bit integers, each core converts the weights; so it does with pairs of
-    4-bit integers, of neighbouring input channels, beside floats or i8.
+    operand has floats and the weights have 8-bit integers, each core converts the weights; likewise for weights of
+    pairs of 4-bit integers, which are neighbouring input channels, if the operand has floats or i8.
 
     Iteration space: (N, O, spatial dimensions of the result..., C / groups, K...).
 
@@ -98,7 +98,7 @@ class ConvOp(SlidingOp, ContractionOp):
 
     @property
     def padding(self) -> int:
-        """What positions outside the operand count as."""
+        """The value of positions outside the operand."""
         return 0 if self.pad_value is None else self.pad_value.value.data
 
     @staticmethod
@@ -111,7 +111,7 @@ class ConvOp(SlidingOp, ContractionOp):
         pad_high: Sequence[int],
         groups: int,
     ) -> Tensor:
-        """The result type; raises VerifyException for operands and attributes that do not fit."""
+        """The result type; raises VerifyException for inconsistent operands and attributes."""
         x, w = shape_of(operand), shape_of(weights)
         spatial = len(x) - 2
         if not 1 <= spatial <= 3 or len(w) != len(x):
@@ -202,8 +202,8 @@ class ConvOp(SlidingOp, ContractionOp):
 
     def groups_of_tile(self, tile: Box) -> list[tuple[int, int, int]]:
         """
-        The groups that a tile's output channels lie in: (group, first output channel, number of output channels), the
-        channels counted from the tile's first one. A tile without channels lies in one group.
+        The groups of a tile's output channels: (group, first output channel, number of output channels), where channels
+        are counted from the tile's first one. A tile without channels is in one group.
         """
         size = self.operand_shape(1)[0] // self.group_count
         begin, count = tile.offsets[1], tile.sizes[1]
@@ -248,7 +248,7 @@ class ConvOp(SlidingOp, ContractionOp):
         whole_groups = all(size == per_group for _, _, size in group_ranges)
         if len(group_ranges) == 1 or (whole_groups and channels == self.group_channels):
             return (self._tile_conv(x, w, len(group_ranges)),)
-        # The tile touches groups partly: one convolution for each, joined along the output channels.
+        # The tile has parts of several groups: one convolution for each, concatenated along the output channels.
         from ..movement import ConcatOp
 
         ops: list[Operation] = []
@@ -265,7 +265,7 @@ class ConvOp(SlidingOp, ContractionOp):
         return (*ops, ConcatOp(parts, 1))
 
     def _tile_conv(self, x: SSAValue, w: SSAValue, groups: int) -> ConvOp:
-        """The convolution of a tile's padded operand. What lies behind the last window has been left out already."""
+        """The convolution of a tile's padded operand, which has no elements after the last window."""
         return ConvOp(
             x,
             w,
@@ -286,14 +286,14 @@ class ConvOp(SlidingOp, ContractionOp):
         size = tile.sizes[1]
         if index == 1 or self.group_count == 1 or size % per_group == 0 or per_group % size == 0:
             return shape
-        # Tiles that do not follow the groups' limits touch one more of them, depending on where they lie.
+        # Tiles that are not aligned to groups may read one more group, depending on their position.
         touched = min(self.group_count, (size - 1) // per_group + 2)
         return (shape[0], max(shape[1], touched * self.group_channels), *shape[2:])
 
     def may_split(self, dim: int, parts: int) -> bool:
         if dim == 2 + self.spatial and held_in(self.weights) == 2:
             return not cuts_pairs(self.group_channels, parts)
-        # Tiles of output channels hold whole groups, or lie in one.
+        # Tiles of output channels consist of whole groups, or are part of one.
         per_group = self.operand_shape(1)[0] // self.group_count
         if dim != 1 or self.group_count == 1 or per_group == 1:
             return True
@@ -301,7 +301,7 @@ class ConvOp(SlidingOp, ContractionOp):
         return not rest and (size % per_group == 0 or per_group % size == 0)
 
     def preferred_dims(self) -> tuple[int, ...]:
-        # Frames, output channels, space; input channels last, because partial sums reassociate.
+        # Images, output channels, space; input channels last, because partial sums reassociate.
         order = range(3 + self.spatial)
         space = self.iteration_space()
         return tuple(dim for dim in order if space[dim].size > 1)
@@ -321,7 +321,7 @@ class ConvOp(SlidingOp, ContractionOp):
 
 
 def padded_windows(op: ConvOp | PartialConvOp, tile: Box) -> OperandSlice:
-    """What a tile of a convolution reads of its operand's spatial dimensions."""
+    """The part of its operand that a tile of a convolution reads, with padding, in the spatial dimensions."""
     shape, spatial = op.operand_shape(0), op.spatial
     offsets, sizes, low, high = [0] * spatial, [0] * spatial, [0] * spatial, [0] * spatial
     strides, dilations, pads = ints(op.strides), ints(op.dilations), ints(op.pad_low)
@@ -334,7 +334,7 @@ def padded_windows(op: ConvOp | PartialConvOp, tile: Box) -> OperandSlice:
 
 
 def channels_of(value: SSAValue, axis: int, start: int, size: int, shape: Shape) -> Operation:
-    """A slice along one axis."""
+    """The operation that slices `value`, whose shape is `shape`, along one axis."""
     from ..movement import SliceOp
 
     starts, sizes = [0] * len(shape), list(shape)

@@ -1,6 +1,6 @@
 """
-Element types of contractions: the result's, which operand is widened to the type of the other one, and pairs of 4-bit
-integers.
+Element types of contractions: the type of the result, which operand is widened to the type of the other one, and pairs
+of 4-bit integers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..types import Tensor, accumulator_type, element_bytes, element_of, is_bool
 
 def contraction_element(lhs: Value, rhs: Value) -> Attribute:
     """
-    Element type of a product's result: floats keep theirs, 8-bit and 16-bit integers sum in i32.
+    Element type of a product's result: the operands' type for floats, i32 for 8-bit and 16-bit integers.
 
     Raises VerifyException for operands of different types, unless one is narrower and is widened to the type of the
     other (`narrow_operand`).
@@ -36,8 +36,8 @@ def contraction_element(lhs: Value, rhs: Value) -> Attribute:
 
 def narrow_operand(lhs: Value, rhs: Value) -> int | None:
     """
-    Which operand of a product, 0 or 1, is widened to the type of the other one: integers of 8 bits beside floats, pairs
-    of 4 bits beside floats and i8. None of other types.
+    The operand of a product, 0 or 1, that is widened to the type of the other one: 8-bit integers with floats, pairs of
+    4-bit integers with floats or i8. None for other types.
     """
     a, b = element_of(lhs), element_of(rhs)
     return 1 if _widens(b, a) else 0 if _widens(a, b) else None
@@ -48,25 +48,25 @@ def _widens(narrow: Attribute, wide: Attribute) -> bool:
 
 
 def narrow_pairs(op: TiledOp) -> int | None:
-    """Which operand of a contraction is pairs of 4-bit integers; None: neither."""
+    """The operand of a contraction, 0 or 1, that has pairs of 4-bit integers; None if neither has."""
     narrow = narrow_operand(*op.operands[:2])
     return narrow if narrow is not None and held_in(op.operands[narrow]) == 2 else None
 
 
 def pairs_of_slice(offset: int, size: int) -> tuple[int, int]:
-    """(First, number) of the pairs around `size` integers from `offset` on."""
+    """(First, number) of the pairs that contain the `size` integers from `offset` on."""
     first = offset // 2
     return first, pairs_along(offset + size) - first if size else 0
 
 
 def cuts_pairs(size: int, parts: int) -> bool:
-    """Whether cutting so many integers into parts, evenly or in blocks of equal size, cuts within a pair."""
+    """Whether cutting `size` integers into `parts`, evenly or in blocks of equal size, splits a pair."""
     ranges = (*split_evenly(size, parts), *split_blocks(size, parts))
     return any(low % 2 and extent for low, extent in ranges)
 
 
 def widened(inferred: Tensor, actual: Tensor) -> Tensor:
-    """The inferred type, with f32 elements where a product of narrow floats asks for them."""
+    """The inferred type, or the same with f32 elements if `actual` has them and the product is of narrow floats."""
     if is_float(inferred.element_type) and actual.element_type == f32 and inferred.element_type != f32:
         if element_bytes(inferred.element_type) < 4:
             return tensor(f32, inferred.get_shape())
@@ -74,10 +74,10 @@ def widened(inferred: Tensor, actual: Tensor) -> Tensor:
 
 
 def held_in(value: Value) -> int:
-    """Integers in each element of a value: 2 in pairs, else 1."""
+    """Number of integers in each element of a value: 2 for pairs, else 1."""
     return 2 if is_pair(element_of(value)) else 1
 
 
 def held_as(value: Value, size: int) -> int:
-    """How long the axis of a value is along which it has so many integers (or floats)."""
+    """The size of a value's axis that has `size` integers (or floats): half of it, rounded up, for pairs."""
     return pairs_along(size) if held_in(value) == 2 else size

@@ -1,4 +1,4 @@
-"""Matrix products."""
+"""`dataflow.matmul`."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from .element_types import contraction_element, cuts_pairs, held_as, held_in, na
 
 MIN_SHARED_TERMS = 128
 """
-Least number of terms of a sum that the matrix and the vector unit share. Each sums up some of the terms, and for fewer
-terms, adding the two sums is not worth it. Measured: steps of wide recurrent layers take up to 21% fewer cycles.
+Least number of terms of a sum that is divided between the matrix unit and the vector unit. Each unit adds up some of
+the terms; with fewer terms, the addition of the two sums costs more than it saves. Measured: steps of wide recurrent
+layers take up to 21% fewer cycles.
 """
 
 
@@ -33,8 +34,8 @@ class MatmulOp(ContractionOp):
 
     Sums are computed in f32 for f16 and bf16, and in i32 for 8-bit and 16-bit integers (the result is i32). `nonzero
     [0.4]` is an estimate, for planning: the share of the first operand's elements that are not zero. If one operand has
-    8-bit integers and the other floats, each core converts the integers to that float type; so it does with pairs of
-    4-bit integers along K beside floats or i8.
+    8-bit integers and the other floats, each core converts the integers to that float type; likewise for pairs of 4-bit
+    integers along K, if the other operand has floats or i8.
 
     Iteration space: (batch..., M, N, K).
 
@@ -79,7 +80,7 @@ class MatmulOp(ContractionOp):
 
     @staticmethod
     def infer(lhs: Value, rhs: Value, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
-        """The result type; raises VerifyException for operands that do not fit."""
+        """The result type; raises VerifyException for operands of unsuitable types."""
         a, b = shape_of(lhs), shape_of(rhs)
         if len(a) < 2 or len(b) < 2:
             raise VerifyException(f"operands have ranks {len(a)} and {len(b)}: expected at least 2")
@@ -164,7 +165,7 @@ class MatmulOp(ContractionOp):
     def cost(self, tile: Box) -> OpCost:
         *batch, m, n, k = tile.sizes
         shared = all(size == 1 for size in self.operand_shape(1)[:-2])
-        if shared:  # the weights are the same for the whole batch: its rows are streamed one after the other
+        if shared:  # the weights are the same for the whole batch, whose rows are streamed one after the other
             cost = self.product_cost(tile, tile.volume, (1, math.prod(batch) * m, k, n))
             return replace(cost, in_two_sums=True) if self._is_in_two_sums else cost
         return self.product_cost(tile, tile.volume, (math.prod(batch), m, k, n))
@@ -172,8 +173,8 @@ class MatmulOp(ContractionOp):
     @property
     def _is_in_two_sums(self) -> bool:
         """
-        Whether the matrix and the vector unit share the terms of the sums: of a product of one row in f32 with at least
-        `MIN_SHARED_TERMS` terms, and none known to be zero.
+        Whether the terms of the sums are divided between the matrix unit and the vector unit: in a product of one row
+        in f32 with at least `MIN_SHARED_TERMS` terms, without expected zeros.
         """
         terms = self.operand_shape(0)[self.inner_axis(0)]
         elements = {element_of(value) for value in (*self.operands, self.result)}
@@ -181,5 +182,5 @@ class MatmulOp(ContractionOp):
         return is_row and elements == {f32} and terms >= MIN_SHARED_TERMS
 
     def scratch_bytes(self, tile: Box) -> int:
-        """Those of the operation, or of the second sum where both units share the terms."""
+        """Bytes for widening, or for the second sum if the terms are divided between both units."""
         return 4 * tile.sizes[-2] if self._is_in_two_sums else super().scratch_bytes(tile)

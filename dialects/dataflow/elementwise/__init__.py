@@ -1,5 +1,5 @@
 """
-Elementwise operations: each element of the result needs one element of each operand.
+Elementwise operations: each element of the result depends on one element of each operand.
 
 Operands of different shapes broadcast by numpy's rules, aligned at the last dimension; there is no need for an explicit
 `dataflow.broadcast`. Integers wrap around; division of integers truncates, and gives 0 where the divisor is 0.

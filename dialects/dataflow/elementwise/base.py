@@ -1,4 +1,4 @@
-"""What elementwise operations share: iteration space, slices of broadcast operands, cost, element types."""
+"""The base class of elementwise operations: iteration space, slices of broadcast operands, cost, element types."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..tiling import Box, DimKind, IterDim, OpCost, OperandSlice
 from ..types import Tensor, broadcast_shapes, element_of, is_bool, is_float, is_integer, shape_of, tensor
 
 SLOW_PASSES = 4
-"""Passes of a vector unit for exp, division and their like."""
+"""Number of passes of a vector unit for slow functions, such as exp and division."""
 
 
 class ElementwiseOp(TiledOp, abc.ABC):
@@ -36,7 +36,7 @@ _KIND_NAMES: dict[Callable[[Attribute], bool], str] = {is_float: "float", is_int
 
 
 def describe_types(accepted: Sequence[Callable[[Attribute], bool]]) -> str:
-    """Words for a set of classes of element types."""
+    """The description of a set of classes of element types, for messages."""
     return " or ".join(_KIND_NAMES[one] for one in accepted)
 
 

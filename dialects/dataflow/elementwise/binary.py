@@ -32,7 +32,7 @@ class BinaryOp(ElementwiseOp, abc.ABC):
 
     @classmethod
     def infer(cls, lhs: Value, rhs: Value) -> Tensor:
-        """The result type; raises VerifyException for operands that do not fit."""
+        """The result type; raises VerifyException for operands of unsuitable types."""
         result = infer_binary(lhs, rhs)
         if not any(accepts(result.element_type) for accepts in cls.ACCEPTS):
             expected = describe_types(cls.ACCEPTS)
@@ -223,7 +223,7 @@ class ShiftOp(BinaryOp, abc.ABC):
 @irdl_op_definition
 class ShiftLeftOp(ShiftOp):
     """
-    a shifted left by b bits, zeros coming in.
+    a shifted left by b bits; zeros are shifted in.
 
     ```mlir
     %2 = dataflow.shift_left %0, %1 : (tensor<2x4xui8>, tensor<4xui8>) -> tensor<2x4xui8>
@@ -236,7 +236,7 @@ class ShiftLeftOp(ShiftOp):
 @irdl_op_definition
 class ShiftRightOp(ShiftOp):
     """
-    a shifted right by b bits: of signed integers copies of the sign come in, of unsigned ones zeros.
+    a shifted right by b bits: copies of the sign are shifted in for signed integers, zeros for unsigned ones.
 
     ```mlir
     %2 = dataflow.shift_right %0, %1 : (tensor<2x4xui8>, tensor<4xui8>) -> tensor<2x4xui8>

@@ -1,4 +1,4 @@
-"""Elementwise comparison of two operands, and selection by a condition."""
+"""`dataflow.compare`, elementwise comparison, and `dataflow.select`, selection by a condition."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .base import ElementwiseOp, infer_binary
 
 
 class Predicate(StrEnum):
-    """How `dataflow.compare` compares."""
+    """The comparison that `dataflow.compare` makes."""
 
     EQ = "eq"
     NE = "ne"
@@ -66,7 +66,7 @@ class CompareOp(ElementwiseOp):
 
     @staticmethod
     def infer(lhs: Value, rhs: Value) -> Tensor:
-        """The result type; raises VerifyException for operands that do not fit."""
+        """The result type; raises VerifyException for operands of unsuitable types."""
         return tensor(i1, infer_binary(lhs, rhs).get_shape())
 
     def expected_type(self) -> Tensor:
@@ -101,7 +101,7 @@ class SelectOp(ElementwiseOp):
 
     @staticmethod
     def infer(condition: Value, on_true: Value, on_false: Value) -> Tensor:
-        """The result type; raises VerifyException for operands that do not fit."""
+        """The result type; raises VerifyException for operands of unsuitable types."""
         if not is_bool(element_of(condition)):
             raise VerifyException(f"condition has element type {element_of(condition)}: expected i1")
         branches = infer_binary(on_true, on_false)

@@ -18,7 +18,9 @@ from .base import SLOW_PASSES, ElementwiseOp, describe_types
 
 
 class UnaryOp(ElementwiseOp, abc.ABC):
-    """One operand, a result of the same shape (and, but for predicates, of the same type)."""
+    """
+    Base of operations with one operand; the result has the same shape (and, except for predicates, the same type).
+    """
 
     ACCEPTS: ClassVar[tuple[Callable[[Attribute], bool], ...]] = (is_float,)
 
@@ -32,7 +34,9 @@ class UnaryOp(ElementwiseOp, abc.ABC):
 
     @classmethod
     def infer(cls, operand: Value) -> Tensor:
-        """The result type for this operand; raises VerifyException for element types without this function."""
+        """
+        The result type for this operand; raises VerifyException for element types that the function does not support.
+        """
         element = element_of(operand)
         if not any(accepts(element) for accepts in cls.ACCEPTS):
             raise VerifyException(f"operand has element type {element}: expected {describe_types(cls.ACCEPTS)}")

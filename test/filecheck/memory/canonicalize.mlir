@@ -1,5 +1,5 @@
-// A buffer that is only freed goes. All else stays as it is, which `canonicalize,cse` must not undo: equal copies, and a
-// launch with its transfers.
+// A buffer whose only use is that it is freed is removed. All else stays as it is, which `canonicalize,cse` must not
+// undo: equal copies, and a launch with its transfers.
 // RUN: meshloom-opt %s -p canonicalize,cse | filecheck %s
 // RUN: meshloom-opt %S/../edited/transfers.mlir -p canonicalize,cse -o %t.mlir
 // RUN: meshloom-opt %S/../edited/transfers.mlir -o %t.same.mlir
