@@ -128,7 +128,7 @@ def grid_sample(node: Node) -> Tensor:
 
 @onnx_op("AffineGrid", since=20)
 def affine_grid(node: Node) -> Tensor:
-    """The grid [N, S..., r] for GridSample: theta [N, r, r + 1] times the normalised coordinates of the elements of S."""
+    """The grid [N, S..., r] for GridSample: theta [N, r, r + 1] times the normalised coordinates of elements of S."""
     b, theta, size = node.build, node[0], node.ints_of(1, "the size")
     spatial = size[2:]
     rank = len(spatial)
