@@ -101,7 +101,7 @@ def read_rows(path: str | Path) -> tuple[NDArray[np.int64], NDArray[Any], NDArra
 
 
 def _joined(chunks: list[NDArray[Any]]) -> NDArray[Any]:
-    """The concatenation of `pieces`, which are freed."""
+    """The concatenation of `chunks`, which are freed."""
     whole = np.concatenate(chunks) if chunks else np.zeros(0, np.int32)
     chunks.clear()
     return whole
