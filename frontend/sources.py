@@ -63,9 +63,7 @@ def raw_tensors(data: memoryview, message: Mapping[int, Any] = _MODEL, base: int
 
 
 class Sources:
-    """
-    Finds the file and offset of known values by their bytes; values that no file has are stored in memory.
-    """
+    """Finds the file and offset of known values by their bytes; values that no file has are stored in memory."""
 
     def __init__(self, at_least: int):
         self._at_least = at_least

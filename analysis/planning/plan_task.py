@@ -248,9 +248,7 @@ def _refine(cut: Cut, tiling: Tiling, budget: SramBudget) -> TaskPlan | Shortage
 
 
 def _least_excess(options: Sequence[TaskPlan], chip: Chip, budget: SramBudget) -> list[TaskPlan]:
-    """
-    The plans with the least excess over the limits of `fits`; `budget` is queried so that it records the sizes.
-    """
+    """The plans with the least excess over the limits of `fits`; `budget` is queried so that it records the sizes."""
 
     def constants(option: TaskPlan) -> int:
         return _constant_excess(option, chip)

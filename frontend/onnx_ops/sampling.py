@@ -18,9 +18,7 @@ CUBIC = -0.75
 
 @dataclass(frozen=True)
 class Tap:
-    """
-    One element along an axis for each position: its index (an integral float), its weight, and whether it exists.
-    """
+    """One element along an axis for each position: its index (an integral float), its weight, and whether it exists."""
 
     position: Tensor
     weight: Tensor | None

@@ -19,9 +19,7 @@ from .compile_network import CompileOptions
 
 @dataclass(frozen=True)
 class SearchOptions(EffortOptions):
-    """
-    The options of `meshloom-compile`. `chip`: a name, or the path of a `.toml`; without it, the module's.
-    """
+    """The options of `meshloom-compile`. `chip`: a name, or the path of a `.toml`; without it, the module's."""
 
     chip: str | None = None
     chips: int | None = None

@@ -50,9 +50,7 @@ def with_past(b: Builder, past: Tensor | None, new: Tensor) -> Tensor:
 
 
 def causal_mask(queries: int, keys: int, past: int) -> Tensor:
-    """
-    The mask [S, T]: `LOWEST` if the key comes after the query, else 0. The first query is at the position `past`.
-    """
+    """The mask [S, T]: `LOWEST` if the key comes after the query, else 0. The first query is at the position `past`."""
     return known(np.triu(arrays.full((queries, keys), LOWEST, np.float32), past + 1))
 
 

@@ -109,9 +109,7 @@ def _widened(tile: Tile, source: View, address: int, dtype: int) -> View:
 
 
 def _unpacked(tile: Tile, source: View, axis: int, address: int, dtype: int) -> View:
-    """
-    The integers of pairs along an axis, which becomes twice as long; contiguous, in the order of the pairs.
-    """
+    """The integers of pairs along an axis, which becomes twice as long; contiguous, in the order of the pairs."""
     strides = _strides_in_order(source, ITEM_BYTES[dtype], axis)
     shape = tuple(1 if stride == 0 else size for size, stride in zip(source.shape, source.strides, strict=True))
     step = strides[axis]
