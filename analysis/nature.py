@@ -1,4 +1,4 @@
-"""Deprecated names of `semantic_effect`, for passes of users; this file will be removed with the next release."""
+"""Deprecated names of `semantic_effect`, for users' passes; this module will be removed in the next release."""
 
 from __future__ import annotations
 

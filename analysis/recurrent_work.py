@@ -17,7 +17,7 @@ from ..emulator.reports.recurrent_layers import RecurrentLayer, VectorWork
 
 
 def recurrent_layers(function: FuncOp) -> list[RecurrentLayer]:
-    """The layers of a function in the order in which they can run; none where it has no loop that carries values."""
+    """The layers of a function in the order in which they can run; none if it has no loop that carries values."""
     loops: list[tuple[tuple[int, ...], int, LoopOp]] = []
     _find(function.body.block.ops, (), 1, loops)
     loops.sort(key=lambda one: (one[0], one[1]))
@@ -61,7 +61,7 @@ def _joined(steps: int, loops: Sequence[LoopOp]) -> RecurrentLayer:
 
 
 class _Cell:
-    """The operations of a loop that depend on carried values of a step, and on which those of the next depend."""
+    """The operations of a loop that depend on its carried values, and on which the next carried values depend."""
 
     def __init__(self, loop: LoopOp) -> None:
         self.loop = loop

@@ -34,7 +34,7 @@ class Trial(NamedTuple):
 
 @dataclass
 class Search(Generic[T]):
-    """The fastest of some variants, the first of equal ones. A single variant need not be timed."""
+    """A search for the fastest of some variants (the first of equal ones). A single variant need not be timed."""
 
     cycles: Callable[[T], float]
     """Cycles of a variant; called once for each."""

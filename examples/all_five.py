@@ -1,12 +1,13 @@
 """
-A pruned network on a chip whose memory is too small for it: with all five methods, and with each of them left out.
+Compiles a pruned network for a chip whose memory is too small for it: with all five methods, and with each of them left
+out.
 
     python examples/all_five.py
     python examples/all_five.py --density 0.3 --memory 300000
 
 The network finds the landmarks of a face (MTCNN's O-net; `make models` downloads it), and is pruned to a tenth of its
-weights. The chip is `edge` with less memory than the network needs: some of its weights are copied from the host while
-it runs. The results of each row are compared with ONNX Runtime's.
+weights. The chip is `edge` with less memory than the network needs, so some of its weights are copied from the host
+while it runs. The results of each row are compared with ONNX Runtime's.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ DENSITY = 0.1
 MEMORY = 170_000
 """Bytes of DRAM of the small chip."""
 TOLERANCE = 1e-4
-"""Relative to the largest element, for sums of a thousand products in another order."""
+"""Largest error relative to the largest element, for sums of a thousand products in another order."""
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -86,7 +87,7 @@ class Figures:
 
     @staticmethod
     def of(stats: dict[str, Any], cycles: int) -> Figures:
-        """From the statistics of a run, on one chip or on several."""
+        """The figures from the statistics of a run on one chip or on several."""
         chips: list[dict[str, Any]] = stats.get("of_chip", [stats])
         moved = [one["bytes"] for one in chips]
         return Figures(
@@ -98,7 +99,10 @@ class Figures:
 
 
 def run(way: Way, model: bytes, chip: Chip, inputs: Arrays, expected: Arrays) -> Figures:
-    """Compile, run, compare with the results of ONNX Runtime. Raises MeshloomError if it does not fit or is wrong."""
+    """
+    Compile, run, and compare with the results of ONNX Runtime. Raises MeshloomError if the network does not fit or its
+    results differ.
+    """
     network = way.compile(model, chip)
     result = network.run(inputs, check=True)
     for name, value in expected.items():

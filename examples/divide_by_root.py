@@ -1,5 +1,6 @@
 """
-A pass on operators: x / sqrt(y) becomes x * rsqrt(y). Divisions and roots take four times as long as multiplications.
+A pass on operators that replaces x / sqrt(y) by x * rsqrt(y). Divisions and roots take four times as long as
+multiplications.
 
     meshloom-compile net.onnx --chip edge --load-pass-plugin examples/divide_by_root.py -p divide-by-root -o net.mlx
 """

@@ -4,9 +4,9 @@ Training of a network that reads handwritten digits, on an emulated chip with to
     python examples/learn_digits.py
     python examples/learn_digits.py --epochs 2 --twice
 
-A training step keeps results of the forward pass until the backward pass needs them: that takes more memory than the
-chip has. So some of them are copied to the host between their uses, and back in time. `--twice` trains once more on a
-chip with enough memory, and compares: not a bit may differ.
+A training step keeps results of the forward pass until the backward pass needs them, which takes more memory than the
+chip has. So some of them are copied to the host after the forward pass, and back before their next use. `--twice`
+trains once more on a chip with enough memory, and checks that the results are identical bit by bit.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ BATCH = 64
 LEARN = 22 * BATCH
 """Number of images for training; the others are for testing."""
 MEMORY = 580_000
-"""Bytes of DRAM of the small chip. As one launch, a step needs more than twice as many."""
+"""Bytes of DRAM of the small chip. As one launch, a training step needs more than twice as many."""
 LAUNCH_BYTES = 360_000
 """Bytes of DRAM that one launch may need."""
 
@@ -51,7 +51,7 @@ def digits() -> tuple[NDArray[np.float32], NDArray[np.int64]]:
 
 
 def network() -> bytes:
-    """Two convolutions and a layer that decides, as an ONNX model; its weights are random numbers."""
+    """Two convolutions and an output layer as an ONNX model; its weights are random numbers."""
     rng = np.random.default_rng(0)
 
     def weight(name: str, *shape: int) -> Any:
@@ -87,7 +87,7 @@ def network() -> bytes:
 
 
 def training_step() -> tuple[ModuleOp, Arrays]:
-    """One step of learning: forward, loss, backward and update; and the weights and momenta to begin with."""
+    """A training step: forward pass, loss, backward pass and update; and the initial weights and momenta."""
     step, weights = import_with_parameters(network(), {})
     DataflowDifferentiatePass(loss="softmax-cross-entropy", optimizer="sgd", rate=0.1, momentum=0.9).apply(
         Context(), step
@@ -96,7 +96,7 @@ def training_step() -> tuple[ModuleOp, Arrays]:
 
 
 def learn(step: meshloom.CompiledNetwork, state: Arrays, epochs: int, tell: bool = True) -> Arrays:
-    """Train for so many epochs. Returns the new parameters and momenta."""
+    """Train for `epochs` epochs. Returns the new parameters and momenta."""
     images, labels = digits()
     rng = np.random.default_rng(1)
     for epoch in range(epochs):

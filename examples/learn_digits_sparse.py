@@ -4,10 +4,11 @@ Training of a pruned network on an emulated chip, with encoded weights.
     python examples/learn_digits_sparse.py
     python examples/learn_digits_sparse.py --epochs 2 --density 0.05 --chip tiny
 
-A network is trained to read handwritten digits; then its hidden layers are pruned to a tenth of their weights, those of
-the largest magnitude, and training continues. The connections are fixed, the values change. The parameters of the
-pruned network's training step are the stored values: it computes with encoded weights in both directions, and computes
-new values of the stored weights only. The table compares its cost and accuracy with those of the dense network.
+A network is trained to read handwritten digits; then its hidden layers are pruned to the tenth of their weights that
+has the largest magnitudes, and training continues. The connections are fixed, and the values change. The parameters of
+the pruned network's training step are the stored values: the step computes with encoded weights in the forward and
+backward pass, and updates the stored weights only. The table compares its cost and accuracy with those of the dense
+network.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def digits() -> tuple[NDArray[np.float32], NDArray[np.int64]]:
 
 
 def network() -> bytes:
-    """Two hidden layers and one that decides, as an ONNX model; its weights are random numbers."""
+    """Two hidden layers and an output layer as an ONNX model; its weights are random numbers."""
     rng = np.random.default_rng(0)
     sizes = (64, *HIDDEN, 10)
     nodes: list[Any] = []
@@ -88,7 +89,7 @@ def begin(weights: Mapping[str, NDArray[Any]]) -> Arrays:
 
 
 def learn(step: meshloom.CompiledNetwork, state: Arrays, epochs: int) -> Arrays:
-    """Train for so many epochs. Returns the new parameters and momenta."""
+    """Train for `epochs` epochs. Returns the new parameters and momenta."""
     images, labels = digits()
     rng = np.random.default_rng(1)
     for _ in range(epochs):
@@ -125,7 +126,7 @@ class PrunedStep:
     connections: Mapping[str, Connections]
 
     def stored(self, weights: Mapping[str, NDArray[Any]]) -> Arrays:
-        """The parameters, of pruned ones the stored values."""
+        """The parameters; of pruned parameters, the stored values."""
         return {
             name: self.connections[name].stored(value) if name in self.connections else value
             for name, value in weights.items()

@@ -1,5 +1,5 @@
 """
-Types of files, by Magika, a small trained network, on the emulated chip.
+Finds the types of files with Magika, a small trained network, on the emulated chip.
 
     python examples/what_file_is_this.py README.md tools/run.py
 
@@ -38,7 +38,7 @@ def features(content: bytes) -> NDArray[np.int32]:
 
 
 def bar(share: float, width: int = 24) -> str:
-    """A number from 0 to 1 as a bar."""
+    """A number from 0 to 1 as a bar of text."""
     filled = round(share * width)
     return "#" * filled + "." * (width - filled)
 

@@ -1,8 +1,8 @@
 """
-Products with known narrow weights that have a scale and zero point for each block of the reduced dimension.
+Matrix products with known narrow weights that have a scale and zero point for each block of the reduced dimension.
 
-Each block of the other operand is multiplied by the block of weights as integers; the products are scaled and added.
-The weights therefore stay as narrow as they are in the file. For many rows that would be more work than to widen the
+Each block of the other operand is multiplied by the integers of the corresponding block of weights; the products are
+scaled and added. The weights thus stay as narrow as they are in the file. For many rows it takes less work to widen the
 weights once (`widened_weights`).
 """
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 MANY = 3
-"""Weights are widened if there are more than a block of them for so many rows: what a block's products take."""
+"""Weights are widened if this number times the rows of the other operand exceeds the rows of a block."""
 
 
 @dataclass(frozen=True, eq=False)
 class BlockedWeights:
-    """[K, N]: (values - zero) * scale, of which rows in the same block share the parameters."""
+    """A matrix (values - zero) * scale [K, N], in which all rows of a block share the zero points and scales."""
 
     values: Array
     """[K, N] integers of at most 8 bits, in any type."""
@@ -38,7 +38,7 @@ class BlockedWeights:
     scale: Array
     """[blocks, N]"""
     block: int
-    """Rows of a block; the last one may have fewer."""
+    """Number of rows of a block; the last block may have fewer."""
     name: str = ""
 
 
@@ -51,7 +51,8 @@ def blocks_of(parameter: Array, axis: int) -> int:
 
 def blocked_matmul(b: Builder, x: Tensor, weights: BlockedWeights) -> Tensor | None:
     """
-    x [..., K] times the weights. None if x is known or not f32, or if the weights are few or not integers.
+    The product of x [..., K] and the weights, f32 [..., N]. None if x is known, empty or not f32, if the weights have
+    at most `SMALL` elements, or if `narrowest` gives none for them.
     """
     depth, outputs = weights.values.shape
     block, blocks = weights.block, len(weights.scale)

@@ -1,11 +1,11 @@
 """
-Networks for inputs of any length up to a bound: which values have as many rows as the input has, and which loops as
-many steps. They are imported for the bound; rows behind the length are there, but nothing that is given depends on
-them.
+Import of networks for inputs of any length up to a bound: an analysis of which values have as many rows as the input,
+and which loops have as many steps. The network is imported for the bound. Rows beyond the length are computed, but no
+row of a result within the length depends on them.
 
-A value is followed through an operation if row i of its result needs row i of what has rows, and no other: the tiling
-interface says what a tile of the result reads. Whatever mixes rows, but for loops from the first to the last, is
-refused.
+The analysis follows rows through an operation if row i of the result reads row i of each operand that has rows, and no
+other row. The tiling interface describes what a tile of the result reads. Operations that mix rows are an error, except
+loops that read the rows from the first to the last.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from ..support.errors import InputError
 
 _UNKNOWN = "whose length is known at run time only: compile the network for one length"
 LENGTH = "{}.length"
-"""The name of the input that says how long another one is."""
+"""The name of the additional input that holds the length of another input."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """An axis along which a value has as many rows as an input, or so many times as many."""
+    """An axis along which a value has `times` as many rows as an input."""
 
     axis: int
     times: int = 1
@@ -43,10 +43,10 @@ class Rows:
 
 def bound_axes(module: ModuleOp, inputs: Mapping[str, int], bound: int) -> dict[str, Rows]:
     """
-    Give `@main` one input more, the length (i64) of the axes of some inputs (by name), whose largest size is `bound`;
-    loops over values of this length then have as many steps. Returns the outputs that have rows.
+    Add an input to `@main`: the length (i64) of one axis of each of the `inputs` (name to axis), whose largest size is
+    `bound`. Loops over values of this length then run for as many steps. Returns the outputs that have rows, by name.
 
-    Raises InputError, located, for an operation that mixes rows.
+    Raises InputError with a location for an operation that mixes rows.
     """
     function = next(op for op in module.ops if isinstance(op, FuncOp))
     block = function.body.block
@@ -77,7 +77,7 @@ class _Follow:
         self.rows: dict[SSAValue, Rows] = {}
 
     def operation(self, op: Operation) -> None:
-        """Note what results of an operation have rows."""
+        """Record the rows of an operation's result. Raises InputError if the operation mixes rows."""
         if not op.results or not any(value in self.rows for value in values_read(op)):
             return
         if isinstance(op, LoopOp):
@@ -93,7 +93,10 @@ class _Follow:
         self.rows[op.results[0]] = found
 
     def _reshaped(self, op: ReshapeOp) -> Rows | None:
-        """Rows of the same elements: first ones along the first axis, or along an axis with the same around it."""
+        """
+        The axis of a reshape's result that has the rows: the first axis, or one with as many elements before it and, in
+        each row, as many after it as in the operand. None if there is none.
+        """
         before, after, rows = shape_of(op.operand), shape_of(op.result), self.rows[op.operand]
         outer, inner = prod(before[: rows.axis]), prod(before[rows.axis + 1 :])
         for axis, size in enumerate(after):
@@ -105,7 +108,10 @@ class _Follow:
         return None
 
     def _row_by_row(self, op: TilingInterface) -> Rows | None:
-        """The axis of the result whose rows each need the same row of all operands that have any."""
+        """
+        The axis of the result of which each row reads the same row of all operands that have rows, and no other; None
+        if there is none.
+        """
         sizes = tuple(dim.size for dim in op.iteration_space())
         result = shape_of(op.results[0])
         having = [(index, self.rows[value]) for index, value in enumerate(op.operands) if value in self.rows]
@@ -124,7 +130,10 @@ class _Follow:
     def _axis(
         self, op: TilingInterface, tile: Box, row: int, having: Sequence[tuple[int, Rows]], result: Sequence[int]
     ) -> int | None:
-        """The axis of the result across which a tile is this row, if it needs the same row of operands."""
+        """
+        The axis of the result along which the tile is exactly row `row`, if the tile reads the same row of the operands
+        that have rows; else None.
+        """
         for index, rows in having:
             sliced = op.operand_slice(index, tile)
             size, at_row = sliced.box.sizes[rows.axis], sliced.box.offsets[rows.axis]
@@ -136,7 +145,7 @@ class _Follow:
         return axes[0] if len(axes) == 1 and (box.offsets[axes[0]], box.sizes[axes[0]]) == (row, 1) else None
 
     def _loop(self, op: LoopOp) -> None:
-        """Let a loop over rows have as many steps."""
+        """Replace a loop over rows by one that has as many steps as the input has rows."""
         scanned = zip(op.scanned, op.scans, strict=True)
         over = [self.rows[value] == Rows(along.axis) for value, along in scanned if value in self.rows]
         others = set(values_read(op)) - set(op.scanned)
@@ -165,18 +174,19 @@ class _Follow:
 
 
 def _samples(count: int) -> Iterator[int]:
-    """Numbers of rows that tell whether tiles follow the rows: those of all operations are linear."""
+    """Rows to be tested, which suffice: the offsets of tiles are linear in the row for all operations."""
     yield from sorted({0, 1, count // 2, count - 1})
 
 
 _SIZES = {"sizes", "shape", "steps", "function_type"}
-"""Properties that are sizes of tensors, or numbers of steps."""
+"""Properties that hold sizes of tensors or numbers of steps."""
 
 
 def check_alike(module: ModuleOp, shorter: ModuleOp, name: str) -> None:
     """
-    Check that a network imported for a length one less differs in sizes alone: no number in it depends on the length,
-    and constants along the length are the first rows of the longer ones. Raises InputError, located, where it does.
+    Check that a network imported for a length that is smaller by one differs in sizes only: no number in it depends on
+    the length, and its constants along the length are the first rows of the longer ones. Otherwise, raises InputError
+    with the location of the difference.
     """
     ops, others = list(module.walk()), list(shorter.walk())
     if [op.name for op in ops] != [op.name for op in others]:

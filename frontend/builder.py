@@ -1,9 +1,9 @@
 """
-Builds `dataflow` operations during import, and evaluates those whose operands are known.
+The builder of `dataflow` operations during import, with constant folding.
 
-Every method takes and gives `Tensor`s. If all operands are known and the result is not much larger than they are, numpy
-computes it and no operation is made: this removes the shape arithmetic of ONNX files. A known value becomes a constant
-or a weight only when an operation needs it.
+Every method takes and returns `Tensor`s. If all operands are known and the result is not much larger than they are, it
+is computed by numpy and no operation is created: this removes the shape arithmetic of ONNX files. A known value becomes
+a constant or a weight only when an operation reads it.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Builder(Movement):
         return result
 
     def quantize(self, x: Tensor, scale: Tensor, zero: int, dtype: Dtype = INT8) -> Tensor:
-        """round(x * scale) + zero as int8 or uint8, saturated; of int32 or f32."""
+        """round(x * scale) + zero as int8 or uint8, saturated; x is int32 or f32."""
         limits = np.iinfo(dtype)
 
         def fold(a: Array, factor: Array) -> Array:
@@ -132,11 +132,11 @@ class Builder(Movement):
         return self.binary("div", x, y)
 
     def maximum(self, x: Operand, y: Operand) -> Tensor:
-        """The larger of both; NaN if one is."""
+        """The elementwise maximum; NaN if one of the two is NaN."""
         return self.binary("maximum", x, y)
 
     def minimum(self, x: Operand, y: Operand) -> Tensor:
-        """The smaller of both; NaN if one is."""
+        """The elementwise minimum; NaN if one of the two is NaN."""
         return self.binary("minimum", x, y)
 
     def gather(self, data: Tensor, indices: Tensor, axis: int) -> Tensor:
@@ -176,7 +176,10 @@ class Builder(Movement):
     # ---- contractions and reductions ----
 
     def matmul(self, x: Tensor, y: Tensor, *, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
-        """Product of the last two dimensions, leading ones broadcast; ranks of at least 2. Narrow integers give i32."""
+        """
+        Matrix product over the last two dimensions; leading dimensions broadcast. Both ranks are at least 2. The
+        product of narrow integers is i32.
+        """
         _computable(x)
         if (product := narrow_products.quantised_matmul(self, x, y, transpose_a, transpose_b)) is not None:
             return product
@@ -185,7 +188,7 @@ class Builder(Movement):
         return self.mixed_matmul(x, y, transpose_a=transpose_a, transpose_b=transpose_b)
 
     def mixed_matmul(self, x: Tensor, y: Tensor, *, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
-        """As `matmul`, but of floats and integers of 8 bits as well, which gives floats."""
+        """As `matmul`, but one operand may have floats and the other 8-bit integers; the result then has floats."""
         m, k = x.shape[-2:][::-1] if transpose_a else x.shape[-2:]
         k2, n = y.shape[-2:][::-1] if transpose_b else y.shape[-2:]
         if k != k2:
@@ -202,14 +205,14 @@ class Builder(Movement):
         def make() -> Operation:
             return dataflow.MatmulOp(self.value(x), self.value(y), transpose_a=transpose_a, transpose_b=transpose_b)
 
-        # A product with a state of zeros has the form of the later steps, which loop rerolling compares; the canonical
-        # form is without it.
+        # The product with an initial state of zeros is not folded: it has the form of the later steps, and loop
+        # rerolling compares the two. Canonicalisation removes it.
         is_zero = any(one.array is not None and is_float(one.dtype) and not one.array.any() for one in (x, y))
         return self.make(shape, dtype, make, [x, y], None if is_zero else fold)
 
     def conv(self, x: Tensor, w: Tensor, window: Window, groups: int, pad_value: int = 0) -> Tensor:
         """
-        Convolution of x [N, C, S...] with w [O, C/groups, K...]; integers around x are `pad_value`. Negative padding
+        Convolution of x [N, C, S...] with w [O, C/groups, K...]; integers are padded with `pad_value`. Negative padding
         crops first: it may reach into the padding at the other end.
         """
         _computable(x)
@@ -275,7 +278,7 @@ class Builder(Movement):
         return result
 
     def concat(self, tensors: Sequence[Tensor], axis: int) -> Tensor:
-        """The tensors one after the other along an axis; empty ones are left out."""
+        """The concatenation of the tensors along an axis; empty tensors are left out."""
         result = super().concat(tensors, axis)
         if any(one is result for one in tensors) or result.array is not None:
             return result
@@ -312,7 +315,7 @@ class Builder(Movement):
 
     def arg_reduce(self, kind: str, x: Tensor, axis: int) -> Tensor:
         """
-        int64 position of the first extremum (max, min) along an axis, which stays with size 1.
+        int64 index of the first extremum (max, min) along an axis, which is kept with size 1.
 
         Raises NodeError if the axis is empty but the result is not.
         """
@@ -348,7 +351,7 @@ class Builder(Movement):
 
 
 def _product_type(x: Tensor, y: Tensor) -> Dtype:
-    """Element type of the product of matrices of this type."""
+    """Element type of the product of two matrices."""
     if is_float(x.dtype) or is_float(y.dtype):
         return x.dtype if is_float(x.dtype) else y.dtype
     return np.dtype(np.int32) if x.dtype.itemsize < 4 else x.dtype
@@ -388,8 +391,8 @@ def window_shape(
     high: Sequence[int],
 ) -> tuple[int, ...]:
     """
-    Number of window positions in each dimension, by ONNX's formula: 0 for a window that is larger than the padded
-    dimension by at most a step. Raises NodeError for one that is larger still.
+    Number of window positions in each dimension, by ONNX's formula: 0 for a window that exceeds the padded dimension by
+    at most one stride. Raises NodeError for a larger window.
     """
     shape: list[int] = []
     for size, k, stride, dilation, a, b in zip(sizes, window, strides, dilations, low, high, strict=True):

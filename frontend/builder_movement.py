@@ -46,7 +46,7 @@ class Movement(Values):
             return self.reshape(x, shape)
         if x.array is None:
             return self._transpose(x, permutation, shape)
-        # Nodes for each step of a sequence read the same weights, which are transposed, and hashed, once.
+        # All steps of an unrolled sequence read the same weights, which are thus transposed and hashed once.
         key = id(x), tuple(permutation)
         if key not in self._transposed:
             self._transposed[key] = x, self._transpose(x, permutation, shape)
@@ -122,7 +122,10 @@ class Movement(Values):
         value: float | bool = 0,
         interior: Sequence[int] | None = None,
     ) -> Tensor:
-        """x padded with `value`, and with `interior` of them between its elements; negative amounts crop."""
+        """
+        x padded with `value`: `low[i]` elements before and `high[i]` elements after dimension i (negative numbers
+        crop), and `interior[i]` elements between neighbouring elements.
+        """
         interior = [0] * x.rank if interior is None else interior
         if any(amount < 0 for amount in (*low, *high)):
             x, low, high = self._crop(x, low, high)
@@ -160,7 +163,7 @@ class Movement(Values):
                 continue
             if size + a + z < 0:
                 raise NodeError(f"padding by {a} and {z} crops more than the {size} elements there are")
-            # The result has the positions -a to size + z of x, which may all lie before or after it.
+            # The result consists of the positions -a to size + z of x, which may all be before or after its elements.
             starts[axis] = min(max(0, -a), size)
             end = max(min(size, size + z), starts[axis])
             sizes[axis] = end - starts[axis]
@@ -215,7 +218,7 @@ class Movement(Values):
         )
 
     def scatter(self, mode: str, data: Tensor, indices: Tensor, updates: Tensor, batch: int = 0) -> Tensor:
-        """`data` with `updates` put (`set`) or joined (`add`, `max`) into the rows that `indices` name."""
+        """`data` with the rows at `indices` replaced by (`set`) or combined with (`add`, `max`) `updates`."""
         if indices.array is not None:
             check_indices(indices.array, data.shape[batch])
         if data.size == 0 or updates.size == 0:
@@ -235,7 +238,7 @@ class Movement(Values):
         )
 
     def _gather_known(self, data: Tensor, indices: Array, axis: int) -> Tensor | None:
-        """Gather by known indices as a slice or a repetition if the indices are regular."""
+        """A gather with known, regular indices as a slice or a repetition; None for other indices."""
         size = data.shape[axis]
         flat = indices.reshape(-1).astype(np.int64)
         check_indices(flat, size)

@@ -1,4 +1,4 @@
-"""The builder for operands that may be strings, which are represented by their bytes: only movement and comparison."""
+"""The builder for operands that may be strings, represented by their bytes; these can only be moved and compared."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class StringBuilder(Builder):
     """All operations. Movement and comparison accept strings, also of different widths."""
 
     def bytes_of(self, x: Tensor, width: int = 0) -> Tensor:
-        """The bytes of strings as a last dimension, of at least this size."""
+        """The bytes of strings as a last dimension of at least `width` elements."""
         held = Tensor((*x.shape, x.dtype.itemsize), np.dtype(np.uint8), value=x.value)
         if x.array is not None:
             held = Tensor(held.shape, held.dtype, bytes_of(x.array))
@@ -76,7 +76,7 @@ class StringBuilder(Builder):
         return super().compare("eq", self.reduce("max", differing, [differing.rank - 1], keepdims=False), 0)
 
     def _alike(self, *tensors: Tensor) -> list[Tensor]:
-        """The bytes of tensors of strings, in the same width."""
+        """The bytes of tensors of strings, padded to the same width."""
         if not all(is_string(one.dtype) for one in tensors):
             raise NodeError("strings and numbers cannot be operands of one operator")
         width = max(one.dtype.itemsize for one in tensors)

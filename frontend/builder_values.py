@@ -1,5 +1,5 @@
 """
-Base of the builder: operations for computed values, numpy for known ones.
+The base class of the builder: creates operations for computed values, and folds known values by numpy.
 
 A known value becomes a constant or a weight when an operation first reads it; equal values share one.
 """
@@ -37,10 +37,10 @@ from .tensors import (
 Operand: TypeAlias = "Tensor | float | int | bool"
 
 SMALL = 4096
-"""Known values of at most so many bytes become constants in the IR's text; larger ones become weights outside of it."""
+"""Known values of at most this many bytes become constants in the IR's text; larger ones become weights outside it."""
 
 ALWAYS_FOLD = 1 << 16
-"""Results of at most so many bytes are computed at import if the operands are known, whatever the operands' size."""
+"""Results of at most this many bytes are folded if the operands are known, whatever the operands' size."""
 
 
 NEVER_FOLD = 1 << 30
@@ -75,7 +75,7 @@ class Values:
     # ---- known values ----
 
     def value(self, tensor: Tensor) -> SSAValue:
-        """The SSA value of a tensor; makes the constant or weight of a known one the first time it is asked for."""
+        """The SSA value of a tensor. The first call for a known tensor creates its constant or weight."""
         _numeric(tensor)
         if tensor.value is None:
             if isinstance(tensor, TensorSequence):
@@ -136,7 +136,7 @@ class Values:
         operands: Sequence[Tensor] = (),
         fold: Callable[..., Any] | None = None,
     ) -> Tensor:
-        """The folded value if the operands are known or the result is empty, else the operation's result."""
+        """The folded value if the operands are known or the result is empty, else the result of the new operation."""
         _numeric(*operands)
         shape = tuple(int(size) for size in shape)
         result = Tensor(shape, dtype)

@@ -1,4 +1,4 @@
-"""External data files of a model."""
+"""A check of a model's external data files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signatures of a model's inputs, as declared or as given, and checks that an executable can have them."""
+"""Signatures of a model's inputs, as declared or as given, and checks that an executable supports them."""
 
 from __future__ import annotations
 

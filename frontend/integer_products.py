@@ -1,9 +1,10 @@
 """
-Products of quantised operands: 8-bit integers are multiplied without conversion and summed in i32.
+Matrix products and convolutions of quantised operands: 8-bit integers are multiplied without conversion and summed in
+i32.
 
 The product of (a - zero_a) and (b - zero_b) is the product of a and b, minus zero_a times the sums of b, minus zero_b
-times the sums of (a - zero_a). Sums of weights are known at import, so only zero points of weights have a cost at run
-time. All results are exact modulo 2^32, as those of ONNX's operators are.
+times the sums of (a - zero_a). The sums of weights are known at import, so only the zero points of weights have a cost
+at run time. All results are exact modulo 2^32, as those of ONNX's operators are.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ INT32: Dtype = np.dtype(np.int32)
 
 @dataclass(frozen=True)
 class Centred:
-    """Integers and the zero point to subtract from them."""
+    """Quantised integers and the zero point that is to be subtracted from them."""
 
     values: Tensor
     """int8"""
@@ -83,7 +84,8 @@ def integer_matmul(b: Builder, x: Centred, y: Centred) -> Tensor:
 def _product(b: Builder, left: Tensor, right: Tensor) -> Tensor:
     if left.rank == 2 or right.rank > 2:
         return b.matmul(left, right)
-    # One product with a tall matrix is efficient on the matrix unit.
+    # The leading dimensions are merged with the rows: the matrix unit computes one large product more efficiently than
+    # many small ones.
     tall = b.reshape(left, [math.prod(left.shape[:-1]), left.shape[-1]])
     return b.reshape(b.matmul(tall, right), [*left.shape[:-1], right.shape[-1]])
 
@@ -94,7 +96,7 @@ def _as_matrix(b: Builder, zero: Tensor, rank: int, rows: bool) -> Tensor:
 
 
 def _sums(b: Builder, x: Tensor, axis: int) -> Tensor:
-    """int32 sums along an axis, which is kept; those of computed values use the matrix unit."""
+    """int32 sums along an axis, which is kept with size 1; computed values are summed by the matrix unit."""
     if x.array is not None:
         return known(x.array.sum(axis=axis, keepdims=True, dtype=np.int32))
     ones = known(np.ones((x.shape[axis], 1), np.int8))
@@ -102,7 +104,7 @@ def _sums(b: Builder, x: Tensor, axis: int) -> Tensor:
 
 
 def integer_conv(b: Builder, x: Centred, w: Centred, window: Window, groups: int) -> Tensor:
-    """Convolution in int32. Raises NodeError for channels that do not fit."""
+    """Convolution in int32. Raises NodeError if the numbers of channels do not match."""
     outputs, depth = w.values.shape[:2]
     if x.values.shape[1] != depth * groups or outputs % groups:
         raise NodeError(f"{x.values.shape[1]} channels do not fit weights {list(w.values.shape)} in {groups} groups")
@@ -117,7 +119,7 @@ def integer_conv(b: Builder, x: Centred, w: Centred, window: Window, groups: int
             sums = b.sub(sums, b.mul(_of_outputs(b, w.zero), math.prod(w.values.shape[1:])))
         shape = [1, outputs, *[1] * len(window.sizes)]
         return b.sub(total, b.mul(b.reshape(sums, shape), outside))
-    # The padding must be a constant: the convolution of the zero points is subtracted instead.
+    # The value of padding must be a constant, so the convolution of the zero points is subtracted instead.
     image = b.broadcast(b.cast(b.reshape(zero, _channel_shape(zero, x.values.rank)), INT8), [1, *x.values.shape[1:]])
     total = _less_weight_zeros(b, x.values, w, window, groups, 0)
     return b.sub(total, _less_weight_zeros(b, image, w, window, groups, 0))
@@ -155,5 +157,5 @@ def _of_outputs(b: Builder, zero: Tensor) -> Tensor:
 
 
 def fits_in_sums(shape: Sequence[int]) -> bool:
-    """Whether i32 holds any sum of products of 8-bit integers over dimensions of these sizes."""
+    """Whether any sum of products of 8-bit integers over dimensions of these sizes fits in i32."""
     return math.prod(shape) * 255 * 255 < 1 << 31

@@ -14,16 +14,16 @@ from .tensors import NodeError, Tensor, TensorSequence, tensor_type
 
 @dataclass
 class EndsByValues:
-    """What ends a loop before its largest number of steps."""
+    """Run-time conditions by which a loop ends before its largest number of steps."""
 
     count: Tensor | None = None
-    """How many steps there are, an int64."""
+    """The number of steps, int64; None: the largest number."""
     going: Tensor | None = None
-    """Whether there is another step, a bool: the body sets it when it is built."""
+    """Whether another step follows, a bool computed in the body; set while the body is built."""
     must_end: bool = False
-    """Whether it is an error if there is another one after the last."""
+    """Whether it is an error if `going` asks for another step after the last one."""
     masked: bool = False
-    """Whether steps behind the count would change no carried value and give 0."""
+    """Whether steps after the first `count` would change no carried value and return 0."""
 
 
 Body = Callable[[list[Tensor], list[Tensor]], tuple[Sequence[Tensor], Sequence[Tensor]]]
@@ -40,8 +40,9 @@ def run_loop(
     ends: EndsByValues | None = None,
 ) -> tuple[list[Tensor], list[Tensor]]:
     """
-    The carried values after the last step, and the stacked ones: of a loop, or of the unrolled steps if there are fewer
-    than two or all inputs are known. `ends`: what may end the loop early, if it is `masked`. Raises as `build_loop`.
+    The carried values after the last step, and the stacked values. Creates a loop, or unrolls it if it has fewer than
+    two steps or all inputs are known. `ends` must be `masked`, as it is ignored if the loop is unrolled. Raises the
+    exceptions of `build_loop`.
     """
     entering = [*carried, *(value for value, _ in scanned)]
     if steps > 1 and any(one.array is None for one in entering):
@@ -58,7 +59,7 @@ def unroll(
     stacks: Sequence[Along],
     body: Body,
 ) -> tuple[list[Tensor], list[Tensor]]:
-    """As `run_loop`, always unrolled: more values may be known in single steps."""
+    """As `run_loop`, but always unrolled: single steps may have known values that a loop does not have."""
     state = list(carried)
     rows: list[list[Tensor]] = []
     for step in range(steps):
@@ -95,9 +96,10 @@ def build_loop(
     ends: EndsByValues | None = None,
 ) -> list[Tensor]:
     """
-    The carried values after the last step, then the stacked ones. All operands of the body are unknown values. `ends`:
-    what ends the loop earlier than after so many steps. Raises NodeError if carried values change their shape or type,
-    and the exceptions of the body; no operation is made then.
+    Create a loop of at most `steps` steps. Returns the carried values after the last step, then the stacked values. All
+    arguments of the body are computed values. `ends`: conditions that end the loop early. Raises NodeError for
+    sequences and if carried values change their shape or type, and the exceptions of the body; no operation is created
+    then.
     """
     for one in (*carried, *(value for value, _ in scanned)):
         if isinstance(one, TensorSequence):

@@ -1,4 +1,4 @@
-"""Reading of `.onnx` files and of the input shapes that they declare."""
+"""Reads `.onnx` files and the input shapes that they declare."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """
-Products and look-ups of dequantised floats, computed on the quantised values.
+Products and table look-ups of dequantised floats, computed on the quantised values.
 
-If both operands are dequantised, the integers are multiplied and the sums scaled. If only the weights are, they stay as
-narrow as they are in the file and the cores widen them; scales, and zero points that do not fit, are applied to the
-products.
+If both operands are dequantised, the integers are multiplied and the sums are scaled. If only the weights are
+dequantised, they stay as narrow as they are in the file and the cores widen them; scales, and zero points that 8 bits
+cannot absorb, are applied to the products.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def narrow(x: Tensor) -> Quantised | None:
-    """The integers of known dequantised values; None if there are too few for a benefit."""
+    """The quantised form of known dequantised values; None for other values, and if it has at most `SMALL` bytes."""
     found = _integers(x)
     return None if found is None else fitted(found)
 
@@ -38,7 +38,7 @@ def _integers(x: Tensor) -> Quantised | None:
 
 
 def _fewest_bits(x: Tensor) -> Quantised | None:
-    """As `narrow`, in 4 bits if these suffice with another zero point."""
+    """As `narrow`, but in 4 bits if these suffice with another zero point."""
     found = _integers(x)
     if found is None or found.values.array is None or (found.zero is not None and found.zero.array is None):
         return None

@@ -3,7 +3,7 @@ Storage-only element types: integers of 2 and 4 bits, floats of 4 and 8 bits.
 
 During import a value of such a type is held, unpacked, in the smallest type of the chip that represents each of its
 values exactly; only conversions distinguish the two. Apart from conversion, ONNX's operators on these types only move
-elements. Conversion rounds as ONNX's Cast, by ordinary operations.
+elements. Conversion rounds as ONNX's Cast does, and consists of ordinary operations.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class Rounding:
     """Rounding to a narrow float type: ONNX's attributes `saturate` and `round_mode`."""
 
     saturate: bool = True
-    """Values above the largest finite one become that, not infinity or NaN."""
+    """Whether values above the largest finite value become that value, instead of infinity or NaN."""
     mode: str = "up"
-    """Only for powers of two (e8m0): up, down or nearest."""
+    """The direction of rounding to powers of two (e8m0): up, down or nearest. Other types ignore it."""
 
     @classmethod
     def of(cls, node: Node) -> Rounding:
-        """From a node's attributes. Raises NodeError for an unknown mode."""
+        """The rounding that a node's attributes specify. Raises NodeError for an unknown mode."""
         mode = node.str("round_mode", "up")
         if mode not in ("up", "down", "nearest"):
             raise NodeError(f"round_mode {mode!r} is not one of up, down, nearest")
@@ -89,7 +89,7 @@ def _narrow_float(b: Builder, x: Tensor, dtype: Dtype, rounding: Rounding) -> Te
 
 
 def _power_of_two(b: Builder, x: Tensor, limits: Any, rounding: Rounding) -> Tensor:
-    """Powers of two of positive x; 0 counts as the smallest."""
+    """Positive x rounded to powers of two; 0 becomes the smallest."""
     smallest, largest = float(limits.smallest_normal), float(limits.max)
     if rounding.saturate:
         x = b.minimum(x, largest)

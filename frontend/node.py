@@ -1,4 +1,4 @@
-"""The view of a node for the function that imports its operator."""
+"""The interface of an ONNX node for the function that imports its operator."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Node:
         return tensor
 
     def get(self, index: int) -> Tensor | None:
-        """An operand, or None if it is omitted or an optional without a value. Raises NodeError for a sequence."""
+        """An operand; None if it is omitted, or an optional without a value. Raises NodeError for a sequence."""
         tensor = self.inputs[index] if index < len(self.inputs) else None
         if isinstance(tensor, Absent):
             return None

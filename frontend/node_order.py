@@ -9,8 +9,9 @@ import onnx
 
 def needed_nodes(nodes: Sequence[onnx.NodeProto], outputs: Iterable[str]) -> list[onnx.NodeProto]:
     """
-    The nodes that the outputs depend on, in the order of the file, but for nodes that read what comes after them: ONNX
-    forbids that, but ONNX Runtime's quantiser writes it for nodes with subgraphs, and ONNX Runtime takes it.
+    The nodes that the outputs depend on, in the order of the file, except that nodes that read results of later nodes
+    are moved after these. ONNX forbids such an order, but ONNX Runtime's quantiser writes it for nodes with subgraphs,
+    and ONNX Runtime accepts it.
     """
     wanted = set(outputs)
     kept: list[onnx.NodeProto] = []
@@ -23,7 +24,10 @@ def needed_nodes(nodes: Sequence[onnx.NodeProto], outputs: Iterable[str]) -> lis
 
 
 def _sorted(nodes: Sequence[onnx.NodeProto]) -> list[onnx.NodeProto]:
-    """Each node after those that it reads from, moved no further than that needs; nodes in a cycle as they come."""
+    """
+    The nodes in an order in which each comes after those whose results it reads, and is moved no further than needed.
+    Nodes of a cycle keep their order.
+    """
     makers = {name: number for number, node in enumerate(nodes) for name in node.output if name}
     begun = [False] * len(nodes)
     found: list[onnx.NodeProto] = []
@@ -42,7 +46,7 @@ def _sorted(nodes: Sequence[onnx.NodeProto]) -> list[onnx.NodeProto]:
 
 
 def _inner_names(node: onnx.NodeProto) -> set[str]:
-    """Names that subgraphs of a node read from enclosing scopes."""
+    """The names that the subgraphs of a node read from enclosing scopes."""
     found: set[str] = set()
     for attribute in node.attribute:
         for graph in (attribute.g, *attribute.graphs):

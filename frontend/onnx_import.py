@@ -1,9 +1,9 @@
 """
-ONNX models to `dataflow` modules.
+Imports ONNX models as `dataflow` modules.
 
-The importer walks the graph in order. Each operator has a function in the table of `registry`; operators without one
-are replaced by their function body, where ONNX (or the model) has one. Values that do not depend on the network's
-inputs are computed. Errors are collected, so that one message names all operators that cannot be imported.
+The importer visits the nodes of the graph in order. The table of `registry` has a function for each operator; operators
+without one are replaced by their function body, if ONNX or the model defines one. Values that do not depend on the
+network's inputs are computed. Errors are collected, so that one message names all operators that cannot be imported.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ def import_onnx(
     """
     Import a model (a file, its bytes, or a parsed model) as a module with one function `main`.
 
-    `shapes` gives the shapes of inputs with symbolic dimensions; `values` fixes inputs to constants, which then are no
-    inputs of the result. A symbolic dimension that looks like a batch is assumed to be 1, unless `shapes` gives it:
+    `shapes` gives the shapes of inputs with symbolic dimensions. `values` fixes inputs to constants, which then are not
+    inputs of the module. A symbolic dimension that looks like a batch is assumed to be 1, unless `shapes` gives it:
     `on_note` is called with a line for each such input (by default, it warns). `most_steps`: the largest number of
-    iterations of loops whose number is known at run time only. A size in `shapes` may be an `UpTo`: the module then
-    takes inputs of any length up to that, and one more, the length.
+    iterations of loops whose number of iterations is known at run time only. A size in `shapes` may be an `UpTo`: the
+    module then accepts inputs of any length up to that bound, and has the length as an additional input.
 
     Raises InputError for files that are not ONNX, and one InputError that lists all operators that cannot be imported
     (a ValuesNeededError naming inputs, where known values for these would help).
@@ -86,7 +86,7 @@ def _import_bounded(
     on_note: Callable[[str], None],
     most_steps: int | None,
 ) -> ModuleOp:
-    """`import_onnx` for inputs of which some have one axis of any length up to a bound, the same for all of them."""
+    """`import_onnx` if some inputs have one axis of any length up to a bound, the same length for all of them."""
     axes = {name: [axis for axis, size in enumerate(shape) if isinstance(size, UpTo)] for name, shape in shapes.items()}
     sizes = {size for shape in shapes.values() for size in shape if isinstance(size, UpTo)}
     bounds = {(int(size), size.least) for size in sizes}
@@ -124,7 +124,7 @@ def import_for(
     """
     As `import_onnx`, for inputs of these signatures, which may be sequences, optionals and strings; `values` fixes some
     of their tensors. In the module the tensors have the names of `signatures.leaves`. Also returns the signatures of
-    the outputs. Raises as `import_onnx` does.
+    the outputs. Raises the exceptions of `import_onnx`.
     """
     importer = _importer(model)
     with _damage_reported(importer.name):
@@ -141,7 +141,7 @@ def _importer(model: ModelLike) -> _ModelImporter:
 
 
 MALFORMED = (ArithmeticError, AttributeError, IndexError, KeyError, MemoryError, TypeError, ValueError)
-"""Exceptions that malformed nodes and names cause: missing operands, meaningless shapes, invalid UTF-8."""
+"""Exceptions that malformed nodes and names cause: missing operands, invalid shapes, invalid UTF-8."""
 
 
 @contextmanager
@@ -162,7 +162,7 @@ class ValuesNeededError(InputError):
 
 @dataclass
 class Scope:
-    """The scope of one graph or function body: names and their tensors, and the import of its nodes."""
+    """The scope of one graph or function body: the tensors of its names, and what is needed to import its nodes."""
 
     importer: _ModelImporter
     opsets: Mapping[str, int]
@@ -173,12 +173,12 @@ class Scope:
     call: LocationAttr | None = None
     """For a function body, the location of the node that calls it."""
     names_nodes: bool = True
-    """Whether node names are the model's own; in function bodies that ONNX defines they are not."""
+    """Whether the names of nodes come from the model; those in function bodies that ONNX defines do not."""
 
     def location(self, node: onnx.NodeProto) -> LocationAttr:
         """
-        The location of operations made for a node: its name, or its type and first output; in function bodies also that
-        of the caller.
+        The location of operations created for a node: its name, or its type and first output; in function bodies also
+        the location of the calling node.
         """
         if self.call is not None and not self.names_nodes:
             return self.call
@@ -222,11 +222,14 @@ class Scope:
 
     @property
     def most_steps(self) -> int | None:
-        """How often a loop runs at most whose number of iterations is known at run time only; None: nobody says."""
+        """
+        The largest number of iterations of a loop whose number of iterations is known at run time only; None if it was
+        not given.
+        """
         return self.importer.most_steps
 
     def note_most(self, count: Tensor, most: int) -> None:
-        """Note how many steps a tensor may say at most, if it is an input."""
+        """If `count` is an input of the module, record `most` as the largest number of steps that it may hold."""
         self.importer.note_most(count, most)
 
     def expand(self, node: Node) -> list[Tensor | None]:
@@ -243,7 +246,7 @@ class _ModelImporter:
         self.name = name
         self.folder = folder
         self.inputs: dict[str, SSAValue] = {}
-        """The arguments of the function, by the names that they have there."""
+        """The arguments of the function by name."""
         self.sources = sources
         self.refusals = Refusals()
         self.functions = {(f.domain, f.name): f for f in model.functions}
@@ -327,7 +330,7 @@ class _ModelImporter:
         return TensorSignature(tensor.shape, tensor.dtype)
 
     def _check_names(self, graph: onnx.GraphProto) -> None:
-        """Raises InputError where a name stands for two values."""
+        """Raises InputError if a name is defined twice."""
         inputs = [info.name for info in graph.input]
         values = [*inputs, *(name for node in graph.node for name in node.output if name)]
         if twice := [name for name, count in Counter(values).items() if count > 1]:
@@ -406,7 +409,7 @@ class _ModelImporter:
         self._value_names[unique] = value
 
     def _values_in(self, block: Block) -> dict[str, SSAValue]:
-        """The values of a block that are tensors of the model, for the names that are defined once."""
+        """The values of a block that are tensors of the model, by name; without names that are defined repeatedly."""
         found: dict[str, SSAValue] = {}
         for name, tensors in self._inside.items():
             value = tensors[0].value if len(tensors) == 1 else None
@@ -433,7 +436,7 @@ class _ModelImporter:
             self.refusals = before
 
     def note_most(self, count: Tensor, most: int) -> None:
-        """Note how many steps a tensor may say at most, if it is an input."""
+        """If `count` is an input of the module, record `most` as the largest number of steps that it may hold."""
         self.steps.most.update((name, most) for name, value in self.inputs.items() if value is count.value)
 
     def is_poisoned(self, tensors: Iterable[Tensor | None]) -> bool:

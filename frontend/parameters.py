@@ -1,4 +1,4 @@
-"""Importing a network for training: its weights become inputs, marked as parameters."""
+"""Import of a network for training: its weights become inputs that are marked as parameters."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ def import_with_parameters(
     """
     As `import_onnx`, but the model's float initialisers (and Constant nodes) of two or more elements are inputs, marked
     `dataflow.parameter`, so that they are not folded. Also returns their values by name. Those that the import must
-    know, such as the scales of a resize, stay constants. Raises InputError as
-    `import_onnx` does.
+    know, such as the scales of a resize, stay constants. Raises the exceptions of `import_onnx`.
     """
     proto, path, _ = read_model(model)
     folder = str(path.parent) if path else ""

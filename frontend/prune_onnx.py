@@ -1,4 +1,4 @@
-"""Pruning of ONNX models: the same network, with zeros for the small weights of its contractions."""
+"""Prunes ONNX models: sets small weights of contractions to zero."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _RECURRENT = ("LSTM", "GRU", "RNN")
 
 def prune_onnx(path: Path, density: float, method: Method = "magnitude") -> ModelProto:
     """
-    The model with only the share `density` of largest magnitude kept of each weight tensor of its contractions, or
-    (`balanced`) of the weights of each output channel. Weights are initialisers and constants; those of depthwise
-    convolutions and those that are not floats are unchanged. Raises InputError for a file that is not an ONNX model and
-    for a density out of range.
+    The model with pruned weights: in each weight tensor of a contraction, or (method `balanced`) in each output channel
+    of one, the share `density` of the weights that has the largest magnitudes is kept, and the others are set to zero.
+    Weights are initialisers and constants; those of depthwise convolutions and those that are not floats are unchanged.
+    Raises InputError for a file that is not an ONNX model and for a density out of range.
     """
     if not 0 <= density <= 1:
         raise InputError(f"density={density}: expected a share from 0 to 1")
@@ -62,7 +62,7 @@ def _prune(graph: GraphProto, density: float, method: Method, outer: dict[str, T
 
 
 def _balanced(node: NodeProto, position: int, values: Array, density: float) -> Mask:
-    """The weights kept of an operand: the same number for each output channel."""
+    """The mask of the weights of an operand that are kept: the same number in each output channel."""
     # Transposed convolutions number output channels within each group: the group becomes a dimension.
     groups = _attribute(node, "group", 1) if node.op_type == "ConvTranspose" else 1
     split = values.reshape(groups, values.shape[0] // groups, *values.shape[1:]) if groups > 1 else values

@@ -1,8 +1,8 @@
 """
-Quantisation metadata of tensors during import, and how movement operations propagate it.
+Quantisation metadata of tensors during import, and its propagation through operations.
 
 DequantizeLinear computes `(values - zero) * scale`, as does a chain of Cast, Sub and Mul. A tensor that results from
-such a chain carries the three parts, so that its products can be computed on the integers.
+such a chain refers to the three parts, so that its products can be computed on the integers.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 LARGEST_ZERO_POINT = 1 << 16
 FEW_BITS = (((-8, 7), (0, 15)), ((-128, 127),))
-"""Ranges of 4-bit and 8-bit signed integers, both held as int8."""
+"""Ranges of 4-bit (signed, unsigned) and of 8-bit signed integers; all are held as int8."""
 
 BYTES: tuple[Dtype, ...] = (np.dtype(np.int8), np.dtype(np.uint8))
-"""Integer types of the matrix unit."""
+"""Integer types that the matrix unit multiplies."""
 
 
 def signed(b: Builder, x: Tensor) -> Tensor:
@@ -48,7 +48,7 @@ def unsigned(b: Builder, x: Tensor) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Quantised:
-    """(values - zero) * scale, in f32; both parameters broadcast to the shape of the values."""
+    """The quantised form of an f32 tensor (values - zero) * scale; both parameters broadcast to the values' shape."""
 
     values: Tensor
     """int8"""
@@ -60,7 +60,7 @@ class Quantised:
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """exact * scale: products of quantised values before anything is rounded."""
+    """The integer form of an f32 tensor exact * scale: sums of products of quantised values before any rounding."""
 
     exact: Tensor
     """int32"""
@@ -69,14 +69,14 @@ class Sums:
 
 
 def after_cast(b: Builder, x: Tensor, dtype: Dtype) -> Quantised | None:
-    """For a cast of integers to f32."""
+    """The quantised form of a cast of integers to f32; None for other casts."""
     if x.dtype not in BYTES or dtype != FLOAT32:
         return None
     return Quantised(signed(b, x), None if x.dtype == np.dtype(np.int8) else known(-128, np.int32))
 
 
 def after_binary(name: str, x: Tensor, y: Tensor, shape: tuple[int, ...]) -> Quantised | None:
-    """For x - y and x * y."""
+    """The quantised form of x - y or x * y; None if there is none."""
     if name == "mul" and x.quantised is None:
         x, y = y, x
     found = x.quantised
@@ -94,7 +94,10 @@ def after_binary(name: str, x: Tensor, y: Tensor, shape: tuple[int, ...]) -> Qua
 
 
 def sums_after_addition(b: Builder, x: Tensor, y: Tensor, shape: tuple[int, ...]) -> Sums | None:
-    """For sums plus a bias that is a multiple of their step, as quantisers produce it."""
+    """
+    The integer form of sums plus a bias that is a multiple of their scale, as quantisers produce it; None for other
+    operands.
+    """
     x, y = (y, x) if x.sums is None else (x, y)
     if x.sums is None or y.array is None or x.sums.scale.array is None or x.shape != shape:
         return None
@@ -108,7 +111,10 @@ def sums_after_addition(b: Builder, x: Tensor, y: Tensor, shape: tuple[int, ...]
 
 
 def sums_reshaped(b: Movement, x: Tensor, shape: Sequence[int]) -> Sums | None:
-    """For a reshape that keeps the last dimension, the only one along which scales may vary."""
+    """
+    The integer form of a reshape that keeps the last dimension, the only one along which scales may vary; None for
+    other reshapes.
+    """
     if x.sums is None:
         return None
     scale = x.sums.scale
@@ -118,7 +124,10 @@ def sums_reshaped(b: Movement, x: Tensor, shape: Sequence[int]) -> Sums | None:
 
 
 def pooled(x: Tensor, values: Callable[[Tensor], Tensor]) -> Quantised | None:
-    """For a maximum: that of the integers, if scale and zero point are the same for all elements."""
+    """
+    The quantised form of a maximum: the maximum of the integers, if scale and zero point are the same for all elements;
+    else None.
+    """
     found = x.quantised
     if found is None or any(one is not None and one.size > 1 for one in (found.zero, found.scale)):
         return None
@@ -138,7 +147,7 @@ def same_steps(x: Quantised, scale: Tensor, zero: int) -> bool:
 
 
 def full_rank(b: Movement, parameter: Tensor, rank: int) -> Tensor:
-    """A parameter with as many dimensions as what it broadcasts to."""
+    """A parameter with leading dimensions of size 1 added, up to `rank`."""
     return b.reshape(parameter, [*[1] * (rank - parameter.rank), *parameter.shape])
 
 
@@ -154,7 +163,10 @@ def _moved(x: Quantised, values: Tensor, parameter: Callable[[Tensor], Tensor | 
 
 
 def reshaped(b: Movement, x: Tensor, shape: Sequence[int]) -> Quantised | None:
-    """For a reshape: parameters of one element, or reshapes that only add or remove dimensions of size 1."""
+    """
+    The quantised form of a reshape, if the parameters have one element or only dimensions of size 1 are added or
+    removed; else None.
+    """
     if x.quantised is None:
         return None
     moving = [size for size in x.shape if size != 1]
@@ -172,7 +184,7 @@ def reshaped(b: Movement, x: Tensor, shape: Sequence[int]) -> Quantised | None:
 
 
 def transposed(b: Movement, x: Tensor, permutation: Sequence[int]) -> Quantised | None:
-    """For a transpose."""
+    """The quantised form of a transpose; None if x has none."""
     if x.quantised is None:
         return None
     scalars = _scalars(b, x.quantised)
@@ -184,15 +196,16 @@ def transposed(b: Movement, x: Tensor, permutation: Sequence[int]) -> Quantised 
 
 
 def _scalars(b: Movement, x: Quantised) -> Quantised:
-    """With parameters of one element as scalars."""
+    """x with parameters of one element reshaped to scalars."""
     zero, scale = (b.reshape(one, []) if one is not None and one.size == 1 else one for one in (x.zero, x.scale))
     return Quantised(x.values, zero, scale)
 
 
 def narrowest(values: Array, zero: Array | None) -> tuple[Array, Array | None] | None:
     """
-    The differences (values - zero) as int8 that has as few bits as there are, 4 or 8, and what is left to be taken off
-    it, of the shape of `zero`: None, int8, or float32 where zero points are no integers. None of integers of more bits.
+    Known quantised values in as few bits as possible: integers of 4 or 8 bits, held as int8, and the zero points that
+    remain to be subtracted from them, of the shape of `zero`: None if they are all 0; int8; or float32 if the zero
+    points are not integers. None if 8 bits do not suffice.
     """
     exact = values.astype(np.int32)
     zero = np.zeros((1,) * values.ndim, np.int32) if zero is None else zero

@@ -1,7 +1,7 @@
 """
 Messages about nodes that cannot be imported: one line for each operator, with a remedy.
 
-The table of operators that are not supported is on the page of operators, too.
+The table of operators that are not supported is also part of the reference of operators.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class _Operator:
 
 @dataclass
 class Refusals:
-    """Why a model cannot be imported, in the order in which it was found."""
+    """The reasons why a model cannot be imported, in the order in which they were found."""
 
     _problems: list[str | _Operator] = field(default_factory=list["str | _Operator"])
     _operators: dict[tuple[str, str, int], _Operator] = field(default_factory=dict[tuple[str, str, int], _Operator])
@@ -89,7 +89,7 @@ class Refusals:
         return bool(self._problems)
 
     def add(self, problem: str) -> None:
-        """A problem that concerns no single node."""
+        """Report a problem that does not concern a single node."""
         self._problems.append(problem)
 
     def add_node(self, operator: str, domain: str, opset: int, node: str, reason: str) -> None:
@@ -101,5 +101,5 @@ class Refusals:
         self._operators[key].reasons.setdefault(node, reason)
 
     def lines(self) -> list[str]:
-        """A line for each operator, and each other problem."""
+        """The lines of the message: one for each operator, and one for each other problem."""
         return [str(problem) for problem in self._problems]

@@ -1,4 +1,4 @@
-"""The table of ONNX operators: name and opset version to the function that imports a node."""
+"""The table of ONNX operators, which maps a name and an opset version to the function that imports a node."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Importer: TypeAlias = "Callable[[Node], Tensor | Sequence[Tensor | None]]"
 ImporterT = TypeVar("ImporterT", bound=Importer)
 
 OPERATORS: dict[tuple[str, str], list[tuple[int, Importer]]] = {}
-"""For each operator (domain and name) its importers with the first opset version of each, ascending."""
+"""The importers of each operator (domain, name), each with its first opset version, in ascending order of these."""
 
 
 def onnx_op(*names: str, since: int = 1, domain: str = "") -> Callable[[ImporterT], ImporterT]:

@@ -32,7 +32,7 @@ Signature: TypeAlias = "TensorSignature | tuple[Signature, ...] | None"
 
 
 def leaves(name: str, tree: Any) -> Iterator[tuple[str, Any]]:
-    """The tensors of an input or output, by their names in the program."""
+    """The tensors of an input or output, with their names in the program."""
     if isinstance(tree, tuple | list):
         for position, item in enumerate(cast("tuple[Any, ...]", tree)):
             yield from leaves(member(name, position), item)
@@ -46,7 +46,7 @@ def member(name: str, position: int) -> str:
 
 
 def signature_of(tree: Any) -> Signature:
-    """The signature of arrays."""
+    """The signature of a tree of arrays."""
     if isinstance(tree, tuple | list):
         return tuple(signature_of(item) for item in cast("tuple[Any, ...]", tree))
     return None if tree is None else TensorSignature(tree.shape, tree.dtype)

@@ -1,4 +1,4 @@
-"""Windows that slide over spatial dimensions."""
+"""The parameters of windows that slide over spatial dimensions."""
 
 from __future__ import annotations
 

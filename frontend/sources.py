@@ -17,8 +17,8 @@ from ..support.errors import InputError
 from ..support.input_files import open_regular
 from .tensors import Array
 
-# Which fields of ONNX's protobuf messages lead to tensors (None: the raw bytes themselves). The messages refer to
-# each other in circles (a node's attribute may hold a graph), hence the assignments below.
+# The fields of ONNX's protobuf messages that contain tensors (None: the raw bytes themselves). The messages are
+# recursive (a node's attribute may hold a graph), hence the assignments below.
 _TENSOR: dict[int, Any] = {4: None, 9: None, 10: None}  # packed floats, raw bytes, packed doubles
 _NODE: dict[int, Any] = {}
 _GRAPH: dict[int, Any] = {1: _NODE, 5: _TENSOR}
@@ -40,7 +40,7 @@ def _varint(data: memoryview, at: int) -> tuple[int, int]:
 
 
 def raw_tensors(data: memoryview, message: Mapping[int, Any] = _MODEL, base: int = 0) -> Iterator[tuple[int, int]]:
-    """(offset, length) of the raw bytes of every tensor in a serialised model, which protobuf has parsed before."""
+    """(offset, length) of the raw bytes of every tensor in a serialised model that protobuf can parse."""
     at = 0
     while at < len(data):
         key, at = _varint(data, at)
@@ -63,9 +63,7 @@ def raw_tensors(data: memoryview, message: Mapping[int, Any] = _MODEL, base: int
 
 
 class Sources:
-    """
-    Finds the file and offset of known values by their bytes; values that are in no file go to the store in memory.
-    """
+    """Finds the file and offset of known values by their bytes; values that no file has are stored in memory."""
 
     def __init__(self, at_least: int):
         self._at_least = at_least
@@ -86,7 +84,7 @@ class Sources:
             with open_regular(path) as file:
                 left = max(0, os.fstat(file.fileno()).st_size - offset)
                 file.seek(offset)
-                # No more than the file has is requested: the request allocates memory.
+                # `read` allocates as many bytes as are requested, so no more than the file has are requested.
                 data = file.read(min(left, int(entries.get("length", left))))
         except (OSError, ValueError):
             return

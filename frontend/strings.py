@@ -1,7 +1,7 @@
 """
-Tensors of strings as bytes: UTF-8, padded with zeros to the longest string of the tensor.
+The representation of tensors of strings as bytes: UTF-8, padded with zeros to the longest string of the tensor.
 
-At import that is numpy's dtype `S`; in the IR the bytes are a last dimension of type ui8.
+During import such tensors have numpy's dtype `S`; in the IR the bytes are a last dimension of type ui8.
 """
 
 from __future__ import annotations

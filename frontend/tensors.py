@@ -66,7 +66,7 @@ class NodeError(Exception):
     def __init__(self, message: str, needs: SSAValue | None = None):
         super().__init__(message)
         self.needs = needs
-        """The value that would have to be known at import, if that is the reason."""
+        """The value that must be known at import, if that is the reason."""
 
 
 class AlreadyReported(Exception):
@@ -74,26 +74,27 @@ class AlreadyReported(Exception):
 
 
 def check_size(shape: Sequence[int], dtype: Dtype) -> None:
-    """Raises NodeError for a tensor, or an array to make one of, that exceeds the largest supported size."""
+    """Raises NodeError if a tensor, or an array that it is computed from, exceeds the largest supported size."""
     if (problem := size_problem(shape, max(dtype.itemsize, 1))) is not None:
         raise NodeError(problem)
 
 
 def check_indices(indices: Array, size: int) -> None:
-    """Raises NodeError for an index beyond an axis of this size; negative ones count from the end."""
+    """Raises NodeError for an index out of range for an axis of this size; negative indices count from the end."""
     if np.any(indices < -size) or np.any(indices >= size):
         raise NodeError(f"an index is out of range for an axis of size {size}")
 
 
 def check_steps(count: int, what: str) -> None:
-    """Raises NodeError if one operator would be unrolled into more than `MOST_UNROLLED` of its `what`."""
+    """Raises NodeError if an operator would be unrolled into more than `MOST_UNROLLED` parts, which `what` names."""
     if count > MOST_UNROLLED:
         raise NodeError(f"{count:,} {what} are not supported, at most {MOST_UNROLLED:,} are")
 
 
 def element_type(dtype: Dtype) -> Attribute:
     """
-    The IR's element type for a numpy dtype. Raises NodeError for types that the chip can neither compute with nor hold.
+    The IR's element type for a numpy dtype. Raises NodeError for types that the chip can neither compute with nor
+    store.
     """
     try:
         return _ELEMENT_TYPES[HELD_IN.get(dtype, dtype)]
@@ -102,7 +103,7 @@ def element_type(dtype: Dtype) -> Attribute:
 
 
 def tensor_type(dtype: Dtype, shape: Sequence[int]) -> TensorType[Any]:
-    """The tensor type of a value of this dtype and shape; of strings, the type of their bytes."""
+    """The tensor type of a value of this dtype and shape; for strings, the type of their bytes."""
     if is_string(dtype):
         return TensorType(ui8, [*shape, dtype.itemsize])
     return TensorType(element_type(dtype), list(shape))
@@ -134,19 +135,19 @@ class Tensor:
     name: str = ""
     """Name for the IR: the ONNX name, where there is one."""
     convolution: Convolution | None = None
-    """The convolution that computed this, for operators that fold into its weights."""
+    """The convolution that computed this tensor, for operators that fold into its weights."""
     quantised: Quantised | None = None
-    """Its quantised form, for operators that can compute with integers."""
+    """The quantised form, for operators that can compute with integers."""
     sums: Sums | None = None
-    """The integer sums of products from which it is scaled."""
+    """The integer sums of products whose scaling gave this tensor."""
     parts: tuple[int, tuple[Tensor, ...]] | None = None
-    """If it is a concatenation: its axis and operands."""
+    """If the tensor is a concatenation: the axis and the operands."""
     quantised_from: tuple[Tensor, Tensor, int] | None = None
-    """If it is the int8 result of a quantisation: operand, scale and zero point of that."""
+    """If the tensor is the int8 result of a quantisation: the operand, scale and zero point of the quantisation."""
     signed: Tensor | None = None
-    """For uint8: the same values minus 128 as int8, if these exist."""
+    """For uint8: the same values minus 128 as int8, if these have been computed."""
     rows: Tensor | None = None
-    """The number of rows along its first axis, if that is known at run time only: the others are 0."""
+    """The number of rows along the first axis, if it is known at run time only; the remaining rows are 0."""
 
     def __post_init__(self) -> None:
         check_size(self.shape, self.dtype)
@@ -172,7 +173,7 @@ class Tensor:
         return is_float(self.dtype)
 
     def axis(self, axis: int, rank: int | None = None) -> int:
-        """`axis` counted from the front. Raises NodeError where it is out of range."""
+        """The non-negative number of an axis that may count from the end. Raises NodeError if it is out of range."""
         rank = self.rank if rank is None else rank
         if not -rank <= axis < max(rank, 1):
             raise NodeError(f"axis {axis} is out of range for a tensor of rank {rank}")
@@ -197,7 +198,7 @@ class Absent(Tensor):
 
     @staticmethod
     def new() -> Absent:
-        """One of them."""
+        """A new optional without a value."""
         return Absent((), FLOAT32)
 
 
@@ -208,7 +209,7 @@ def known(array: Any, dtype: Any = None, name: str = "") -> Tensor:
 
 
 def broadcast(*shapes: Sequence[int]) -> Shape:
-    """The shape that numpy's rules give. Raises NodeError where they do not fit."""
+    """The shape to which numpy's rules broadcast these shapes. Raises NodeError if they are not compatible."""
     try:
         return np.broadcast_shapes(*(tuple(shape) for shape in shapes))
     except ValueError:

@@ -14,7 +14,7 @@ from .tensors import FLOAT32, Absent, Dtype, Tensor, TensorSequence
 def in_f32(importer: Importer) -> Callable[[Node], Sequence[Tensor | None]]:
     """
     Decorates an importer: operands of f16 and bf16 are widened to f32, and results are rounded once. It is for
-    operators that become several operations, whose intermediate values may leave the range of the narrow type: the
+    operators that become several operations whose intermediate values may exceed the range of the narrow type: the
     square of 300 overflows f16, the norm of a vector of such numbers does not.
     """
 

@@ -1,7 +1,7 @@
 """
-Products with narrow weights that the chip widens once, by blocks of the reduced dimension with a scale and zero point
-each. Two weights of 4 bits are one byte, one from each half of the reduced dimension. What to widen when depends on the
-chip: pass `dataflow-split-widened`.
+Matrix products with narrow weights that the chip widens once; each block of the reduced dimension has a scale and zero
+point. Two 4-bit weights share a byte, one from each half of the reduced dimension. The pass `dataflow-split-widened`
+decides what is widened when, as that depends on the chip.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 _INT8, _UINT8 = np.dtype(np.int8), np.dtype(np.uint8)
 _BITS, _MOST, _LOWEST = 4, 15, 8
-"""How many bits there are, the largest integer of so many, and what is added to signed ones."""
+"""The bits of a weight, the largest integer of so many bits, and the offset that makes signed integers unsigned."""
 
 
 def widened_matmul(b: Builder, x: Tensor, weights: BlockedWeights, rows: int) -> Tensor | None:
-    """x [..., K], which has so many rows, times the weights; None if these are no integers of 8 bits."""
+    """The product of x [..., K], which has `rows` rows, and the weights; None if 8 bits cannot hold these."""
     blocks, block, (depth, outputs) = len(weights.scale), weights.block, weights.values.shape
     zero = None if weights.zero is None else weights.zero.reshape(blocks, 1, outputs)
     padding = blocks * block - depth
@@ -36,7 +36,7 @@ def widened_matmul(b: Builder, x: Tensor, weights: BlockedWeights, rows: int) ->
     scale = weights.scale.reshape(blocks, 1, outputs).astype(np.float32)
     few = _in_4_bits(narrow, left) if blocks % 2 == 0 else None
     if few is None:
-        taken = None if left is None else left.astype(np.float32)  # 8 bits need not hold the differences
+        taken = None if left is None else left.astype(np.float32)  # the differences may exceed 8 bits
         wide = _widened(b, _held(b, narrow, weights.name), taken, scale)
         return b.reshape(b.matmul(matrix, wide), [*x.shape[:-1], outputs])
     half = blocks // 2
@@ -52,7 +52,8 @@ def widened_matmul(b: Builder, x: Tensor, weights: BlockedWeights, rows: int) ->
 
 def _in_4_bits(narrow: Array, left: Array | None) -> tuple[Array, Array | None] | None:
     """
-    Values of 0 to 15, uint8, and what is left to be taken off them, int8 if the differences fit; None of other values.
+    The weights as values from 0 to 15, uint8, and the zero points that remain to be subtracted from them: int8 if the
+    differences fit, else float32; None if they are all 0. None for values that 4 bits cannot hold.
     """
     low, high = int(narrow.min()), int(narrow.max())
     shift = _LOWEST if low < 0 else 0
@@ -67,7 +68,7 @@ def _in_4_bits(narrow: Array, left: Array | None) -> tuple[Array, Array | None] 
 
 
 def _widened(b: Builder, values: Tensor, left: Array | None, scale: Array) -> Tensor:
-    """[K, N] f32: (values - left) * scale of values [blocks, block, N]."""
+    """(values - left) * scale for values [blocks, block, N], f32 [K, N]."""
     if left is not None and left.dtype == _INT8:
         values, left = b.sub(values, _held(b, left)), None
     wide = b.cast(values, FLOAT32)
@@ -78,6 +79,6 @@ def _widened(b: Builder, values: Tensor, left: Array | None, scale: Array) -> Te
 
 
 def _held(b: Builder, array: Array, name: str = "") -> Tensor:
-    """A constant that the import does not compute with: what would be made of it is larger."""
+    """A constant that is not folded, because the folded results would be larger."""
     constant = known(np.ascontiguousarray(array), name=name)
     return Tensor(constant.shape, constant.dtype, value=b.value(constant), name=name)

@@ -48,6 +48,6 @@ class ManycoreFuseSubgraphsPass(FusionBounds, EffortOptions, ModulePass):
         jobs = default_jobs() if self.jobs is None else self.jobs
         for network in networks_of(op):
             if saves_memory(network):
-                continue  # it is in launches
+                continue  # the module already has launches
             chip = chip_for(network, self.chip, f"{self.name}{{chip=NAME}}")
             fuse_subgraphs(network, chip, fusion, jobs, CompilationLog(), cache_for(chip, effort))

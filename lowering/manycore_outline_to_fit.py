@@ -78,7 +78,7 @@ class ManycoreOutlineToFitPass(EffortOptions, ModulePass):
         refuse_launches(op, self.name)
         for network in networks_of(op):
             if saves_memory(network):
-                continue  # it is in launches
+                continue  # the module already has launches
             chip = chip_for(network, self.chip, f"{self.name}{{chip=NAME}}")
             outline_to_fit(network, chip, options, CompilationLog(), cache_for(chip, options.effort))
 
@@ -99,7 +99,7 @@ def outline_to_fit(
     unroll_loops(module, stays_loop)
     ideal = note_ideal(module)
     loops = loops_in(find_main(module).body.block)
-    own = CompilationLog(log.listener, log.entries, chip=log.chip)  # attempts with loops are counted apart
+    own = CompilationLog(log.listener, log.entries, chip=log.chip)  # attempts with loops are counted separately
 
     def loop_driver(module: ModuleOp) -> Driver:
         return Driver(find_main(module), chip, replace(options, split_failures=False), own, progress, cache)

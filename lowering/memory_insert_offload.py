@@ -180,7 +180,7 @@ def _save_by_thresholds(
 
 
 def _note_no_gain(saved: LaunchCompilation, budget: Budget) -> None:
-    """Say so where thresholds, or launches of a given size, need no less DRAM than the network does without saving."""
+    """Log a note if thresholds, or launches of a given size, need no less DRAM than the network without saving."""
     given = budget.thresholds is not None or budget.amount is not None
     if given and saved.layout.used >= saved.unsaved_peak:
         needs = f"the network needs {saved.unsaved_peak} bytes of DRAM without it, {saved.layout.used} with it"

@@ -103,7 +103,7 @@ def simplify(module: ModuleOp, chip: Chip, progress: Progress) -> None:
     context = _context()
     for one in simplifying_passes():
         if isinstance(one, ChipPass):
-            one.run(module, chip)  # which need not have a name
+            one.run(module, chip)  # `chip` may have no name
         else:
             one.apply(context, module)
     name_chip(module, chip)

@@ -73,7 +73,7 @@ def lower_sparse(module: ModuleOp) -> None:
 
 
 class EncodedWeights(RewritePattern):
-    """decode(encode(w)) for known w: weights of which some are zero"""
+    """decode(encode(w)) for known w: dense weights, some of which are zero"""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: EncodeOp, rewriter: PatternRewriter) -> None:

@@ -1,5 +1,5 @@
 """
-Mapping of networks onto meshes of cores, usable by itself.
+Mapping of networks onto meshes of cores. The package can be used on its own.
 
     import meshloom.mapping as mapping
 

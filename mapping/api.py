@@ -1,5 +1,5 @@
 """
-Mapping of networks onto meshes of cores, usable by itself.
+The public functions of the package `meshloom.mapping`, which maps networks onto meshes of cores.
 
     import meshloom.mapping as mapping
 
@@ -58,17 +58,17 @@ def map_network(
     seed: int = 0,
 ) -> NDArray[np.int32]:
     """
-    Core of each vertex, [vertices] int32; core number = y * width + x.
+    Map a network onto a mesh. Returns the core of each vertex, [vertices] int32; core number = y * width + x.
 
     `network`: a `Topology`; a symmetric SciPy sparse matrix [vertices, vertices] of non-negative integers (weights of
-    undirected edges); a square one that is not symmetric (entry (u, v): spikes from u to v in a run); or a tuple
-    (indptr [n + 1], indices [2 m], data [2 m]) of a symmetric one's CSR arrays.
+    undirected edges); a square matrix that is not symmetric (entry (u, v): spikes from u to v in a run); or the CSR
+    arrays of a symmetric matrix, a tuple (indptr [n + 1], indices [2 m], data [2 m]).
     `mesh`: a `Mesh`, a `Chip`, the name of a chip, or "WIDTHxHEIGHT".
-    `size`: [vertices] what each vertex takes of a core's capacity (1 each), in units of your choice, e.g. bytes.
+    `size`: [vertices] the part of a core's capacity that each vertex takes (by default 1), in any unit, e.g. bytes.
     `capacity`: largest sum of sizes on a core (None: ceil(1.05 x total size / usable cores)); `max_vertices` and
     `max_edges`: at most as many vertices and adjacent edges on a core (None: any number).
-    `method`: one of `METHODS`; `objective`: "hops", "multicast" (needs directions), "link" or "cut"; `effort`: "fast",
-    "normal" or "high". The same arguments give the same mapping.
+    `method`: one of `METHODS`; `objective`: "hops", "multicast" or "cycles" (both need directions), "link" or "cut";
+    `effort`: "fast", "normal" or "high". The same arguments give the same mapping.
 
     Raises InputError for malformed arguments, MeshloomError if the network does not fit.
     """
@@ -101,7 +101,10 @@ def map_with_steps(
     seed: int = 0,
     watch: Watch | None = None,
 ) -> Mapping:
-    """As `map_network`, with the CPU seconds of each step; `watch` is called for each step and may keep its results."""
+    """
+    As `map_network`, but also returns the CPU seconds of each step; `watch` is called for each step and may store its
+    results.
+    """
     for name, limit in (("capacity", capacity), ("max_vertices", max_vertices), ("max_edges", max_edges)):
         check_argument(name, limit, (int, np.integer), "a number", none=True)
     check_argument("seed", seed, (int, np.integer), "a number")
@@ -126,7 +129,7 @@ def costs(network: Any, mesh: Mesh | Chip | str, core_of_vertex: Any, *, size: A
 
     `network`, `mesh` and `size` as in `map_network`; `core_of_vertex`: [vertices] core numbers.
 
-    Raises InputError if they do not belong together.
+    Raises InputError if they do not match.
     """
     array: NDArray[Any] = np.asarray(core_of_vertex)
     if array.dtype.kind not in "iu":

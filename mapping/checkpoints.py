@@ -28,7 +28,7 @@ RUN_FILE = "run.json"
 """File that identifies the run to which the folder's steps belong."""
 
 _GRAPH = ("indptr", "indices", "data", "size")
-"""A step with arrays of these names has a graph."""
+"""Names of the arrays of a graph; a step that has all of them has a graph."""
 
 
 class FolderCheckpoints:
@@ -36,9 +36,9 @@ class FolderCheckpoints:
 
     def __init__(self, folder: Path, run: Dict[str, Any], *, resume: bool) -> None:
         """
-        Open or make the folder for a run that `run` (plain data) describes.
+        Open or create the folder for a run that `run` (plain data) describes.
 
-        Raises InputError if it holds steps of another run, or of any run where that is not to be resumed.
+        Raises InputError if the folder holds steps of another run, or, without `resume`, of any run.
         """
         self.folder = folder
         description = json.dumps(dict(run), indent=1, sort_keys=True) + "\n"
@@ -59,7 +59,7 @@ class FolderCheckpoints:
         write_atomically(path, description)
 
     def save(self, step: str, arrays: Dict[str, NDArray[Any]]) -> None:
-        """Write a step's arrays. Raises MeshloomError where that fails."""
+        """Write a step's arrays. Raises MeshloomError if that fails."""
         if set(_GRAPH) <= arrays.keys():
             write_rows(self._graph_path(step), *(arrays[name] for name in _GRAPH))
             arrays = {name: array for name, array in arrays.items() if name not in _GRAPH}
@@ -89,7 +89,7 @@ class FolderCheckpoints:
 
 
 def fingerprint(topology: Topology) -> str:
-    """Hash (hex) over all arrays of a topology."""
+    """Hash of all arrays of a topology, as hexadecimal digits."""
     digest = hashlib.blake2b(digest_size=16)
     for array in (
         topology.indptr,

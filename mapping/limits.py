@@ -1,4 +1,4 @@
-"""Reduction of several limits of a core to one: a vertex takes its largest share of any of them."""
+"""Reduction of several limits of a core to one capacity: the size of a vertex is its largest share of any limit."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .method import default_capacity
 from .topology.topology import Topology
 
 MAX_LIMIT = 1 << 62
-"""Twice the largest sum of sizes of a topology; more would overflow the 64-bit kernels."""
+"""Largest limit: larger ones would overflow the 64-bit kernels."""
 
 UNITS = 1 << 30
-"""Capacity of a core when limits are combined: shares of a vertex are rounded up to 1 / UNITS."""
+"""Capacity of a core if limits are combined: shares of a vertex are rounded up to multiples of 1 / UNITS."""
 
 
 @dataclass(frozen=True)
@@ -24,10 +24,10 @@ class Limits:
     """Limits of a core; None: no limit."""
 
     size: int | None = None
-    """Sum of the sizes (bytes, say) of its vertices."""
+    """Largest sum of the sizes (e.g. bytes) of a core's vertices."""
     vertices: int | None = None
     edges: int | None = None
-    """Adjacent edges of its vertices, an edge between two of them counted for both."""
+    """Largest number of adjacent edges of a core's vertices; an edge between two of these counts twice."""
 
     def __post_init__(self) -> None:
         for name, value in (("size", self.size), ("vertices", self.vertices), ("edges", self.edges)):
@@ -37,12 +37,12 @@ class Limits:
 
 def apply_limits(topology: Topology, mesh: Mesh, limits: Limits) -> tuple[Topology, int]:
     """
-    A topology and a capacity such that a mapping that keeps to the capacity keeps to all limits.
+    A topology and a capacity such that every mapping within the capacity is within all limits.
 
-    With a limit on sizes alone (or none at all: ceil(1.05 x total size / usable cores)) it is the topology itself.
-    Else a vertex takes its largest share of any limit: never too little, and exact where one limit decides for all.
+    With a limit on sizes only (or without limits: ceil(1.05 x total size / usable cores)), the topology is unchanged.
+    Otherwise the size of a vertex is its largest share of any limit, rounded up.
 
-    Raises MeshloomError if the vertices cannot fit, with the need, the supply and a remedy.
+    Raises MeshloomError if the vertices cannot fit; the message states the need, the supply and a remedy.
     """
     size = limits.size
     if size is None and limits.vertices is None and limits.edges is None:

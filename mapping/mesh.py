@@ -15,10 +15,10 @@ from ..chips import Chip
 from ..support.errors import InputError
 
 MAX_CORES = 1 << 24
-"""Larger numbers are rejected as mistakes."""
+"""Largest number of cores; larger numbers are rejected as mistakes."""
 
 MAX_COST = 1 << 20
-"""Most hops between neighbours, likewise."""
+"""Largest number of hops between neighbours; larger numbers are rejected as mistakes."""
 
 
 @dataclass(frozen=True)
@@ -66,14 +66,14 @@ class Mesh:
 
     @staticmethod
     def parse(text: str) -> Mesh:
-        """`WIDTHxHEIGHT`, such as "16x8". Raises InputError on anything else."""
+        """The mesh that `WIDTHxHEIGHT` describes, such as "16x8". Raises InputError for other texts."""
         match = re.fullmatch(r"(\d{1,8})x(\d{1,8})", text)
         if match is None:
             raise InputError(f"mesh '{text}': expected WIDTHxHEIGHT, such as 16x16")
         return Mesh(int(match[1]), int(match[2]))
 
     def array(self, across: int, down: int, link_cost: int) -> Mesh:
-        """`across` x `down` chips like this one side by side; a way from chip to chip costs `link_cost` hops."""
+        """An array of `across` x `down` chips like this one; a link between chips costs `link_cost` hops."""
         if across < 1 or down < 1:
             raise InputError(f"an array of {across} x {down} chips: expected at least one each way")
         width, height = self.width * across, self.height * down
@@ -83,7 +83,7 @@ class Mesh:
         return Mesh(width, height, tuple(np.flatnonzero(~whole).tolist()), columns, rows)
 
     def rectangle(self, x: int, y: int, width: int, height: int) -> Mesh:
-        """The same mesh (and core numbers) with all cores outside of a rectangle unusable."""
+        """The same mesh (with the same core numbers) with all cores outside of a rectangle unusable."""
         if min(x, y) < 0 or min(width, height) < 1 or x + width > self.width or y + height > self.height:
             raise InputError(f"rectangle {x},{y},{width}x{height} does not lie within the mesh of {self}")
         inside = np.zeros((self.height, self.width), bool)
@@ -132,7 +132,7 @@ class Mesh:
         return np.repeat(self.row_positions, self.width)
 
     def hops(self, a: NDArray[np.integer[Any]], b: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-        """Hops between cores `a` and cores `b` (core numbers, any shapes that broadcast)."""
+        """Hops between cores `a` and cores `b` (core numbers, of any shapes that broadcast)."""
         return np.abs(self.x[a] - self.x[b]) + np.abs(self.y[a] - self.y[b])
 
     @property

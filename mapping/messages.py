@@ -1,5 +1,5 @@
 """
-The messages of one step of a mapped network: what each core sends to which set of cores.
+The messages of one step of a mapped network: the spikes that each core sends to sets of other cores.
 
 A source sends its spikes to the other cores that hold its targets in one multicast, or in several if the cores get
 different numbers of spikes (the common number to all, then the remainder to some). All spikes from one core to one set
@@ -20,15 +20,15 @@ from .topology.topology import Topology
 
 MOST_SETS = 1 << 15
 """
-Most sets of cores that are multicast, those that save the most. Other spikes are unicast, one message for each pair of
-cores.
+Largest number of sets of cores that messages are multicast to: those that save the most. Other spikes are unicast, one
+message for each pair of cores.
 """
 
 
 @dataclass(frozen=True)
 class Messages:
     """
-    Messages by sender (core numbers), each to a set of other cores; no two messages have the same sender and set.
+    Messages, each from a sender (core number) to a set of other cores; no two messages have the same sender and set.
     """
 
     sender: NDArray[np.int64]
@@ -36,9 +36,9 @@ class Messages:
     set_of: NDArray[np.int64]
     """[messages] number of the set"""
     spikes: NDArray[np.int64]
-    """[messages] how many, the same for all cores of the set"""
+    """[messages] number of spikes, the same for all cores of the set"""
     sets: NDArray[np.bool_]
-    """[sets, cores]"""
+    """[sets, cores] whether a core belongs to the set"""
 
     def received(self) -> NDArray[np.int64]:
         """[cores] spikes that reach each core."""
@@ -47,7 +47,7 @@ class Messages:
         return np.array([to_set[members].sum() for members in self.sets.T], np.int64)
 
     def sent(self) -> NDArray[np.int64]:
-        """[cores] spikes that leave each core, those of a multicast once."""
+        """[cores] spikes that leave each core; those of a multicast count once."""
         total = np.zeros(self.sets.shape[1], np.int64)
         np.add.at(total, self.sender, self.spikes)
         return total
@@ -67,7 +67,7 @@ def messages_of(
     kept = np.zeros(len(names), np.bool_)
     several = np.flatnonzero(sizes > 1)
     kept[several[np.argsort(-saved[several], kind="stable")[:most_sets]]] = True
-    # Sets first, then the single cores.
+    # Multicast sets come first, then single cores.
     set_number = np.cumsum(kept) - 1
     sets = np.zeros((int(kept.sum()) + mesh.cores, mesh.cores), np.bool_)
     for name in np.flatnonzero(kept):
@@ -92,8 +92,8 @@ def _multicasts(
     indptr: Array, targets: Array, spikes: Array, core: Array, marks: Array
 ) -> tuple[Array, Array, Array, Array, Array]:
     """
-    (sender, mark of the set, spikes) of each multicast of each source, and the cores of each: where they begin (and
-    end), and all of them.
+    (sender, mark of the set, spikes) of each multicast of each source, and its cores as CSR: the index of the first
+    one, and all cores.
     """
     cores = len(marks)
     room = 1024
@@ -144,7 +144,7 @@ def _multicasts(
 
 @jit
 def _longer(array: Array) -> Array:
-    """The same with twice the room."""
+    """A copy of the array with twice the length."""
     longer = np.zeros(2 * len(array) + 1, array.dtype)
     longer[: len(array)] = array
     return longer

@@ -1,4 +1,4 @@
-"""Mappings, the request and interface of all methods of mapping, and the callbacks of a running method."""
+"""The result, request and interface of all methods of mapping, and the callbacks of a running method."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .topology.topology import Topology
 
 @dataclass(frozen=True)
 class Mapping:
-    """Where each vertex is, and what finding that took."""
+    """The core of each vertex, and the time that the method took."""
 
     core_of_vertex: NDArray[np.int32]
     """[vertices] core number."""
@@ -28,22 +28,22 @@ class Mapping:
 
 
 class Objective(StrEnum):
-    """The objective of a mapping. All costs are reported, whichever is chosen."""
+    """The objective of a mapping. All costs are reported, whatever the objective."""
 
     HOPS = "hops"
     """Sum over undirected edges of weight x hops."""
     MULTICAST = "multicast"
-    """Delivered traffic: sum over sources and the other cores they reach of the largest spikes x hops."""
+    """Delivered traffic: sum over sources and the other cores they reach of the largest number of spikes x hops."""
     LINK = "link"
     """The load of the busiest link under XY routing."""
     CYCLES = "cycles"
-    """The cycles of a step: load of the busiest link, or core input or output, with sources sending along trees."""
+    """The cycles of a step: load of the busiest link, core input or core output if sources send along trees."""
     CUT = "cut"
     """Sum of the weights of undirected edges between different cores."""
 
 
 class Effort(StrEnum):
-    """The effort of a mapping: time against quality."""
+    """The amount of search of a mapping: a higher effort takes more time and finds a better mapping."""
 
     FAST = "fast"
     NORMAL = "normal"
@@ -51,10 +51,10 @@ class Effort(StrEnum):
 
 
 class Checkpoints(Protocol):
-    """Stores results of steps, so that an interrupted run can be resumed."""
+    """A store for the results of steps, by which an interrupted run can be resumed."""
 
     def save(self, step: str, arrays: Dict[str, NDArray[np.generic]]) -> None:
-        """Store the result of a step, by the step's name."""
+        """Store the result of a step under the step's name."""
         ...
 
     def restore(self, step: str) -> dict[str, NDArray[np.generic]] | None:
@@ -63,7 +63,7 @@ class Checkpoints(Protocol):
 
 
 class NoCheckpoints:
-    """Stores nothing."""
+    """Checkpoints that store nothing."""
 
     def save(self, step: str, arrays: Dict[str, NDArray[np.generic]]) -> None:
         """Does nothing."""
@@ -74,7 +74,7 @@ class NoCheckpoints:
 
 
 class Watch:
-    """The callbacks of a method: it times and reports the steps, and keeps and restores their results."""
+    """The callbacks of a method, which time and report its steps, and store and restore their results."""
 
     def __init__(self, checkpoints: Checkpoints | None = None) -> None:
         self.checkpoints: Checkpoints = checkpoints or NoCheckpoints()
@@ -96,7 +96,7 @@ class Watch:
 
 @dataclass(frozen=True)
 class MapRequest:
-    """A request: topology, mesh, and options."""
+    """The request to a method: topology, mesh, and options."""
 
     topology: Topology
     mesh: Mesh
@@ -111,7 +111,7 @@ class MapRequest:
 
 class MapMethod(Protocol):
     """
-    A method of mapping, also a baseline. The result depends on the request alone.
+    A method of mapping, including baselines. The result depends only on the request.
 
     Raises MeshloomError if the vertices do not fit.
     """
@@ -120,6 +120,6 @@ class MapMethod(Protocol):
 
 
 def default_capacity(total_size: int, mesh: Mesh) -> int:
-    """ceil(1.05 x total size / usable cores): room for 5% more than an even share."""
+    """The default capacity of a core, ceil(1.05 x total size / usable cores): 5% more than an even share."""
     cores = len(mesh.usable_cores)
     return -(-total_size * 105 // (100 * cores))

@@ -1,4 +1,4 @@
-"""All methods of mapping by name. `METHODS` is the table that the tools read."""
+"""The table of all methods of mapping by name, which the tools read."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ METHODS: dict[str, str | MapMethod] = {
     "hilbert": "baselines.hilbert:map_hilbert",
     "anneal": "baselines.anneal:map_anneal",
 }
-"""Name -> the method, or `module:function` to import when it is asked for, the module relative to this package."""
+"""Name -> the method, or `module:function`, relative to this package, which is imported when it is requested."""
 
 
 def find_method(name: str) -> MapMethod:
-    """The method called `name`. Raises InputError listing the known ones."""
+    """The method called `name`. Raises InputError, which lists the known methods, if there is none."""
     if name not in METHODS:
         raise InputError(f"no mapping method '{name}': choose one of {', '.join(METHODS)}")
     found = METHODS[name]

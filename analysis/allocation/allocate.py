@@ -3,7 +3,7 @@ Static allocation of buffers with known lifetimes to one memory.
 
 Greedy by size (Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020), and the same
 greedy placement in other orders; the best result is taken. If none fits a given capacity, greedy placement with the
-buffers of the busiest times first, and then a complete search.
+buffers of the busiest times first is tried, and then a complete search.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...support.jit import jit
 from .allocation_search import fitting_offsets, most_alive
 
 WORK = 300_000_000
-"""Steps of a complete search: about a nanosecond each."""
+"""Number of steps of a complete search; each takes about a nanosecond."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Allocation:
     peak: int
     """Bytes up to the end of the highest buffer."""
     lower_bound: int
-    """Most bytes alive at once."""
+    """The largest number of live bytes at one time."""
 
 
 def allocate(
@@ -42,11 +42,11 @@ def allocate(
     work: int = WORK,
 ) -> Allocation:
     """
-    Offsets for buffers of `sizes` bytes alive from time `first` to time `last`, both included.
+    Offsets for buffers of `sizes` bytes that are live from time `first` to time `last`, both included.
 
-    Buffers alive at one time never overlap; offsets are multiples of `alignment`. With `capacity`, the search ends with
-    the first result that fits; if no order gives one, a complete search of `work` steps follows. Raises ValueError for
-    negative sizes and lifetimes that end before they begin.
+    Buffers that are live at the same time never overlap; offsets are multiples of `alignment`. With `capacity`, the
+    search ends with the first result that fits; if no order gives one, a complete search of `work` steps follows.
+    Raises ValueError for negative sizes and lifetimes that end before they begin.
     """
     size = -(-np.asarray(sizes, np.int64) // alignment) * alignment
     begin, end = np.asarray(first, np.int64), np.asarray(last, np.int64)
@@ -70,10 +70,10 @@ def allocate(
 
 
 def lower_bound(sizes: NDArray[np.int64], first: NDArray[np.int64], last: NDArray[np.int64]) -> int:
-    """Most bytes alive at once: no allocation can have a smaller peak."""
+    """The largest number of live bytes at one time: no allocation can have a smaller peak."""
     if not len(sizes):
         return 0
-    moments = np.unique(first)  # bytes alive become more at these only
+    moments = np.unique(first)  # the number of live bytes increases at these times only
     change = np.zeros(len(moments) + 1, np.int64)
     np.add.at(change, np.searchsorted(moments, first), sizes)
     np.add.at(change, np.searchsorted(moments, last, side="right"), -sizes)
@@ -84,7 +84,8 @@ def _orders(
     size: NDArray[np.int64], begin: NDArray[np.int64], end: NDArray[np.int64], busiest: bool
 ) -> Iterator[NDArray[np.int64]]:
     """
-    Orders of the buffers, generated one by one; `busiest`: also by the most bytes alive during the lifetime of each.
+    Orders of the buffers, generated one by one; `busiest`: also by the largest number of live bytes during the lifetime
+    of each buffer.
     """
     length = end - begin + 1
     yield np.lexsort((begin, -size))
@@ -92,7 +93,7 @@ def _orders(
     yield np.lexsort((-size, -length))
     yield np.lexsort((-size, begin))
     if busiest:
-        moments, first = np.unique(begin, return_inverse=True)  # bytes alive become more at these only
+        moments, first = np.unique(begin, return_inverse=True)  # the number of live bytes increases at these times only
         most = most_alive(size, first, np.searchsorted(moments, end, side="right"))
         yield np.lexsort((begin, -size * length, -most))
         yield np.lexsort((begin, -size, -most))
@@ -102,7 +103,9 @@ def _orders(
 def _place(  # pragma: no cover - compiled
     order: NDArray[np.int64], size: NDArray[np.int64], begin: NDArray[np.int64], end: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Place buffers in `order`, each in the smallest sufficient gap between the buffers alive at the same time."""
+    """
+    Place buffers in `order`, each in the smallest sufficient gap between the buffers that are live at the same time.
+    """
     count = len(order)
     offsets = np.zeros(count, np.int64)
     by_offset = np.empty(count, np.int64)  # the buffers placed so far, by offset

@@ -1,13 +1,13 @@
 """
-Offsets within a capacity, by complete search.
+Complete search for offsets of buffers within a capacity.
 
 Buffers are placed from the bottom up: in order of their offsets, each directly above the buffers below it (any packing
-can be compacted into that form). Of two choices that differ only in order one is tried; a buffer is not skipped where
-it would have fitted below the one that is placed; where the bytes of the remaining buffers at a time do not fit above
-those placed, the search backtracks (M. D. Moffitt, "MiniMalloc: a lightweight memory allocator for hardware-accelerated
-machine learning", 2023). In addition to that paper, each failure names buffers that cannot be placed above those below
-them; the search backtracks to a choice that overlaps these in time. Searches with several orders and some noise
-alternate, because it cannot be predicted which of them succeeds first.
+can be compacted into that form). Of two choices that differ only in order one is tried; a buffer is not skipped if it
+would have fitted below the one that is placed; if, at some time, the bytes of the remaining buffers do not fit above
+the placed ones, the search backtracks (M. D. Moffitt, "MiniMalloc: a lightweight memory allocator for
+hardware-accelerated machine learning", 2023). In addition to that paper, each failure names buffers that cannot be
+placed above those below them; the search backtracks to a choice that overlaps these in time. Searches with several
+orders and some noise alternate, because it cannot be predicted which of them succeeds first.
 """
 
 from __future__ import annotations
@@ -24,23 +24,24 @@ Ints = NDArray[np.int64]
 
 FOUND, IMPOSSIBLE, UNKNOWN = 1, 0, 2
 TURN = 100_000_000
-"""Steps of one turn: buffers and times visited, about a nanosecond each."""
+"""Number of steps of one turn: buffers and times visited; a step takes about a nanosecond."""
 MOST_BUFFERS = 4_000
-"""For larger problems even one attempt would take too long."""
+"""Largest number of buffers; for larger problems even one attempt would take too long."""
 KEPT = 256
 """Number of searches whose results are cached, of up to a hundred kilobytes each."""
 _ORDERS = ("TAW", "TWA", "WAT", "ATW", "WTA", "AWT", "STW", "SWT")
 """
-Criteria for the buffer that is tried first: most bytes alive at once (T), area (A), length of lifetime (W), size (S).
+Criteria for the buffer that is tried first: live bytes during its lifetime (T), area (A), length of lifetime (W), size
+(S).
 """
 
 
 def fitting_offsets(size: Ints, first: Ints, last: Ints, capacity: int, work: int, seed: int = 0) -> Ints | None:
     """
-    Offsets for buffers of `size` bytes alive from `first` to `last` (both included) that end at `capacity` at most.
+    Offsets for buffers of `size` bytes that are live from `first` to `last` (both included), such that all end at
+    `capacity` at most.
 
-    None where there are none, or where none were found in `work` steps (about a nanosecond each). Empty buffers have
-    offset 0.
+    None if there are none, or if none are found in `work` steps (about a nanosecond each). Empty buffers have offset 0.
     """
     offsets = np.zeros(len(size), np.int64)
     real = np.flatnonzero(size > 0)
@@ -56,7 +57,7 @@ def fitting_offsets(size: Ints, first: Ints, last: Ints, capacity: int, work: in
 
 
 def _apart(first: Ints, last: Ints) -> list[Ints]:
-    """Groups of buffers such that buffers of different groups are never alive at the same time."""
+    """Groups of buffers such that buffers of different groups are never live at the same time."""
     order = np.argsort(first, kind="stable")
     reach = np.maximum.accumulate(last[order])
     return np.split(order, np.flatnonzero(first[order][1:] > reach[:-1]) + 1) if len(order) else []
@@ -74,9 +75,9 @@ def _fitting(size: Ints, first: Ints, last: Ints, capacity: int, work: int, seed
 @lru_cache(maxsize=KEPT)
 def _turns(sizes: bytes, begins: bytes, ends: bytes, capacity: int, work: int, seed: int) -> Ints | None:
     """
-    Alternating searches, for buffers from one time to another (not included), as bytes of i64. Plans that differ
-    elsewhere allocate the same buffers repeatedly, and where no allocation exists each search uses all of its steps: so
-    results are cached.
+    Alternating searches for buffers with their sizes, first times and end times (not included), as bytes of i64. Plans
+    that differ elsewhere allocate the same buffers repeatedly, and if no allocation exists, each search uses all of its
+    steps; so results are cached.
     """
     size, begin, end = (np.frombuffer(each, np.int64).copy() for each in (sizes, begins, ends))
     touching = _touching(begin, end)
@@ -102,7 +103,7 @@ def _turns(sizes: bytes, begins: bytes, ends: bytes, capacity: int, work: int, s
 
 
 def _rank(criteria: str, size: Ints, begin: Ints, end: Ints) -> Ints:
-    """[b] places of buffers in the order of these criteria, the largest first."""
+    """[b] rank of each buffer in the order of these criteria, the largest first."""
     most = most_alive(size, begin, end)
     values = {"T": most, "A": size * (end - begin), "W": end - begin, "S": size}
     rank = np.empty(len(size), np.int64)
@@ -111,7 +112,7 @@ def _rank(criteria: str, size: Ints, begin: Ints, end: Ints) -> Ints:
 
 
 def most_alive(size: Ints, begin: Ints, end: Ints) -> Ints:
-    """[b] most bytes alive at one time of each buffer's lifetime, from `begin` to `end` (not included)."""
+    """[b] largest number of live bytes during each buffer's lifetime, from `begin` to `end` (not included)."""
     moments = int(end.max(initial=0))
     change = np.zeros(moments + 1, np.int64)
     np.add.at(change, begin, size)
@@ -129,7 +130,7 @@ def most_alive(size: Ints, begin: Ints, end: Ints) -> Ints:
 
 @jit
 def _touching(begin: Any, end: Any):
-    """[b, words] as bits: the buffers alive at the same time as each."""
+    """[b, words] the buffers that are live at the same time as each buffer, as bits."""
     n = len(begin)
     bits = np.zeros((n, (n + 63) // 64), np.uint64)
     for a in range(n):
@@ -182,7 +183,7 @@ def _search(
             undo_from[level], groups_from[level] = undone, waiting
             if work <= 0:
                 return UNKNOWN, work
-            # Do the remaining buffers fit, time by time? Where nothing has changed, all are at least as high.
+            # Check for each time whether the remaining buffers fit. If nothing has changed, all are at least as high.
             low, top, under = floor[level], 1 << 62, -1
             changed, until = 0, moments
             if parent[level] >= 0:

@@ -1,6 +1,6 @@
 """
-The cost graph of a `dataflow` function on a chip, by a simple model: every operation is divided evenly over all cores
-and takes the time of its unit for the arithmetic (or, for pure movement, for the bytes).
+The cost graph of a `dataflow` function on a chip, by a simple model: every operation is divided evenly over all cores,
+and takes the time that its unit needs for the arithmetic (or, for pure movement, for the bytes).
 
     MPU: multiply-accumulates / (cores x array x rate of the type)
     VPU: element operations / (cores x lanes x rate of the type), at least

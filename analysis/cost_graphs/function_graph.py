@@ -21,7 +21,7 @@ from ..subgraphs.updates import state_types, update_nodes
 
 @dataclass(frozen=True, eq=False)
 class BlockGraph:
-    """The graph of a block's operations: node n is `ops[n]`. Constants and weights are no nodes, see `is_source`."""
+    """The graph of a block's operations: node n is `ops[n]`. Constants and weights are not nodes, see `is_source`."""
 
     graph: OpGraph
     ops: tuple[Operation, ...]
@@ -41,7 +41,7 @@ def is_source(op: Operation) -> bool:
 
 
 def source_of_value(value: SSAValue) -> Operation | None:
-    """The constant or weight that a value is, in any shape, or None."""
+    """The constant or weight whose elements a value has, in any shape; None for other values."""
     owner = value.owner
     while isinstance(owner, ReshapeOp):
         owner = owner.operand.owner
@@ -53,9 +53,9 @@ def block_graph(block: Block) -> BlockGraph:
     The graph of all operations of a block but sources and the terminator.
 
     Names are the results' names if they have any (made unique), otherwise the operation's. Costs come from the tiling
-    interface; a reshape costs nothing. Constants count as weights of any size; a table that is read by index counts
+    interface; a reshape costs nothing. Constants of any size count as weights; a table that is read by index counts
     with all its bytes. Operators that are assigned to others in the search for key nodes (`is_update`) are deferrable
-    ones, and in a training step those of single weights; there, weights are not inputs.
+    operators, and in a training step those that depend on a single weight; there, weights are not inputs.
     """
     ops = tuple(op for op in block.ops if not is_source(op) and not op.has_trait(IsTerminator))
     number_of: dict[SSAValue, int] = {result: number for number, op in enumerate(ops) for result in op.results}

@@ -1,4 +1,4 @@
-"""The graph of an execution's costs, as flat arrays: operations with units and durations, tensors with sizes."""
+"""The cost graph of a network as flat arrays: operations with units and durations, tensors with sizes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Flat = NDArray[Any]
-"""The same in compiled functions: a list of numbers for each entry."""
+"""An array in compiled functions."""
 LOAD_PHASE = "load"
 """Phase of operations that load a weight."""
 FROM_THE_START = ("input", "weight")
@@ -80,7 +80,7 @@ class CostGraph:
     name: str
     op_names: tuple[str, ...]
     op_ids: tuple[int, ...]
-    """The names in the file."""
+    """[n] names in the file."""
     unit_names: tuple[str, ...]
     unit: Ints
     """[n] index into `unit_names`."""

@@ -1,5 +1,5 @@
 """
-Read a cost graph from JSON.
+Reads a cost graph from JSON.
 
 `tensors`: id, shape, size (bytes), kind (one of `KINDS`); `ops` in program order: id, name, unit, ins, outs (ids of
 tensors), flops, dur_ns, phase. `shape`, `flops`, `name` and `phase` are optional: they do not affect plans.
@@ -20,7 +20,7 @@ from ...support.input_files import read_regular
 from .graph import FROM_THE_START, CostGraph, lists_of
 
 KINDS = ("input", "weight", "act", "grad", "wgrad")
-"""Of tensors."""
+"""Kinds of tensors."""
 LARGEST = 1 << 62
 """Sums of sizes and durations stay below this, so that they fit in 64 bits."""
 

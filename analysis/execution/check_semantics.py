@@ -1,4 +1,4 @@
-"""Check that passes keep the values of a program: run it before and after each pass on the same inputs."""
+"""Checks that passes preserve the results of a program, by running it before and after each pass on the same inputs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .input_sets import input_sets
 from .interpret import Array, numbers, result_types, run_main
 
 INTEGER_RANGES = ((0, 8), (0, 1))
-"""Random integers come from the first range; where they are indices out of range, from the next."""
+"""Ranges of random integers: the first, or if these are indices out of range, the next."""
 
 
 def difference(before: Array, after: Array, semantic_effect: SemanticEffect) -> str | None:
-    """A message about a difference that a pass with this effect must not cause, or None."""
+    """A message about a difference that a pass with this effect must not cause; None if there is none."""
     if before.shape != after.shape or before.dtype != after.dtype:
         return f"was {before.dtype}{list(before.shape)}, is {after.dtype}{list(after.shape)}"
     same = before == after
@@ -44,10 +44,10 @@ def difference(before: Array, after: Array, semantic_effect: SemanticEffect) -> 
 
 class SemanticsChecker:
     """
-    Follows one module through a pipeline: call `visit` before the first pass and after each.
+    Checks one module throughout a pipeline: `visit` is to be called before the first pass and after each pass.
 
-    Where the module cannot be run, the last known results are kept for the next comparison. It is run on several sets
-    of inputs (`input_sets`); only those on which it runs initially are used.
+    If the module cannot be run, the last known results are kept for the next comparison. It is run on several sets of
+    inputs (`input_sets`); only those on which it runs initially are used.
     """
 
     def __init__(self, seed: int = 0) -> None:
@@ -118,7 +118,7 @@ class SemanticsChecker:
         self.skipped.append(f"{what} ({reason})")
 
     def _start_with(self, module: ModuleOp, inputs: dict[str, Array]) -> None:
-        """Keep the results of further inputs, where the module runs on them."""
+        """Keep the results for further inputs, if the module runs on them."""
         assert self.results is not None
         try:
             results = self._results(module, inputs)

@@ -40,11 +40,11 @@ class Difference:
     launch: int
     task: str
     core: int | None
-    """The core with the wrong tile; None: the result is in DRAM."""
+    """The core that holds the wrong tile; None: the result is in DRAM."""
     byte: int
     """The first byte of the first wrong element, in the tile or in the result in DRAM."""
     address: int
-    """Of this byte."""
+    """Address of this byte."""
     element: tuple[int, ...]
     """Its position in the whole result."""
     got: str
@@ -54,9 +54,9 @@ class Difference:
     wrong: int
     """Number of wrong elements of the result, in this step."""
     step: int | None = None
-    """Of the loop that the task is in."""
+    """The step of the loop that contains the task; None outside of loops."""
     chip: int | None = None
-    """Of several."""
+    """Number of the chip, if there are several."""
 
     def __str__(self) -> str:
         where = "DRAM" if self.core is None else f"SRAM of core {self.core}"
@@ -71,20 +71,20 @@ class Difference:
 
 @dataclass
 class Comparison:
-    """What was compared, and what was wrong."""
+    """The result of a comparison."""
 
     differences: list[Difference] = field(default_factory=list[Difference])
-    """Of each task that differs the first, in the order of the module."""
+    """The first difference of each task that differs, in the order of the module."""
     tasks: int = 0
-    """Compared ones."""
+    """Number of compared tasks."""
     steps: int = 0
-    """Compared steps of tasks in loops."""
+    """Number of compared steps of tasks in loops."""
     only_last: list[str] = field(default_factory=list[str])
-    """Tasks in loops whose steps cannot be told apart: the results of their last steps were compared."""
+    """Tasks in loops whose steps cannot be distinguished; only the results of their last steps were compared."""
     left_out: list[str] = field(default_factory=list[str])
-    """Tasks that were not compared: the executable does not say where their results are."""
+    """Tasks that were not compared, because the executable does not state where their results are."""
     shared: list[str] = field(default_factory=list[str])
-    """Tasks that were not compared: others have the same instructions."""
+    """Tasks that were not compared, because other tasks have the same instructions."""
 
 
 def compare_results(
@@ -93,9 +93,10 @@ def compare_results(
     """
     Compare a run with the interpreter of its module, which is at the `memory` level.
 
-    `inputs` are those of the run, as they lie in memory; `recorder` recorded it, with all steps; `chip`: its number
-    among several. Floats may differ by 1e-4 of the largest absolute value of the result of a task, or of a step of it,
-    and 1e-6; integers that are rounded floats by one. Raises MeshloomError for what the interpreter raises.
+    `inputs` are those of the run, in their representation in memory; `recorder` has recorded the run, with all steps;
+    `chip`: the number of the chip, if there are several. Floats may differ by 1e-4 of the largest absolute value of the
+    result of a task, or of a step of it, plus 1e-6; integers that are rounded floats may differ by one. Raises
+    MeshloomError for the errors of the interpreter.
     """
     launches = [op for op in find_main(module).body.block.ops if isinstance(op, LaunchOp)]
     number_of = {id(op): number for number, op in enumerate(launches)}
@@ -117,7 +118,7 @@ def compare_results(
         if key not in wrong and (difference := _first_difference(done, parts, recorded, recorder)) is not None:
             wrong.add(key)
             found.differences.append(replace(difference, chip=chip, step=done.step if by_step else None))
-        for part in parts:  # let the interpreter go on with what the run had
+        for part in parts:  # the interpreter continues with the values of the run
             part.expected[...] = part.got
 
     run_in_memory(module, inputs, on_result=compare)
@@ -134,33 +135,33 @@ def compare_results(
 
 @dataclass(frozen=True)
 class _Part:
-    """What a task, or a step of one, has written in one memory."""
+    """The values that a task, or a step of one, has written to one memory."""
 
     core: int
-    """Or `IN_DRAM`."""
+    """The core, or `IN_DRAM`."""
     expected: Array
-    """Flat: what the interpreter has, in its memory."""
+    """The interpreter's values in its memory, flat."""
     region: Region
-    """What the run had."""
+    """The values of the run."""
     first: int
-    """The first element of the region that counts."""
+    """The first element of the region that is compared."""
 
     @property
     def got(self) -> Array:
-        """What the run had, as the interpreter has it."""
+        """The values of the run, in the form of the interpreter's."""
         start = self.first * self.expected.itemsize
         return self.region.content[start : start + self.expected.nbytes].view(self.expected.dtype)
 
     @property
     def unwritten(self) -> NDArray[np.bool_]:
-        """Which elements have bytes that the task did not write."""
+        """Mask of the elements with bytes that the task did not write."""
         size = self.expected.itemsize
         writers = self.region.writer[self.first * size :][: self.expected.nbytes]
         return writers.reshape(self.expected.size, size).min(axis=1, initial=0) < 0
 
 
 def _parts(done: TaskDone, recorded: Recorded, by_step: bool) -> list[_Part]:
-    """The parts of a result, or of what a step of a loop has written of it; empty ones are left out."""
+    """The parts of a result, or of the values that a step of a loop has written of it; without empty parts."""
     arrays = {IN_DRAM: done.whole} if done.whole is not None else done.tiles
     loop, parts = recorded.place.loop, list[_Part]()
     for core, region in sorted(recorded.regions.items()):
@@ -232,7 +233,7 @@ def _allowed(task: ExecuteOp, element: Attribute, largest: float) -> float:
 
 
 def _wrong(got: Array, expected: Array, element: Attribute, allowed: float) -> NDArray[np.bool_]:
-    """Which elements are wrong."""
+    """Mask of the wrong elements."""
     if not allowed:
         return got != expected
     a, b = (_numbers(values, element).astype(np.float64) for values in (got, expected))

@@ -1,4 +1,4 @@
-"""Run `@main` of a module of any level that has an interpreter, on inputs made from a seed."""
+"""Runs `@main` of a module of any level that has an interpreter, on inputs that are generated from a seed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class InputDraw:
     """The distribution of random values."""
 
     floats: Callable[[tuple[int, ...], np.random.Generator], NDArray[np.float64]] = _normal
-    """Numbers of a shape."""
+    """Draws numbers of a shape."""
     integers: tuple[int, int] = (0, 8)
     """The half-open range that integers come from."""
 
@@ -63,7 +63,7 @@ def make_inputs(module: ModuleOp, seed: int = 0, fill: Fill = "random") -> dict[
 
 
 def draw_inputs(module: ModuleOp, seed: int, draw: InputDraw | None) -> dict[str, Array]:
-    """As `make_inputs`, drawn by `draw`; None: counted. Raises InputError as `make_inputs` does."""
+    """As `make_inputs`, drawn by `draw`; None: counted as by `iota`. Raises InputError as `make_inputs` does."""
     generator = np.random.default_rng(seed)
     inputs: dict[str, Array] = {}
     for name, type in _argument_types(module).items():
@@ -129,7 +129,7 @@ def run_main(
     called with each operation and its operands, `on_result` with the result of each task of a launch. A module at the
     level of instructions runs in the emulator.
 
-    Raises MeshloomError for what the operations raise, xDSL's InterpretationError where one has no implementation.
+    Raises MeshloomError for errors of the operations, and xDSL's InterpretationError if one has no implementation.
     """
     interface = interface_of(module)
     if not interface:
@@ -157,7 +157,7 @@ def run_in_memory(
 
 
 def _take(name: str, value: Any, type: Attribute) -> Any:
-    """A value for the interpreter, encoded where the argument is. Raises InputError for a value that does not match."""
+    """A value for the interpreter, encoded if the argument is. Raises InputError for a value that does not match."""
     index = index_of(type)
     if not isinstance(value, Encoded):
         array = check_input(name, value, type)

@@ -37,7 +37,7 @@ def nonzero_activations(module: ModuleOp, inputs: Mapping[str, NDArray[Any]]) ->
 
 
 def by_input(op: MatmulOp | ConvOp, counts: Mask) -> Mask:
-    """[inputs, lines, places]: the window of each place of a convolution, padding included, or K by rows."""
+    """Counts as [inputs, lines, places]: the window of each place of a convolution, padding included, or K by rows."""
     if isinstance(op, MatmulOp):
         axis = counts.ndim - (2 if op.transpose_a is not None else 1)
         rows = np.moveaxis(counts, axis, 0)

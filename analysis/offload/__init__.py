@@ -1,1 +1,1 @@
-"""Memory saving: which tensors leave the device's memory between two uses, how, and when they return."""
+"""Planning of memory saving: which tensors are offloaded between two uses, in which way, and when they are restored."""

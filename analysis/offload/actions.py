@@ -37,25 +37,25 @@ class Action:
     before: int
     """The use for which it is restored."""
     leave_ns: int
-    """When its copy (or compression) begins; for recomputation, when it is dropped."""
+    """Time at which its copy (or compression) begins; for recomputation, at which it is dropped."""
     gone_ns: int
-    """When its memory becomes free."""
+    """Time at which its memory becomes free."""
     return_ns: int
-    """When its memory is allocated again: its copy back, decompression or recomputation begins."""
+    """Time at which its memory is allocated again: its copy back, decompression or recomputation begins."""
     back_ns: int
-    """When it can be used again."""
+    """Time at which it can be used again."""
     prefetch_after: int
-    """The last operation that is done when its restoration begins."""
+    """The last operation that is complete when its restoration begins."""
     serialize_before: int
     """The first operation that starts after its memory is free."""
     idle_ns: int
     """Time between the two uses."""
     worst: int
-    """The operation in between with most bytes in memory without saving."""
+    """The operation between the two uses with the most bytes in memory without saving."""
     over: int
     """Bytes by which that operation exceeds the budget."""
     again: tuple[int, ...]
-    """Operations that are recomputed."""
+    """Operations that run again to recompute it."""
 
 
 def actions(problem: OffloadProblem, plan: OffloadPlan, budget: int) -> Iterator[Action]:
@@ -93,7 +93,10 @@ def _away(
     times: dict[int, dict[int, tuple[int, int]]],
     copied: dict[int, tuple[int, int]],
 ) -> tuple[int, int, int, int] | None:
-    """(leave, gone, return, back) times of a tensor whose last use before a gap ends at `used`; None if it stays."""
+    """
+    The times (leave, gone, return, back), see `Action`, of a tensor whose last use before a gap ends at `used`; None if
+    it stays.
+    """
     if kind >= Kind.RECOMPUTE:
         again = times[AGAIN].get(gap)
         return None if again is None else (used, used, *again)

@@ -1,4 +1,4 @@
-"""Annealing of gaps and kinds on the simulated makespan."""
+"""Simulated annealing of the kinds of gaps for a small simulated makespan."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def anneal(
                 a = chosen[np.random.randint(len(chosen))]
             old_a = plan[a]
             if old_a == KEEP or np.random.random() < 0.6:
-                # Another kind for one gap.
+                # Choose another kind for one gap.
                 while plan[a] == old_a:
                     pick = np.random.randint(len(kinds) + 1)
                     plan[a] = KEEP if pick == len(kinds) else kinds[pick]
             else:
-                # Its kind goes to another one, rather to a large one.
+                # Its kind moves to another gap, preferably of a large tensor.
                 b = np.random.randint(m)
                 rival = np.random.randint(m)
                 if size[rival] > size[b]:

@@ -1,4 +1,4 @@
-"""Annealing of plans with recomputation only, whose time is known without simulation."""
+"""Simulated annealing of plans with recomputation only, whose time is known without simulation."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def anneal_recomputation(
                 a = chosen[np.random.randint(len(chosen))]
             lot = np.random.random()
             if lot < 0.2:
-                # One kind for some gaps of the same class, next to each other in time.
+                # Choose one kind for some gaps of the same class that are neighbours in time.
                 pick = np.random.randint(len(kinds) + 1)
                 kind = KEEP if pick == len(kinds) else kinds[pick]
                 _spread(plan, kind, members, alike_start[alike[a]], alike_start[alike[a] + 1])
@@ -52,7 +52,7 @@ def anneal_recomputation(
                 b = np.random.randint(m)
                 plan[a], plan[b] = plan[b], plan[a]
                 if plan[b] != KEEP and np.random.random() < 0.5:
-                    # What suits one gap may not suit another.
+                    # A kind that suits one gap may not suit another.
                     plan[b] = kinds[np.random.randint(len(kinds))]
         dearer = 1.0 + 20.0 * (turn / (evaluations + 1.0)) ** 2
         due, again_ns, again_room = recomputations(net, plan)
@@ -61,7 +61,7 @@ def anneal_recomputation(
             room = profile(live, net.before, due, saved_bytes(size, packed, plan))
             worst = room.max()
             for gap in range(m):
-                # Before the operation that a tensor is due for, if its operands are then in memory, too.
+                # Recompute before the operation that a tensor is due for, if its operands are then in memory, too.
                 if again_room[gap]:
                     worst = max(worst, room[due[gap]] - allocated[due[gap]] + again_room[gap])
             energy = again_ns.sum() + dearer * price * max(0, worst - budget)

@@ -1,15 +1,17 @@
 """
 Lower bounds on the time under a budget, in closed form.
 
-While operation i runs, at least X bytes, the excess over the budget, are offloaded. Bytes that the link saves have left
-since the first tensor that is offloaded was computed, and come back before the last of them is used:
+While operation i runs, at least X bytes, the excess over the budget, are offloaded. Bytes that are saved by the link
+are copied out after the first tensor that is offloaded has been computed, and are copied back before the last of them
+is used:
 
     T >= max(C_i, t1 + L / bw) + d_i + max(R_i, L / bw + tail)
 
-with C_i the compute time before i, R_i that after it, t1 the end of the earliest producer of a tensor that may be away
-at i, tail the compute time from the last use after such a gap on, and L <= X what must go over the link. Compression
-alone saves at most (1 - 1 / ratio) of all bytes that may be offloaded; each further byte costs a byte of the link. For
-recomputed tensors, each byte costs at least its own operation's time, added to R_i; the cheapest bytes first.
+with C_i the compute time before i, R_i the compute time after it, t1 the end of the earliest producer of a tensor that
+may be offloaded at i, tail the compute time from the last use after such a gap on, and L <= X the bytes that must go
+over the link. Compression alone saves at most (1 - 1 / ratio) of all bytes that may be offloaded; each further byte
+costs a byte of the link. For recomputed tensors, each byte costs at least its own operation's time, which is added to
+R_i; the cheapest bytes are counted first.
 """
 
 from __future__ import annotations
@@ -25,8 +27,8 @@ from .kinds import Kind
 
 WORST = 512
 """
-Number of operations, the worst ones, over which the bound is taken: it stays a lower bound, and is cheap for large
-graphs.
+Number of operations, the worst ones, over which the maximum is taken. The result is a lower bound for any number; this
+one makes it cheap for large graphs.
 """
 SHARES = 64
 """Number of shares of the excess that are tried for recomputation in place of the link."""
@@ -67,7 +69,7 @@ def _bound(
     done[1:] = np.cumsum(duration)
     total = done[-1]
     best = float(total)
-    candidates = np.empty(len(size), np.int64)  # tensors that may be recomputed meanwhile, the cheapest first
+    candidates = np.empty(len(size), np.int64)  # tensors that may be recomputed after the operation, the cheapest first
     for i in ops:
         x, relief, bytes_over = excess[i], 0, 0
         first, last = total, 0
@@ -87,7 +89,7 @@ def _bound(
                 count += 1
         least, taken, again_taken, some = np.inf, 0, 0.0, 0.0
         for share in range(SHARES if len(cheap) else 1):
-            # These shares of the rest are recomputed; without a link all of it.
+            # These shares of the rest are recomputed; without a link, all of it.
             low = left * share / SHARES if link > 0.0 else float(left)
             high = min(float(left), left * (share + 1.0) / SHARES) if len(cheap) else 0.0
             while taken < count and some + size[candidates[taken]] < low:

@@ -1,4 +1,4 @@
-"""The budget grid: budgets that are planned for whatever budget is requested."""
+"""The budget grid: fixed budgets that are always planned besides the requested one."""
 
 from __future__ import annotations
 

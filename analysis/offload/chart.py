@@ -1,4 +1,4 @@
-"""Charts of lines over numbers, one below the other, as SVG, or as PNG by matplotlib (extra `report`)."""
+"""Line charts, one below the other, as SVG, or as PNG by matplotlib (extra `report`)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Chart:
 
 
 def svg(charts: Sequence[Chart]) -> str:
-    """All charts as one picture."""
+    """All charts as one SVG picture."""
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{(HEIGHT + GAP) * len(charts)}" '
         'font-family="sans-serif" font-size="12">',
@@ -54,7 +54,7 @@ def svg(charts: Sequence[Chart]) -> str:
 
 
 def png(charts: Sequence[Chart]) -> bytes:
-    """All charts as one picture. Raises InputError if matplotlib is not installed."""
+    """All charts as one PNG picture. Raises InputError if matplotlib is not installed."""
     try:
         import matplotlib
     except ImportError as error:
@@ -86,7 +86,7 @@ def png(charts: Sequence[Chart]) -> bytes:
 
 
 def ticks(low: float, high: float, wanted: int = 6) -> list[float]:
-    """About `count` round numbers from `low` to `high`."""
+    """About `wanted` round numbers from `low` to `high`."""
     if high <= low:
         return [low]
     raw = (high - low) / wanted

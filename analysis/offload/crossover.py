@@ -19,11 +19,11 @@ def crossover(
     kinds: Any, score: Any, orders: Any, cuts: int, one: Any, other: Any, best: Any,
 ):  # fmt: skip
     """
-    Cut each of `orders` [o, c] at `cuts` positions, with either plan [c] first. The fastest are written to `best` [k,
-    c], their ns returned [k].
+    Cut each of `orders` [o, c] at `cuts` positions, with either plan [c] first. The fastest plans are written to `best`
+    [k, c]; their times in ns, [k], are returned.
 
-    Only gaps in which the plans differ are cut. Excess over the budget is then saved by `kinds`, see `initial_cover`.
-    The plans in `best` differ in time, `NEVER` stands for none.
+    Cuts are made only among gaps in which the plans differ. Excess over the budget is then saved by `kinds`, see
+    `initial_cover`. The plans in `best` differ in time; `NEVER` means that there is no plan.
     """
     m, keep = len(size), len(best)
     log = np.zeros((0, 4), np.int64)

@@ -1,4 +1,4 @@
-"""Search effort: work is counted in steps, so that the same input gives the same plan."""
+"""The effort of the search, counted in steps, so that the same input gives the same plan."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ class Preset(StrEnum):
 
 @dataclass(frozen=True)
 class Effort:
-    """Steps of a search."""
+    """The numbers of steps of a search."""
 
     evaluations: int
-    """Simulated executions in one annealing."""
+    """Number of simulated executions in one annealing."""
     crossings: int
-    """Simulated executions of crossovers."""
+    """Number of simulated executions of crossovers."""
     restarts: int
     """Number of annealings of plans that are quick to evaluate: swaps alone, and recomputation alone."""
     pairs: int
-    """How many of `search.PAIRS` are searched separately before all kinds are."""
+    """Number of `search.PAIRS` that are searched separately before all kinds together."""
     thins: int
-    """Costs at which plans with much recomputation are pruned gap by gap."""
+    """Number of costs at which plans with much recomputation are pruned gap by gap."""
     tries: int
     """Number of gaps that each step of covering by effect examines."""
     together: bool
-    """Whether a step takes many of them at once."""
+    """Whether a step of covering takes several gaps at once."""
     thorough: bool
     """
     Whether first plans of several kinds together are made if single kinds have given plans.
@@ -48,13 +48,13 @@ class Effort:
 _ITEMS = {Preset.FAST: 80_000, Preset.NORMAL: 1_200_000}
 """Operations and gaps that one annealing visits; about 15 ns each."""
 _CROSSED = {Preset.FAST: 35_000, Preset.NORMAL: 300_000}
-"""As `_ITEMS`, in crossings; about 80 ns each."""
+"""As `_ITEMS`, for crossovers; about 80 ns each."""
 _SMALL = 300
-"""Operations and gaps of graphs that get twice as many."""
+"""Number of operations and gaps of a graph for which twice as many are visited."""
 _TINY = 120
 """Operations and gaps of graphs for which each preset has time for all kinds of first plans."""
 _PER_GAP = {Preset.FAST: 20, Preset.NORMAL: 200}
-"""Simulated executions for each gap, at most."""
+"""Largest number of simulated executions for each gap."""
 _THIN = {Preset.FAST: 30_000, Preset.NORMAL: 600_000}
 """Gaps times operations and gaps, times prices."""
 _PAIRED = 1_500

@@ -1,4 +1,4 @@
-"""A problem and a machine as the flat arrays that compiled functions take."""
+"""Evaluation of plans: a problem and a model of the machine as the flat arrays that compiled functions use."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ HEAT = 0.003
 
 
 PRICES = 16
-"""Largest costs at which tensors are recomputed in first plans."""
+"""Number of cost limits for recomputation in first plans."""
 HEAT_AGAIN = 0.001
 """As `HEAT`, for plans with recomputation only."""
 
 
 @dataclass(frozen=True)
 class Evaluator:
-    """Simulates and changes plans, which are arrays [c] of kinds."""
+    """Simulates, constructs and improves plans, which are arrays [c] of kinds."""
 
     problem: OffloadProblem
     model: Model
@@ -147,9 +147,9 @@ class Evaluator:
 
     def thinned(self, kinds: tuple[Kind, ...], budget: int, prices: int) -> tuple[int, Ints] | None:
         """
-        (ns, plan) from plans that recompute all tensors below some cost per byte, and are then pruned.
+        (ns, plan) of the best of the plans that recompute all tensors below some cost per byte, and are then pruned.
 
-        The first `prices` that fit are tried; None if none does.
+        The first `prices` plans that fit are tried; None if none fits.
         """
         p, cost = self.problem, self._cost_again
         rate = np.where(cost >= 0, cost / p.size, np.inf)
@@ -182,7 +182,7 @@ class Evaluator:
 
     @cached_property
     def _orders(self) -> Ints:
-        """[o, c] orders of the gaps for crossover: by cost of recomputation, length, size times length, time, size."""
+        """[o, c] orders of the gaps for crossover: by cost of recomputation, length, size x length, time, size."""
         p, length = self.problem, self._length
         cost = np.where(self._cost_again < 0, np.inf, self._cost_again)
         keys = (cost / p.size, -length, -length * p.size, p.before, -p.size)

@@ -1,4 +1,4 @@
-"""Greedy pruning of first plans with much recomputation: tensors stay in memory as long as the budget allows."""
+"""Greedy pruning of first plans with much recomputation: tensors are kept in memory as far as the budget allows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def prune_greedily(
     Keep tensors in memory, or save them by another of `kinds`, gap by gap in `order`, if that makes the plan [c]
     faster.
 
-    Returns its makespan, `NEVER` if it does not fit.
+    Returns the makespan of the plan; `NEVER` if it does not fit.
     """
     least = NEVER
     for turn in range(-1, len(order)):

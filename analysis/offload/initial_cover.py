@@ -19,8 +19,8 @@ def initial_cover(net: Any, live: Any, size: Any, packed: Any, kinds: Any, score
     """
     Add gaps to `plan` [c] until the profile stays within the budget. Returns whether that succeeds.
 
-    The worst operation is relieved first, by the gap over it with the largest `score` [kinds, c] (negative: not to be
-    taken) of the `kinds`.
+    The worst operation is relieved first, by the gap over it with the largest `score` [kinds, c] of the `kinds`
+    (negative: must not be taken).
     """
     while len(live):
         due, _, _ = recomputations(net, plan)
@@ -40,7 +40,7 @@ def initial_cover(net: Any, live: Any, size: Any, packed: Any, kinds: Any, score
                 return False
             plan[best] = chosen
             room[net.before[best] + 1 : due[best]] -= size[best] - packed[best] if chosen == COMPRESS else size[best]
-            # Other tensors may be due earlier now: recompute the profile.
+            # Other tensors may be due earlier now, so the profile is recomputed.
             stale = chosen == RECOMPUTE
     return True
 
@@ -52,8 +52,8 @@ def take_in_order(
     """
     Add the gaps of `order` over an operation that is over the budget to `plan` [c], all of one kind.
 
-    Whether the profile stays within the budget then. If not, all gaps over some operation were taken, and no smaller
-    budget would help.
+    Returns whether the profile then stays within the budget. If not, all gaps over some operation have been taken, so
+    there is no plan for a smaller budget either.
     """
     due, _, _ = recomputations(net, plan)
     room = profile(live, net.before, due, saved_bytes(size, packed, plan))
@@ -72,8 +72,8 @@ def cover_by_effect(
 ) -> bool:  # fmt: skip
     """
     As `initial_cover`, for recomputation: of the `tries` gaps with the largest score over the worst operation, the one
-    that relieves most excess bytes for its time is taken, including everything that is recomputed from it. If
-    `together`, as many of them at a time as the worst operation needs: for graphs with very many gaps.
+    that saves the most excess bytes relative to its time is taken, including everything that is recomputed from it.
+    With `together`, as many gaps are taken at a time as the worst operation needs: for graphs with very many gaps.
     """
     ones = np.empty(tries, np.int64)
     excess, cost, due, room = _excess(net, live, size, packed, budget, plan)
@@ -143,7 +143,7 @@ def _over(net: Any, score: Any, due: Any, plan: Any, worst: Any, ones: Any) -> i
 
 @jit
 def saved_bytes(size: Any, packed: Any, plan: Any):
-    """[c] bytes that are saved in each gap."""
+    """[c] bytes that the plan saves in each gap."""
     saved = np.zeros(len(size), np.int64)
     for c in range(len(size)):
         if plan[c] == COMPRESS:
@@ -155,7 +155,8 @@ def saved_bytes(size: Any, packed: Any, plan: Any):
 
 @jit
 def _excess(net: Any, live: Any, size: Any, packed: Any, budget: int, plan: Any):
-    """(bytes over the budget, summed over operations; ns of recomputation; when tensors are due; profile).
+    """
+    (bytes over the budget, summed over operations; ns of recomputation; operations at which tensors are due; profile).
 
     The sums are large for chains that are too long.
     """

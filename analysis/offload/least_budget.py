@@ -12,9 +12,9 @@ from .search import GROUPS, Found, first_plans
 from .simulate import NEVER
 
 STEPS = 10
-"""Steps of the bisection between the largest working set and the peak."""
+"""Number of steps of the bisection between the largest working set and the peak."""
 CHANGES = 10_000_000
-"""Operations and gaps that are visited while other kinds are tried for single gaps."""
+"""Number of operations and gaps that are visited while other kinds are tried for single gaps."""
 
 
 def least_budget_plan(evaluator: Evaluator, kinds: tuple[Kind, ...]) -> Found:
@@ -42,7 +42,7 @@ def _smallest_plan(evaluator: Evaluator, kinds: tuple[Kind, ...]) -> Found:
             low = middle
         else:
             best = squeezed(evaluator, found)
-    # Plans may be found for less where none is for more.
+    # A plan may be found for a smaller budget although none is found for a larger one.
     lower = (any_plan(evaluator, budget, kinds) for budget in reversed(budget_grid(problem)) if budget < best.limit)
     if (found := next(filter(None, lower), None)) is not None:
         best = squeezed(evaluator, found)
@@ -88,7 +88,7 @@ def _changed(evaluator: Evaluator, best: Found, kinds: tuple[Kind, ...]) -> Foun
 
 
 def squeezed(evaluator: Evaluator, found: Found) -> Found:
-    """The smallest budget of the same plan, by bisection: one byte less is not sufficient."""
+    """The plan with its smallest budget, found by bisection: one byte less is not sufficient."""
     low, high, time = evaluator.problem.smallest_budget - 1, found.limit, found.time
     while high - low > 1:
         middle = (low + high) // 2

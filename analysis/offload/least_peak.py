@@ -22,7 +22,7 @@ class LeastPeak:
 
     order: tuple[int, ...]
     peak: int
-    """bytes"""
+    """Peak in bytes."""
     proven: bool
     """Whether no order has a smaller peak; else the search reached its limit on states."""
     states: int
@@ -76,7 +76,7 @@ class _Search:
         """(an order that stays within a limit, or None; number of sets visited)."""
         state = _State(self)
         seen: set[int] = set()
-        # Each level: how many operations were done before it, and what is still to be tried there.
+        # For each level, the number of operations completed before it, and the operations still to be tried there.
         levels: list[tuple[int, list[int]]] = []
         while True:
             state.run_shrinking(limit)
@@ -98,7 +98,7 @@ class _Search:
 
 
 class _State:
-    """The operations that have run, and what follows from them."""
+    """The operations that have run, the bytes in memory, and the operations that are ready."""
 
     def __init__(self, search: _Search) -> None:
         self._search = search
@@ -108,7 +108,7 @@ class _State:
         """Bytes in memory."""
         self.order: list[int] = []
         self.done = 0
-        """The set of operations that have run, a bit each."""
+        """The set of operations that have run, one bit each."""
 
     def _growth(self, op: int) -> int:
         return self._search.growth(op, self._left)

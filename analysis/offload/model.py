@@ -1,4 +1,4 @@
-"""Costs of saving memory: times of copies and of compression, and sizes after compression."""
+"""The costs of memory saving: times of copies and of compression, and sizes after compression."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Model:
     """The host link, and the vector unit as a compressor."""
 
     link: float
-    """Bytes per second, in both directions at once."""
+    """Bytes per second in each direction; both directions are used concurrently."""
     compress_rate: float = 200e9
     """Bytes (before compression) per second."""
     ratio: int = 2

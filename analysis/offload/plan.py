@@ -20,17 +20,17 @@ from .search import Found, quicker
 
 @dataclass(frozen=True)
 class OffloadPlan:
-    """Kinds of all gaps, and the execution that follows."""
+    """The kinds of all gaps, and the resulting execution."""
 
     kind: Ints
-    """[c]"""
+    """[c] kind of each gap"""
     chains: Lists
     """[c] number of operations that run again at the end of each gap."""
     time_ns: int
     limit: int
     """Limit of the execution in bytes, at most the budget."""
     log: Ints
-    """[rows, 4] see `simulate.run`."""
+    """[rows, 4] log of the execution, see `simulate.run`."""
 
 
 def plan_offload(
@@ -81,7 +81,7 @@ def plans_for(
         try:
             best = quicker(best, _best(evaluator, plans, budget))
         except InputError:
-            # For less memory there may be a plan that this search does not find.
+            # There may be a plan within less memory that this search does not find.
             pass
         found[budget] = None if best is None else executed(evaluator, best)
     return [found[budget] for budget in budgets]
@@ -95,7 +95,10 @@ def executed(evaluator: Evaluator, found: Found) -> OffloadPlan:
 
 
 def too_small(problem: OffloadProblem, budget: int, least: int) -> InputError:
-    """The error for a budget that no plan keeps; it names the operation that needs most and the smallest budget."""
+    """
+    The error for a budget within which there is no plan; it names the operation that needs the most bytes, and the
+    smallest budget.
+    """
     over = problem.working_set if budget < problem.smallest_budget else problem.live
     worst = int(np.argmax(over))
     name = f"{problem.graph.op_names[worst]} (id {problem.graph.op_ids[worst]})"
@@ -121,5 +124,5 @@ def _smallest(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...]) -> Fou
     found = least_budget_plan(evaluator, kinds)
     if found.limit > budget:
         raise too_small(evaluator.problem, budget, found.limit)
-    # A kind alone may need more memory, and take less time.
+    # A single kind may need more memory, but take less time.
     return min((found, *alone_within(evaluator, kinds, budget)), key=lambda one: one.time)

@@ -82,7 +82,7 @@ class OffloadProblem:
 
     @cached_property
     def waiting(self) -> Ints:
-        """[c] how long each gap's tensor waits for the use after the gap (TTS), ns."""
+        """[c] ns for which each gap's tensor waits for the use after the gap (TTS)."""
         graph = self.graph
         keys = graph.inputs.rows * graph.tensors + graph.inputs.values
         order = np.argsort(keys, kind="stable")

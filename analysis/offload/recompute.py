@@ -50,8 +50,8 @@ class Net(NamedTuple):
 def chain_of(net: Any, plan: Any, due: Any, gap: int, ops: Any, stack: Any) -> int:
     """
     Write the operations that recompute a gap's tensor when it is due to `ops` [LONGEST], ascending. Returns their
-    number, -1 if too many. Tensors that are due later, but needed by others, become due now: -2 - (number of the first
-    such gap). `stack` [4 LONGEST] is working memory.
+    number; -1 if there are too many. If tensors that are due later are needed for this, they become due now, and the
+    result is -2 - (number of the first such gap). `stack` [4 LONGEST] is working memory.
     """
     at, wanted, count = due[gap], net.tensor[gap], 0
     stack[0], height = net.producer[wanted], 1
@@ -90,8 +90,8 @@ def chain_of(net: Any, plan: Any, due: Any, gap: int, ops: Any, stack: Any) -> i
 @jit
 def recomputations(net: Any, plan: Any):
     """
-    (due, ns, room): [c] when each gap's tensor must be back, how long its recomputation takes (-1: too many
-    operations), and the bytes of intermediate results without the tensor itself.
+    (due, ns, room), each [c]: the operation at which each gap's tensor must be restored, the duration of its
+    recomputation (-1: too many operations), and the bytes of intermediate results without the tensor itself.
     """
     m = len(net.after)
     due = net.after.copy()

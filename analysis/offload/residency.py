@@ -1,4 +1,4 @@
-"""Lifetimes of the buffers of a plan's execution."""
+"""The buffers of a plan's execution, with their lifetimes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Residency:
 
     @property
     def peak(self) -> int:
-        """Most bytes at one time."""
+        """The largest number of bytes at one time."""
         return int(self.profile()[1].max(initial=0))
 
     def offsets(self, capacity: int = 0, work: int = WORK) -> Allocation:

@@ -20,8 +20,8 @@ class Rule(StrEnum):
 
     SPEC = "spec"
     """
-    As `SIZE`, of those above the thresholds; with N, so many in each round, whether or not they relieve an operation
-    over the budget.
+    As `SIZE`, for tensors above the thresholds; with N, this number of tensors in each round, whether or not they
+    relieve an operation over the budget.
     """
     SLACK = "slack"
     """By descending slack, those that relieve an operation over the budget."""
@@ -34,9 +34,9 @@ class Thresholds:
     """The settings of the rule of the spec."""
 
     slack: int = 0
-    """th_tts: inputs that wait longer than so many ns are candidates."""
+    """th_tts: inputs that wait for more than this many ns are candidates."""
     size: int = 0
-    """th_size: tensors of more bytes are candidates."""
+    """th_size: tensors of more than this many bytes are candidates."""
     most: int | None = None
     """N: number of insertions in one round; None: until the goal is met."""
 

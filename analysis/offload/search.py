@@ -42,7 +42,7 @@ RUNS_PER_POINT = 10
 
 @dataclass(frozen=True)
 class Found:
-    """A plan and how long it takes when the memory stays below a limit."""
+    """A plan, and its time under a limit on memory."""
 
     time: int
     """ns"""
@@ -115,7 +115,7 @@ def _alone(
     """
     compute = evaluator.problem.compute_ns
     first = _first(evaluator, group, budget, effort)
-    # Swap and compress together allow BOTH: plans of BOTH alone are only used as starts.
+    # Swap and compress together allow compressed swap, whose plans alone are only used as starts.
     if rival <= bound or group == COMPRESSED_SWAP:
         return first
     starts = _starts(evaluator, first, group, budget)
@@ -158,7 +158,7 @@ def first_plans(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], effo
 def crossovers(
     evaluator: Evaluator, pool: list[Found], kinds: tuple[Kind, ...], budget: int, evaluations: int, bound: int
 ) -> list[Found]:
-    """The plans of a pool and their crossovers, the fastest first; about so many simulated executions."""
+    """The plans of a pool and their crossovers, the fastest first, by about `evaluations` simulated executions."""
     done: set[tuple[bytes, bytes]] = set()
     cuts = max(1, min(MAX_CROSSOVER_POINTS, evaluations // RUNS_PER_POINT))
     turns = max(1, round(evaluations / (cuts * RUNS_PER_POINT)))
@@ -229,7 +229,7 @@ def _first(evaluator: Evaluator, kinds: tuple[Kind, ...], budget: int, effort: E
         room = max(int(share * budget), evaluator.problem.smallest_budget)
         plan = evaluator.covered(kinds, room, effort.tries, effort.together)
         if plan is None:
-            # Kinds that have no plan for this budget have none for a smaller one.
+            # Kinds without a plan for this budget have none for a smaller budget.
             return None
         if (time := evaluator.makespan(plan, budget)[0]) < NEVER:
             return Found(time, plan, budget)

@@ -1,8 +1,8 @@
 """
-The execution of a plan under a limit on memory, in time.
+Simulation of the execution of a plan under a limit on memory.
 
 Operations run one after the other. Three engines run concurrently with them, each with a queue: copies to the host,
-copies from the host, and (de)compression on the vector unit. An operation starts when its inputs are back and its
+copies from the host, and (de)compression on the vector unit. An operation starts when its inputs are in memory and its
 results fit; copies to the host start as soon as the tensor is computed; a tensor is restored as early as it fits
 without taking memory that an operation before its use needs.
 """
@@ -20,12 +20,14 @@ NEVER = 1 << 62
 """A time that is never reached; also the makespan of plans that do not fit."""
 
 OP, OUT, IN, PACK, UNPACK, AGAIN = range(6)
-"""Rows of a log: an operation ran; a tensor was copied out or in, (de)compressed, recomputed."""
+"""
+Kinds of rows of a log: an operation ran; a tensor was copied out, copied in, compressed, decompressed, recomputed.
+"""
 
 _HERE, _LEAVING, _AWAY, _COMING, _BACK, _PACKED, _SENDING = range(7)
 """
-State of a gap's tensor: not offloaded yet; unused, but its copy is not done; offloaded (or compressed); being restored;
-back; back in compressed form; compressed, its copy to the host not done.
+States of a gap's tensor: not offloaded yet; unused, but its copy is not complete; offloaded (or compressed); being
+restored; restored; copied back in compressed form; compressed, but its copy to the host is not complete.
 """
 
 
@@ -56,7 +58,7 @@ def run(
     budget: int, copy_ns: Any, packed_ns: Any, pack_ns: Any, log: Any,
 ) -> tuple[int, int]:  # fmt: skip
     """
-    (makespan in ns or `NEVER`, rows of the log).
+    Execute a plan. Returns (makespan in ns or `NEVER`, number of rows of the log).
 
     [n] duration, on_vpu, allocated, freed, live; [c] tensor, size, packed (compressed size), before, producer, kind,
     due, again_ns and again_room (recomputation), copy_ns and packed_ns (copying), pack_ns ((de)compressing), gaps
@@ -99,7 +101,7 @@ def run(
     first_due = np.searchsorted(due[coming], np.arange(n + 1))
 
     where = np.zeros(m, np.uint8)
-    on_host = np.zeros((2, tensors), np.uint8)  # 0 no copy, 1 on its way, 2 there; plain and compressed
+    on_host = np.zeros((2, tensors), np.uint8)  # 0: no copy, 1: copy in progress, 2: complete; plain and compressed
     waiting = np.full(tensors, -1, np.int64)  # the gap that begins once the tensor's copy is done
     packs, pack_head, pack_tail = np.empty(m, np.int64), 0, 0
     outs, out_head, out_tail = np.empty(m, np.int64), 0, 0  # compressed tensors ready for their copy
@@ -141,7 +143,7 @@ def run(
                     elif where[c] != _BACK and where[c] != _HERE:
                         ready = False
                 if redo >= 0:
-                    # Its inputs are due at this operation as well: those from copies come first.
+                    # Its inputs are due at this operation as well; those that are copied come first.
                     if ready and used + size[redo] + again_room[redo] <= budget:
                         again, again_end = redo, now + again_ns[redo]
                         used += size[redo] + again_room[redo]

@@ -1,8 +1,8 @@
 """
 Slack of tensors, in linear time (spec 1, Definitions).
 
-The outputs of a node are ready at its arrival time (TAT); it starts at its required time (TRT), when the last of its
-inputs has arrived; an input waits there for its slack (TTS). Every node runs as soon as it can.
+The outputs of a node are ready at its arrival time (TAT). It starts at its required time (TRT), at which the last of
+its inputs has arrived; until then an input waits for its slack (TTS). Every node runs as early as possible.
 """
 
 from __future__ import annotations

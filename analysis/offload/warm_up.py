@@ -1,4 +1,4 @@
-"""Load all kernels (compile them on first use), so that measured planning times do not include it."""
+"""Loads all kernels, which are compiled on first use, so that measured planning times do not include this."""
 
 from __future__ import annotations
 

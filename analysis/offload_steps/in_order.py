@@ -29,7 +29,7 @@ class InOrder:
     """[n]"""
 
     def lifetimes(self) -> tuple[Ints, Ints]:
-        """([b], [b]) when each buffer is allocated and when it is free again."""
+        """([b], [b]) the times at which each buffer is allocated, and at which it is free again."""
         buffers = self.execution.program.buffers
         first = np.array([self.issued[buffer.maker] for buffer in buffers], np.int64)
         last = np.array([max(self.execution.end[user] for user in buffer.users) for buffer in buffers], np.int64)

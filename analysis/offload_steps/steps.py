@@ -33,7 +33,7 @@ class Buffer:
     nbytes: int
     maker: int
     users: tuple[int, ...]
-    """Numbers of steps, including the producer."""
+    """Numbers of the steps that use it, including the producer."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Execution:
-    """When the n steps of a program run, ns."""
+    """The times in ns at which the n steps of a program run."""
 
     program: Program
     start: Ints

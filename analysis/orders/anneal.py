@@ -1,4 +1,4 @@
-"""Simulated annealing as a search: compiled for the fast model, plain for any other."""
+"""Simulated annealing as a search: compiled for the fast model, in Python for any other model."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ HEAT = 0.0005
 
 
 def anneal(cost: OrderCost, effort: Effort) -> Found | None:
-    """From the better of program order and list schedule."""
+    """The best order that annealing finds, from the better of program order and list schedule."""
     begin = cheaper(program_order(cost, effort), list_schedule(cost, effort))
     return None if begin is None else anneal_from(cost, begin, effort)
 
 
 def anneal_from(cost: OrderCost, begin: Found, effort: Effort) -> Found:
-    """Never worse than `begin`."""
+    """The best order that annealing finds from `begin`; it is never worse than `begin`."""
     goal = effort.goal(cost)
     if begin.cost <= goal or cost.problem.ops < 2:
         return begin

@@ -1,7 +1,7 @@
 """
-Simulated annealing over orders: one operation at a time moves to another position between its predecessors and
+Simulated annealing of orders: one operation at a time moves to another position between its predecessors and
 successors. Operations on the critical path of the current order are moved most often. The evaluation of an order stops
-as soon as it can no longer be accepted, hence many orders cost less than one run.
+as soon as it can no longer be accepted, so that many orders cost less than a complete evaluation.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .problem import Arrays
 from .simulate import INFEASIBLE, run_order
 
 COLDEST = 0.02
-"""Temperature at the end, over that at the start."""
+"""The last temperature relative to the first."""
 
 
 @jit
@@ -24,10 +24,10 @@ def anneal_order(
     p: Arrays, units: Any, cap: Any, order: Flat, evaluations: Any, heat: Any, good: Any, seed: Any
 ) -> Any:
     """
-    Improve a feasible `order` in place; gives the makespan.
+    Improve a feasible `order` in place. Returns the makespan.
 
-    `heat`: the temperature at the start, over the makespan. Ends after `evaluations` orders, or at a makespan of
-    `good`. The result is never worse than the initial order.
+    `heat`: the first temperature relative to the makespan. Ends after `evaluations` orders, or at a makespan of `good`.
+    The result is never worse than the initial order.
     """
     np.random.seed(seed)
     count = len(order)
@@ -70,7 +70,7 @@ def anneal_order(
 
 @jit
 def _critical_way(p: Arrays, start: Flat, cause: Flat, way: Flat) -> Any:
-    """Fill `way` with the critical path: from the last operation back to one that waited for no other."""
+    """Fill `way` with the critical path, from the last operation back to one that did not wait for another."""
     op = 0
     for other in range(len(start)):
         if start[other] + p.duration[other] > start[op] + p.duration[op]:

@@ -17,13 +17,13 @@ from .problem import Arrays, OrderProblem
 
 
 def unit_bound(problem: OrderProblem) -> int:
-    """No order takes less; at least `problem.bound`."""
+    """A makespan below which no order is; at least `problem.bound`."""
     return max(problem.bound, int(preemptive_bound(problem.arrays, len(problem.unit_names))))
 
 
 @jit
 def preemptive_bound(p: Arrays, units: Any) -> Any:
-    """The largest of the units' preemptive schedules."""
+    """The largest makespan of the preemptive schedules of single units."""
     count = len(p.duration)
     head = np.zeros(count, np.int64)
     for op in range(count):

@@ -14,7 +14,8 @@ WIDTH, ROW, LABEL, MARGIN, TICKS = 1200, 28, 70, 30, 10
 
 def gantt_svg(graph: CostGraph, runs: Sequence[tuple[str, Timeline]]) -> str:
     """
-    One panel for each run (title, timeline), all on one scale of time; a row for each unit, a bar for each operation.
+    One panel for each run (title, timeline), all with the same time axis; a row for each unit, a bar for each
+    operation.
 
     Bars are coloured by phase; hovering over one shows its operation's name, start and duration.
     """

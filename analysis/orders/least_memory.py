@@ -16,11 +16,13 @@ from .problem import Arrays, OrderProblem
 from .simulate import serial_peak
 
 RULES = 3
-"""Program order; least growth; least growth in relation to what becomes free later (longest tail first)."""
+"""
+Number of rules: program order; least growth; least growth in relation to memory that is freed later (longest tail).
+"""
 
 
 def reference_orders(problem: OrderProblem) -> Iterator[Ints]:
-    """Orders that fit the limit one operation at a time; the program's first."""
+    """Orders that fit the limit if one operation runs at a time; the program's order comes first."""
     program = np.arange(problem.ops, dtype=np.int64)
     if serial_peak(problem, program) <= problem.cap:
         yield program
@@ -39,7 +41,7 @@ def least_peak_found(problem: OrderProblem) -> int:
 
 @jit
 def greedy_order(p: Arrays, rule: Any, order: Flat) -> Any:
-    """Fill `order`; give its peak, one operation at a time."""
+    """Fill `order`. Returns its peak if one operation runs at a time."""
     count = len(order)
     missing = p.pred_starts[1:] - p.pred_starts[:-1]
     left = p.reader_starts[1:] - p.reader_starts[:-1]
@@ -86,11 +88,11 @@ def greedy_order(p: Arrays, rule: Any, order: Flat) -> Any:
 
 @jit
 def _before(p: Arrays, rule: Any, growth: Flat, a: Any, b: Any) -> Any:
-    """Whether ready operation `a` goes before `b`."""
+    """Whether the ready operation `a` comes before `b`."""
     if growth[a] <= 0 or growth[b] <= 0:
         if growth[a] > 0 or growth[b] > 0:
             return growth[a] <= 0
-        # Of those that do not increase memory, the one that allocates least.
+        # Among those that do not increase memory, the one that allocates least comes first.
         return (p.alloc[a], a) < (p.alloc[b], b)
     if rule == 0:
         return a < b

@@ -20,7 +20,7 @@ from .problem import Arrays
 
 @jit
 def list_order(p: Arrays, units: Any, priority: Flat, order: Flat, start: Flat) -> Any:
-    """Fill `order` (by start) and `start`; give the makespan. Memory is not limited."""
+    """Fill `order` (by start) and `start`. Returns the makespan. Memory is not limited."""
     count = len(order)
     missing = np.empty(count, np.int64)
     key = np.empty((units, count), np.int64)
@@ -73,10 +73,10 @@ def forward_backward(
     p: Arrays, back: Arrays, units: Any, rounds: Any, good: Any, order: Flat, start: Flat, work: Flat
 ) -> Any:
     """
-    Improve the schedule `order`, `start` by turns of list scheduling backwards and forwards, in place.
+    Improve the schedule `order`, `start` by alternating list scheduling backwards and forwards, in place.
 
     `back` is the reversed problem. Ends after `rounds` turns, two turns without gain, or at a makespan of `good`.
-    Gives the makespan; `work[0]` is raised by the schedules made.
+    Returns the makespan; `work[0]` is increased by the number of schedules.
     """
     count = len(order)
     best = np.int64(0)

@@ -15,7 +15,7 @@ from .search import Effort, Found, OrderCost, best_of
 from .simulate import INFEASIBLE
 
 ROUNDS = 8
-"""Turns backwards and forwards, at most."""
+"""Largest number of turns of list scheduling backwards and forwards."""
 WINDOWS = (32, 8, 2, 128)
 """
 Numbers of positions by which operations may start ahead of the reference order, in the order tried; the largest comes

@@ -20,9 +20,9 @@ from .simple import program_order
 from .topological import complete_order
 
 EXPLORE = 0.3
-"""Weight of rare visits against good results, which go from 0 to 1."""
+"""Weight of rare visits relative to good results, which are between 0 and 1."""
 NOISE = 0.3
-"""Randomness of completions, over the critical path."""
+"""Randomness of completions, relative to the critical path."""
 
 
 @dataclass

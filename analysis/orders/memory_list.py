@@ -3,8 +3,8 @@ List scheduling within a limit on memory.
 
 A schedule that allocates memory whenever it is free can deadlock. So each start is checked by the banker's algorithm
 (Dijkstra, EWD 623): the remaining operations, run one at a time in a reference order, must still fit. `need` holds the
-bytes alive at each operation of that serial run; starting an operation early increases it by the operation's results,
-over the interval by which it is early.
+live bytes at each operation of that serial run; an early start of an operation increases it by the operation's results,
+over the interval by which the operation is early.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .problem import Arrays
 from .simulate import INFEASIBLE
 
 BLOCK = 32
-"""Entries of the serial run that are raised and compared as one."""
+"""Number of entries of the serial run that are increased and compared together."""
 GONE = 1 << 62
 """Negative: the need of an operation that has started."""
 TRIES = 6
@@ -31,7 +31,7 @@ def memory_list_order(
     p: Arrays, units: Any, cap: Any, reference: Flat, priority: Flat, window: Any, order: Flat, start: Flat
 ) -> Any:
     """
-    Fill `order` (by start) and `start`; give the makespan, INFEASIBLE if the reference order itself does not fit.
+    Fill `order` (by start) and `start`. Returns the makespan; INFEASIBLE if the reference order itself does not fit.
 
     Operations start at most `window` positions ahead of the first one of the reference order that has not started.
     """
@@ -117,7 +117,9 @@ def memory_list_order(
 
 @jit
 def serial_need(p: Arrays, order: Flat, need: Flat) -> Any:
-    """Bytes alive while each operation of a serial run is executed (by position in `order`), and the largest."""
+    """
+    Fill `need` with the live bytes at each operation of a serial run (by position in `order`). Returns the largest.
+    """
     left = p.reader_starts[1:] - p.reader_starts[:-1]
     live = np.int64(0)
     peak = np.int64(0)

@@ -43,7 +43,7 @@ class OrderPlan:
     graph: CostGraph
     timeline: Timeline
     method: str
-    """What found it."""
+    """The method that found the order."""
     bound: int
     """ns: the busiest unit's load, or the critical path."""
     proven_bound: int
@@ -59,7 +59,7 @@ def plan_order(
     stop_at: float = 0.0,
 ) -> OrderPlan:
     """
-    Find an order of a graph's operations, values within `cap` bytes.
+    Find an order of a graph's operations such that values take at most `cap` bytes.
 
     Raises MeshloomError naming the smallest limit known to suffice if none is found, InputError for an exhaustive
     search among too many orders.
@@ -122,7 +122,7 @@ def warm_up(method: Method = "default") -> None:
 
 
 class _Unbounded(UnitCost):
-    """Without a lower bound, so that a search uses all of its effort."""
+    """The fast model without a lower bound, so that a search uses all of its effort."""
 
     @property
     def bound(self) -> float:

@@ -12,8 +12,8 @@ from .simple import program_order
 
 def portfolio(cost: OrderCost, effort: Effort) -> Found | None:
     """
-    Program order; list schedules with and without regard to memory; annealing from the best. Stops when the order is
-    proven to be optimal (it meets a lower bound).
+    The best of program order, list schedules with and without regard to memory, and annealing from the best of these.
+    Stops when the order is proven to be optimal (it reaches a lower bound).
     """
     goal = effort.goal(cost)
     best: Found | None = None

@@ -109,12 +109,12 @@ class OrderProblem:
 
     @property
     def bound(self) -> int:
-        """No order takes less: the busiest unit's load, or the critical path."""
+        """A lower bound on the makespan: the busiest unit's load, or the critical path."""
         return max(int(self.unit_loads.max(initial=0)), self.critical_path)
 
     @cached_property
     def arrays(self) -> Arrays:
-        """For the compiled functions."""
+        """The problem as arrays for compiled functions."""
         alloc = np.zeros(self.ops, np.int64)
         np.add.at(alloc, self.producer, self.size)
         readers = self.reads.transposed(len(self.size))
@@ -125,7 +125,10 @@ class OrderProblem:
         )  # fmt: skip
 
     def part(self, ops: Ints) -> OrderProblem:
-        """Some of the operations (ascending); results of others are available from the start. Without values."""
+        """
+        The problem of some of the operations (ascending), without values; results of other operations are available
+        from the start.
+        """
         none = np.zeros(0, np.int64)
         return OrderProblem(
             tuple(self.names[int(op)] for op in ops), self.unit_names, self.duration[ops], self.unit[ops],
@@ -133,7 +136,7 @@ class OrderProblem:
         )  # fmt: skip
 
     def reversed(self) -> OrderProblem:
-        """The same run backwards, without memory: operation i becomes n - 1 - i, successors become predecessors."""
+        """The reversed problem, without memory: operation i becomes n - 1 - i, successors become predecessors."""
         last = self.ops - 1
         lengths = np.diff(self.successors.starts)[::-1]
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -147,7 +150,7 @@ class OrderProblem:
 
 
 def problem_of(graph: CostGraph, cap: int = NO_CAP) -> OrderProblem:
-    """The search for an order of a cost graph's operations, values within `cap` bytes."""
+    """The ordering problem of a cost graph's operations, with values in at most `cap` bytes."""
     values = np.flatnonzero(graph.counted)
     number = np.full(graph.tensors + 1, -1, np.int64)
     number[values] = np.arange(len(values))

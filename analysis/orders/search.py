@@ -1,4 +1,4 @@
-"""The interface of all searches: the cost of an order, the effort allowed, and the result."""
+"""The interface of all searches for orders: the cost of an order, the effort, and the result."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLAIN = 3000
 
 
 class OrderCost(Protocol):
-    """The cost of orders: all that searches use of a model."""
+    """The cost of orders: the part of a model that searches use."""
 
     @property
     def problem(self) -> OrderProblem:
@@ -27,7 +27,7 @@ class OrderCost(Protocol):
 
     @property
     def bound(self) -> float:
-        """No order costs less."""
+        """A lower bound on the cost of orders."""
         ...
 
     def cost(self, order: Ints) -> float:
@@ -35,7 +35,7 @@ class OrderCost(Protocol):
         ...
 
     def part(self, ops: Ints) -> OrderCost:
-        """The cost of some of the operations (ascending) alone: results of others are available from the start."""
+        """The cost of orders of some of the operations (ascending); results of others are available from the start."""
         ...
 
 
@@ -66,17 +66,17 @@ class Effort:
     """The length of a search: counted in steps, not in seconds, so that a search is deterministic."""
 
     steps: int
-    """Operations and dependencies that may be visited, all orders together."""
+    """Number of operations and dependences that may be visited, in all orders together."""
     seed: int = 0
     good: float = 0.0
-    """Stop at the first order that costs no more."""
+    """The search stops at the first order of at most this cost."""
 
     def evaluations(self, problem: OrderProblem, overhead: int = 1) -> int:
-        """The number of orders that can be tried, each with an overhead of so many steps."""
+        """The number of orders that can be tried, each with an overhead of `overhead` steps."""
         return max(1, self.steps // (problem.ops + len(problem.predecessors.values) + overhead))
 
     def goal(self, cost: OrderCost) -> float:
-        """Whether the search may end at this cost."""
+        """The cost at which the search may end."""
         return max(self.good, cost.bound)
 
 
@@ -90,7 +90,7 @@ class Found:
 
 
 Search = Callable[[OrderCost, Effort], Found | None]
-"""None: no order was found that can be executed."""
+"""A search: (cost, effort) -> the best order found; None if none was found that can be executed."""
 
 
 def best_of(cost: OrderCost, orders: Iterable[Ints], method: str, goal: float) -> Found | None:
@@ -106,7 +106,7 @@ def best_of(cost: OrderCost, orders: Iterable[Ints], method: str, goal: float) -
 
 
 def cheaper(one: Found | None, other: Found | None) -> Found | None:
-    """The one of two with less cost, the first if equal."""
+    """The cheaper of two orders; the first if both cost the same."""
     if one is None or (other is not None and other.cost < one.cost):
         return other
     return one

@@ -1,7 +1,7 @@
 """
-Orders by segments: each segment between key nodes separately, then concatenated (spec 3, steps 2 and 4). Segments are
-joined without a barrier: the queues of the units continue from one to the next. If an order of the whole graph is
-better, it is taken.
+Orders by segments: each segment between key nodes is ordered separately, then the orders are concatenated (spec 3,
+steps 2 and 4). Segments are joined without a barrier: the queues of the units continue from one to the next. If an
+order of the whole graph is better, it is taken.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def by_segments(parts: Sequence[Ints], cost: OrderCost, effort: Effort) -> Found
 
 def in_segments(parts: Sequence[Ints], cost: OrderCost, effort: Effort) -> Found | None:
     """
-    Segment after segment, each in its best order, or, if its orders are many, in one that annealing finds. Each gets a
-    share of the effort by its size. Queues continue from one to the next.
+    The segments one after the other, each in its best order, or, if it has many orders, in one that annealing finds.
+    Each segment gets a share of the effort by its size. Queues continue from one segment to the next.
     """
 
     def best(part: Ints) -> Ints:
@@ -63,7 +63,7 @@ def in_segments(parts: Sequence[Ints], cost: OrderCost, effort: Effort) -> Found
 
 
 def segments_first(parts: Sequence[Ints], cost: OrderCost, effort: Effort) -> Found | None:
-    """Segments separately; then annealing of the whole, from this order or from the initial order of `anneal`."""
+    """The segments ordered separately, then annealing of the whole from this order or from that of `anneal`."""
     begin = cheaper(program_order(cost, effort), list_schedule(cost, effort))
     if len(parts) > 1:
         begin = cheaper(in_segments(parts, cost, effort), begin)

@@ -52,7 +52,7 @@ def random_orders(cost: OrderCost, effort: Effort) -> Found | None:
 
 
 def draw(cost: OrderCost, count: int, seed: int) -> Iterator[Ints]:
-    """`count` random topological orders; each is overwritten by the next."""
+    """`count` random topological orders, in one array that each overwrites."""
     order = np.empty(cost.problem.ops, np.int64)
     for number in range(count):
         random_order(cost.problem.arrays, (seed * 1_000_003 + number) % (1 << 32), order)

@@ -1,4 +1,4 @@
-"""When operations start in a given order: the model of `problem`, compiled."""
+"""Simulation of the operations in a given order by the model of `problem`, compiled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INFEASIBLE = 1 << 61
 
 @dataclass(frozen=True)
 class Timeline:
-    """When each operation starts and ends, in ns."""
+    """The times in ns at which each operation starts and ends."""
 
     order: Ints
     start: Ints
@@ -26,7 +26,7 @@ class Timeline:
     end: Ints
     makespan: int
     peak: int
-    """Most bytes of values at one time."""
+    """The largest number of bytes of values at one time."""
 
 
 def simulate(problem: OrderProblem, order: Ints) -> Timeline | None:
@@ -40,7 +40,7 @@ def simulate(problem: OrderProblem, order: Ints) -> Timeline | None:
 
 
 def makespan_of(problem: OrderProblem, order: Ints) -> int:
-    """The makespan alone; INFEASIBLE where `simulate` gives None."""
+    """The makespan; INFEASIBLE if `simulate` returns None."""
     start, cause = np.zeros((2, problem.ops), np.int64)
     return int(run_order(problem.arrays, len(problem.unit_names), problem.cap, order, start, cause, INFEASIBLE))
 
@@ -54,7 +54,10 @@ def peak_bytes(problem: OrderProblem, start: Ints) -> int:
 
 
 def lifetimes(problem: OrderProblem, start: Ints) -> tuple[Ints, Ints]:
-    """[v] from when to when (ns, not included) each value takes memory in a run with these starts. NO_CAP: it stays."""
+    """
+    ([v], [v]) times in ns from which, and until which (not included), each value takes memory in a run with these
+    starts. NO_CAP: until the end.
+    """
     death = np.full(len(problem.size), NO_CAP, np.int64)
     last = np.zeros(len(problem.size), np.int64)
     np.maximum.at(last, problem.reads.values, (start + problem.duration)[problem.reads.rows])
@@ -77,7 +80,7 @@ def profile(problem: OrderProblem, start: Ints) -> tuple[Ints, Ints]:
 
 
 def serial_peak(problem: OrderProblem, order: Ints) -> int:
-    """Most bytes of values when one operation runs at a time: an order fits every limit that is not below this."""
+    """The peak bytes of values if one operation runs at a time; the order fits every limit that is not below this."""
     position = np.empty(problem.ops, np.int64)
     position[order] = np.arange(problem.ops)
     change = np.zeros(problem.ops + 1, np.int64)
@@ -91,10 +94,10 @@ def serial_peak(problem: OrderProblem, order: Ints) -> int:
 @jit
 def run_order(p: Arrays, units: Any, cap: Any, order: Flat, start: Flat, cause: Flat, limit: Any) -> Any:
     """
-    Fill `start` and give the makespan; INFEASIBLE if memory does not suffice.
+    Fill `start`. Returns the makespan; INFEASIBLE if memory does not suffice.
 
-    `cause` becomes the operation for which each one waited last, -1 where it waited for none. Stops as soon as the
-    makespan is known to be above `limit`, and returns a number above `limit`.
+    Fills `cause` with the operation that each one waited for last; -1 if it did not wait. Stops as soon as the makespan
+    is known to be above `limit`, and returns a number above `limit`.
     """
     count = len(order)
     free = np.zeros(units, np.int64)

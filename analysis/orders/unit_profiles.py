@@ -1,9 +1,9 @@
 """
-The order of tasks that run on all cores: each task has a profile of the intervals in which it keeps each unit busy. A
-task starts as soon as its intervals do not overlap those of the task before it on any unit, and its operands are
-complete. Constants are loaded ahead of time, by a few tasks at most. The profile is from an estimate, or from a
-compiled instruction stream; either way the evaluation of an order takes microseconds. Values that stay in SRAM are
-counted: bytes beyond its capacity are stored to DRAM and loaded again.
+The cost of an order of tasks that run on all cores: each task has a profile of the intervals in which it keeps each
+unit busy. A task starts as soon as its intervals do not overlap those of the task before it on any unit, and its
+operands are complete. Constants are loaded ahead of time, by a few tasks at most. The profile comes from an estimate,
+or from a compiled instruction stream; in both cases the evaluation of an order takes microseconds. Values that stay in
+SRAM are counted: bytes beyond its capacity are stored to DRAM and loaded again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class UnitProfiles:
     offset: Ints
     """[n, u] from a task's start to the start of its work on a unit."""
     busy: Ints
-    """[n, u] how long it works there, on the busiest core."""
+    """[n, u] cycles of its work on a unit, on the busiest core."""
     load: Ints
     """[n] cycles of DRAM for its constants, which may be loaded ahead."""
     latency: Ints
@@ -45,7 +45,7 @@ class UnitProfiles:
     """Cycles per byte per core that is stored to DRAM and loaded again."""
 
     def part(self, ops: Ints) -> UnitProfiles:
-        """Some of the tasks (ascending); results of others are available from the start."""
+        """The profiles of some of the tasks (ascending); results of other tasks are available from the start."""
         arrays = (self.offset, self.busy, self.load, self.latency)
         offset, busy, load, latency = (array[ops] for array in arrays)
         names, before = tuple(self.names[int(op)] for op in ops), self.predecessors.within(ops)
@@ -54,7 +54,7 @@ class UnitProfiles:
         )
 
     def problem(self) -> OrderProblem:
-        """For searches: each task on its busiest unit, its result as a value (without a limit)."""
+        """The problem for searches: each task is on its busiest unit, and its result is a value (without a limit)."""
         makes = np.flatnonzero(self.held)
         number = np.full(len(self.names), -1, np.int64)
         number[makes] = np.arange(len(makes))
@@ -81,7 +81,7 @@ class ProfileCost:
 
     @property
     def bound(self) -> float:
-        """The busiest unit."""
+        """A lower bound: the cycles of the busiest unit."""
         totals = np.append(self.profiles.busy.sum(axis=0), self.profiles.load.sum())
         return float(totals.max(initial=0))
 

@@ -1,5 +1,5 @@
 """
-Assignment of least cost: each row of a table of costs is assigned a different column, such that the sum is minimal.
+The assignment of least cost: each row of a table of costs is assigned a different column, such that the sum is minimal.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from ...support.jit import Array, jit
 @jit
 def assign(costs: Array) -> Array:
     """
-    [rows] the column of each row of `costs` ([rows, columns] float64, no more rows than columns).
+    [rows] the column that is assigned to each row of `costs` ([rows, columns] float64, no more rows than columns).
 
-    Shortest augmenting paths (Hungarian method), rows x rows x columns steps at most. Exact for whole numbers; among
-    assignments of equal cost the choice is deterministic.
+    Uses shortest augmenting paths (Hungarian method), in at most rows x rows x columns steps. Exact for whole numbers;
+    among assignments of equal cost the choice is deterministic.
     """
     rows, columns = costs.shape
-    # Column `columns` means none: rows begin there.
+    # Column `columns` means that a row has no column yet.
     row_price = np.zeros(rows)
     column_price = np.zeros(columns + 1)
     row_of = np.full(columns + 1, -1, np.int64)
     came_from = np.zeros(columns + 1, np.int64)
     least = np.empty(columns)
     done = np.empty(columns + 1, np.bool_)
-    # Most rows get their column of least cost; the remaining rows are assigned from there.
+    # Most rows get their column of least cost; the remaining rows are then assigned by augmenting paths.
     left = np.ones(rows, np.bool_)
     for row in range(rows):
         column = np.argmin(costs[row])

@@ -16,11 +16,11 @@ class Cluster:
 
     tasks: tuple[int, ...]
     affected: NDArray[np.int64]
-    """Tasks whose traffic depends on the cores of the cluster's tiles: its own, and those that read from them"""
+    """Tasks whose traffic depends on the cores of the cluster's tiles: its own tasks, and those that read from them"""
     vertices: NDArray[np.int32]
     """All tiles of the cluster's tasks"""
     blocks: tuple[tuple[int, ...], ...]
-    """Cores, as planned, that may be exchanged for each other: all tasks use either all of a block or none"""
+    """Blocks of planned cores that may be exchanged for each other: every task uses all cores of a block, or none"""
 
 
 def clusters_of(graph: TileGraph, core_of: NDArray[np.int32]) -> list[Cluster]:
@@ -57,7 +57,7 @@ def clusters_of(graph: TileGraph, core_of: NDArray[np.int32]) -> list[Cluster]:
 
 
 def _readers(graph: TileGraph) -> list[set[int]]:
-    """Task -> the tasks that are sent parts of its result."""
+    """[tasks] for each task, the tasks that receive parts of its result."""
     readers: list[set[int]] = [set() for _ in range(graph.tasks)]
     holders = graph.sent.vertices[graph.sent.start[:-1]]
     sources = np.searchsorted(graph.first, holders, side="right") - 1

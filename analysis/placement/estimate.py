@@ -72,7 +72,7 @@ class Estimator:
         Exchange groups of vertices between two cores, pair by pair [pairs, 2], if the cycles of `tasks` are then below
         `best`; group g is vertices[first[g] : first[g + 1]], all on one core. With `heat`, worse exchanges are accepted
         at random, by `draws` [pairs]. `core_of` is modified. Returns the resulting cycles, whether there was an
-        exchange, and how many of `draws` were used.
+        exchange, and the number of `draws` that were used.
         """
         return _exchange(tasks, core_of, first, vertices, pairs, best, heat, draws, self._traffic)
 
@@ -139,7 +139,7 @@ def _walk(
 
 @jit
 def _move(core_of: Array, vertices: Array, core: Any) -> None:
-    """Put some vertices on a core."""
+    """Move some vertices to a core."""
     for vertex in vertices:
         core_of[vertex] = core
 
@@ -198,7 +198,7 @@ def _cycles(tasks: Array, core_of: Array, traffic: _Traffic) -> float:
     total = 0.0
     for task in tasks:
         farthest = 0
-        # Values in the cores: each part once along a tree.
+        # Values in the cores: each part is sent once along a tree.
         for entry in range(sent_first[task], sent_first[task + 1]):
             home, nbytes = int(np.int64(core_of[sent_vertices[sent_start[entry]]])), float(sent_bytes[entry])
             leaves = False
@@ -217,7 +217,7 @@ def _cycles(tasks: Array, core_of: Array, traffic: _Traffic) -> float:
         gather += spread * loads[: 4 * cores].sum()
         loads[:] = 0
         messages[:] = 0
-        # From DRAM: cores of a group share the loading, a few of them through as many ports as exist.
+        # From DRAM: a few cores of a group load for the others, through as many ports as there are.
         for entry in range(shared_first[task], shared_first[task + 1]):
             low, high = shared_start[entry], shared_start[entry + 1]
             count = _choose_loaders(core_of, shared_vertices, low, high, ports, loaders, by_port)

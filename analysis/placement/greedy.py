@@ -1,4 +1,6 @@
-"""Baseline: task after task, each tile on the free core of its task that is nearest to its operands."""
+"""
+Baseline: greedy placement. Task after task, each tile is put on the free core of its task nearest to its operands.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,9 @@ def place_greedily(
     graph: TileGraph, chip: Chip, planned: NDArray[np.int32], objective: PlaceObjective, seed: int
 ) -> NDArray[np.int32]:
     """
-    [vertices] cores by bytes x hops to the tiles that have been placed.
+    [vertices] cores chosen by bytes x hops to the tiles that have been placed.
 
-    Tasks keep their sets of cores; those that read each other's tiles in place move together. See `PlaceMethod`.
+    Tasks keep their sets of cores; tasks that read each other's tiles in place move together. See `PlaceMethod`.
     """
     del objective, seed
     mesh = Mesh.of_chip(chip)
@@ -34,14 +36,14 @@ def place_greedily(
                 there = placed[sources[reading]]
                 hops = mesh.hops(np.array(free)[:, None], there[None, :])
                 cost = (hops * nbytes[reading]).sum(axis=1)
-                # Among equal ones, the planned core.
+                # Among cores of equal cost, the planned one is preferred.
                 best = min(range(len(free)), key=lambda at: (int(cost[at]), free[at] != core, free[at]))
                 placed[tiles] = free.pop(best)
     return placed
 
 
 def _edges(graph: TileGraph) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """(holder, reader, bytes) of everything that tiles are sent."""
+    """(holder, reader, bytes) of all data that are sent to tiles."""
     sent = graph.sent
     counts = np.diff(sent.start)
     heads = np.repeat(sent.vertices[sent.start[:-1]], counts).astype(np.int64)

@@ -1,9 +1,9 @@
 """
-Tiles placed by the methods that map networks onto cores (`mapping`).
+Placement of tiles by the methods that map networks onto cores (`mapping`).
 
-These respect the capacity of cores, but may assign several tiles of a task to one core: they tend to put a task onto
-few cores, near its operands. So their result is a target for each tile; then the tiles of each task are assigned to the
-nearest of its planned cores, and exchanged as long as that saves bytes x hops.
+These methods respect the capacity of cores, but may assign several tiles of a task to one core: they tend to put a task
+on few cores, near its operands. So their result is only a target for each tile; the tiles of each task are then
+assigned to the nearest of its planned cores, and exchanged as long as that saves bytes x hops.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def place_mapped(
 
 
 def place_matched(graph: TileGraph, chip: Chip, planned: NDArray[np.int32]) -> NDArray[np.int32]:
-    """[vertices] cores as planned, the tiles of each task exchanged as long as that saves bytes x hops."""
+    """[vertices] the planned cores, with the tiles of each task exchanged as long as that saves bytes x hops."""
     stacks = stacks_of(graph, planned)
     return match(stacks.planned, stacks, Mesh.of_chip(chip))[stacks.of_vertex]
 
 
 def topology_of(stacks: Stacks) -> Topology:
-    """The stacks as a network for mapping: each has size 1, edges are bytes."""
+    """The stacks as a network for mapping: each has size 1, and edges are weighted by bytes."""
     indptr = np.concatenate([[0], np.cumsum(np.bincount(stacks.source, minlength=stacks.stacks))])
     return from_directed(indptr, stacks.target, stacks.nbytes)

@@ -38,7 +38,7 @@ def match(placed: NDArray[np.int32], stacks: Stacks, mesh: Mesh) -> NDArray[np.i
     permutation is optimal for the present cores of all other clusters. A cluster keeps its set of cores.
     """
     placed = placed.copy()
-    # Hops along rows and along columns add up: two small tables instead of one of all pairs of cores.
+    # Hops are sums over rows and columns, so two small tables replace a table of all pairs of cores.
     across, down = (
         np.abs(at[:, None] - at[None, :]).astype(np.float64) for at in (mesh.column_positions, mesh.row_positions)
     )
@@ -65,9 +65,9 @@ def match(placed: NDArray[np.int32], stacks: Stacks, mesh: Mesh) -> NDArray[np.i
             costs = (drawn.sum(axis=1) @ across)[:, cores % mesh.width]
             costs = costs + (drawn.sum(axis=2) @ down)[:, cores // mesh.width]
             if (costs == costs[0]).all():
-                continue  # all read the same: every assignment has the same cost
+                continue  # all stacks read the same data, so every assignment has the same cost
             found = assign(np.ascontiguousarray(costs))
-            # Without a gain, no stack moves: so the sweeps end.
+            # Stacks move only if there is a gain, so that the sweeps end.
             if np.take_along_axis(costs, found[:, None], 1).sum() < np.trace(costs):
                 placed[low:high] = cores[found]
                 waiting[cluster_of[other_end[edges]]] = True

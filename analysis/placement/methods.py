@@ -1,4 +1,6 @@
-"""All methods of placing the tiles of a planned network, by name: the compiler's, and simple ones for comparison."""
+"""
+All methods of placing the tiles of a planned network, by name: the compiler's methods, and simple ones to compare.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,11 @@ LEAST_GAIN = 0.001
 """Fraction of the estimated cycles by which a placement must be better than row-major to be chosen."""
 RELAXED_GAIN = 0.02
 """
-The same for exchanges of single tiles, whose estimate is less accurate: they make the order of messages irregular.
+As `LEAST_GAIN`, for exchanges of single tiles, whose estimate is less accurate, since they make the order of messages
+irregular.
 """
 QUICK_TRIALS = 40
-"""Exchanges tried per block of cores, few to keep compilation fast."""
+"""Number of exchanges tried per block of cores; small, to keep compilation fast."""
 HEAT = 0.02
 """Initial temperature of annealing, see `relax`."""
 
@@ -36,7 +39,7 @@ PlaceMethod = Callable[[TileGraph, Chip, NDArray[np.int32], PlaceObjective, int]
 def place_best(
     graph: TileGraph, chip: Chip, planned: NDArray[np.int32], objective: PlaceObjective, seed: int
 ) -> NDArray[np.int32]:
-    """Row-major, as planned, or as planned with exchanges: the one that is estimated best by a margin."""
+    """The best of row-major, planned, and planned with exchanges, by the estimate, with a margin."""
     estimator = Estimator.of(graph, chip, objective)
     everything = np.arange(graph.tasks)
     best = row_major(graph, chip, planned, objective, seed)
@@ -54,7 +57,7 @@ def place_best(
 def as_planned(
     graph: TileGraph, chip: Chip, planned: NDArray[np.int32], objective: PlaceObjective, seed: int
 ) -> NDArray[np.int32]:
-    """The cores of the tilings: in column-major order, if they are from `manycore-tile`."""
+    """The planned cores; they are in column-major order if pass `manycore-tile` chose them."""
     del graph, chip, objective, seed
     return planned
 
@@ -86,21 +89,21 @@ def at_random(
 def relaxed(
     graph: TileGraph, chip: Chip, planned: NDArray[np.int32], objective: PlaceObjective, seed: int
 ) -> NDArray[np.int32]:
-    """As planned, with exchanges of tiles whose estimate is better."""
+    """The planned placement, with exchanges of tiles that improve the estimate."""
     return relax(graph, chip, planned, objective=objective, seed=seed)
 
 
 def anneal(
     graph: TileGraph, chip: Chip, planned: NDArray[np.int32], objective: PlaceObjective, seed: int
 ) -> NDArray[np.int32]:
-    """Simulated annealing of exchanges."""
+    """The planned placement, improved by simulated annealing of exchanges."""
     return relax(graph, chip, planned, objective=objective, seed=seed, heat=HEAT)
 
 
 def matched(
     graph: TileGraph, chip: Chip, planned: NDArray[np.int32], objective: PlaceObjective, seed: int
 ) -> NDArray[np.int32]:
-    """As planned, then the tiles of one task after the other permuted for few bytes x hops."""
+    """The planned placement, with the tiles of one task after the other permuted for few bytes x hops."""
     del objective, seed
     return place_matched(graph, chip, planned)
 
@@ -151,7 +154,7 @@ HOPS = ("matched", *MAPPED)
 
 
 def find_place_method(name: str) -> PlaceMethod:
-    """The method called `name`. Raises InputError listing the known ones."""
+    """The method called `name`. Raises InputError, which lists the known methods, if there is none."""
     if name not in PLACE_METHODS:
         raise InputError(f"no placement method '{name}': choose one of {', '.join(PLACE_METHODS)}")
     return PLACE_METHODS[name]

@@ -1,4 +1,4 @@
-"""Improve a placement cluster by cluster: exchange the tiles of two cores wherever that saves estimated cycles."""
+"""Improvement of a placement, cluster by cluster: tiles of two cores are exchanged if that saves estimated cycles."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .estimate import Estimator, PlaceObjective
 from .tile_graph import TileGraph
 
 SWEEPS = 3
-"""Passes over all clusters, forward and backward in turn."""
+"""Number of passes over all clusters, alternately forward and backward."""
 HOT_SWEEPS = 12
-"""The same for annealing."""
+"""Number of passes for annealing."""
 TRIALS = 120
-"""Exchanges tried per block of cores and pass; all of them if there are fewer."""
+"""Number of exchanges tried per block of cores and pass; all of them if there are fewer."""
 
 
 def relax(

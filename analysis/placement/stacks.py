@@ -23,17 +23,17 @@ class Stacks:
     first: NDArray[np.int64]
     """[clusters + 1] the first stack of each cluster"""
     planned: NDArray[np.int32]
-    """[stacks] the planned core of each"""
+    """[stacks] the planned core of each stack"""
     source: NDArray[np.int64]
     """[edges] stack that sends, ascending; no stack sends to itself, and no pair occurs twice"""
     target: NDArray[np.int64]
     """[edges] stack that receives, ascending for each source"""
     nbytes: NDArray[np.int64]
-    """[edges]"""
+    """[edges] bytes that are sent"""
 
     @property
     def stacks(self) -> int:
-        """Their number."""
+        """Number of stacks."""
         return len(self.planned)
 
     @property
@@ -73,7 +73,7 @@ def _pairs(rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np
 def _summed(
     source: NDArray[np.int64], target: NDArray[np.int64], nbytes: NDArray[np.int64], count: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The same edges, with the bytes of equal ones added up, without those of a stack to itself."""
+    """The edges with the bytes of equal ones added up, and without edges from a stack to itself."""
     between = source != target
     key = source[between] * count + target[between]
     order = np.argsort(key, kind="stable")

@@ -85,7 +85,7 @@ class _Entries:
 
     @staticmethod
     def of(entries: Sequence[tuple[int, Sequence[int]]]) -> _Entries:
-        """From (bytes, vertices) of each entry."""
+        """Entries from (bytes, vertices) of each."""
         flat = [vertex for _, members in entries for vertex in members]
         counts = [len(members) for _, members in entries]
         return _Entries(
@@ -104,7 +104,7 @@ class _Builder:
         self.together: list[tuple[int, int]] = []
 
     def add(self, number: int) -> None:
-        """All reads and writes of task `number`."""
+        """Add all reads and writes of task `number`."""
         info, plan = self.network.tasks[number], self.network.plans[number]
         for entries in (self.sent, self.shared, self.alone):
             entries.append([])
@@ -131,7 +131,7 @@ class _Builder:
         holder = {core: self.first[source] + position for position, core in enumerate(cores)}
         if read.held_needed is None or not len((pairs := overlaps(*read.held_needed)).holders):
             return
-        # Equal parts of one holder, one after another: they are sent as one multicast.
+        # Equal parts of one holder follow each other; they are sent as one multicast.
         parts = np.concatenate([pairs.holders[:, None], pairs.low, pairs.high], axis=1)
         order = np.lexsort(parts.T[::-1])
         parts = parts[order]

@@ -1,8 +1,8 @@
 """
-Plans of networks whose links are busy: tilings are chosen again by prices that count the time of all messages.
+Planning of networks whose links are busy: tilings are chosen again by prices that count the time of all messages.
 
-Constants that many cores need are forwarded from core to core, mostly while other tasks compute; then they cost little.
-Where they are so many that links are busy for longer than units, grids that send less are faster.
+Constants that many cores need are forwarded from core to core, mostly while other tasks compute, and then cost little.
+If there are so many that links are busy for longer than units, grids that send less are faster.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .plan_task import PlaceTiles
 from .sram_layout import estimated_times, lay_out_sram
 
 BUSY_SHARE = 0.02
-"""Links are busy if messages take longer than their tasks by this share of the cycles of all tasks."""
+"""Links are busy if messages take longer than their tasks, by at least this share of the cycles of all tasks."""
 
 ACCEPT_RATIO = 0.9
 """
@@ -36,7 +36,7 @@ def with_busy_links(
     """
     `network`, or a plan of the same function by `Pricing.BUSY` if links are busy and its estimate is clearly less.
 
-    Networks with loops, and those with tasks that were tiled before, do not change.
+    Networks with loops, and networks with tasks that were tiled before, are returned unchanged.
     """
     if network.loops or any(map(is_specified, network.tasks)) or not _links_are_busy(network, chip):
         return network

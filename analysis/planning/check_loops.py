@@ -1,4 +1,4 @@
-"""Whether a plan of a network leaves the values of its loops where their steps expect them."""
+"""A check that a plan of a network leaves the values of loops where their steps expect them."""
 
 from __future__ import annotations
 

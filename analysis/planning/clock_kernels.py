@@ -2,7 +2,7 @@
 The compiled kernels of the estimates: tasks run step by step on clocks of a core's units, the network and DRAM. All
 times are in cycles.
 
-- `clock` [5]: when the units that compute, the network and DRAM become free;
+- `clock` [5]: the times at which the units that compute, the network and DRAM become free;
 - `rates` [4]: cycles before an exchange begins, after it has ended, of the network besides its bytes, and until data
   read from DRAM arrive;
 - `task`: a `WORK` record;
@@ -20,14 +20,14 @@ from ...dialects.coreasm.isa import Unit
 from ...support.jit import Array, jit
 
 UNITS = 3
-"""The first units of the instruction set, which compute."""
+"""Number of units that compute, which are the first ones of the instruction set."""
 _VPU = int(Unit.VPU)
 _NETWORK, _DRAM = UNITS, UNITS + 1
 CLOCKS = UNITS + 2
 STAGING = 2
 """
-Number of buffers from which parts of a result are stored to DRAM: a part waits until the one STAGING before it is
-stored.
+Number of buffers from which parts of a result are stored to DRAM: a part waits until the part that is STAGING before it
+has been stored.
 """
 SHARED = 2
 """Factor by which a store takes longer while cores load: a DRAM port serves both in order of arrival."""
@@ -96,7 +96,7 @@ class Run(NamedTuple):
 @jit
 def _load(clock: Array, rates: Array, ready: float, cycles: float) -> float:
     """
-    Read DRAM for so many cycles, from `ready` on at the earliest. Returns the time at which all data have arrived.
+    Read DRAM for `cycles` cycles, from `ready` on at the earliest. Returns the time at which all data have arrived.
     """
     if cycles == 0:
         return ready
@@ -106,7 +106,7 @@ def _load(clock: Array, rates: Array, ready: float, cycles: float) -> float:
 
 @jit
 def _send(clock: Array, rates: Array, ready: float, cycles: float, crossing: Array) -> float:
-    """Exchange values for so many cycles (of an idle network). Returns the time at which all data have arrived."""
+    """Exchange values for `cycles` cycles (of an idle network). Returns the time at which all data have arrived."""
     if cycles == 0:
         return ready
     start = max(clock[_NETWORK], ready + rates[0]) + rates[2]
@@ -122,7 +122,7 @@ def _send(clock: Array, rates: Array, ready: float, cycles: float, crossing: Arr
 
 @jit
 def _work(clock: Array, unit: int, ready: float, cycles: float, spans: Array, count: int) -> tuple[float, int]:
-    """Keep a unit busy. Returns when it is done, and the new number of spans."""
+    """Keep a unit busy. Returns the time at which it is done, and the new number of spans."""
     start = max(clock[unit], ready)
     clock[unit] = start + cycles
     if count < len(spans):
@@ -136,12 +136,12 @@ def run_task(
 ) -> tuple[float, int]:
     """
     Run a task whose values are complete at `inputs`, and whose first constants are in the cores at `constants`. Returns
-    when its result is complete, and the number of spans. Its values from DRAM are loaded from `free` on at the
-    earliest.
+    the time at which its result is complete, and the number of spans. Its values from DRAM are loaded from `free` on at
+    the earliest.
     """
     none, spanned = crossing[:0], 0
     steps, unit, early = task.steps, task.unit, task.early
-    # By step, the arrival of constants that are loaded earlier.
+    # For each step, the arrival of constants that are loaded earlier.
     arrivals = np.empty(early + min(steps, EXAMINED_STEPS))
     for step in range(early):
         arrivals[step] = constants - (early - 1 - step) * task.later_constants
@@ -218,8 +218,8 @@ def run_task(
 @jit
 def run_each(rates: Array, works: Array, crossing: Array, starts: Array) -> Array:
     """
-    [tasks] when each is complete if it runs in isolation from 0 on, with its first constants in the cores. `starts`:
-    the rows of `crossing` of each.
+    [tasks] the time at which each task is complete if it runs in isolation from 0 on, with its first constants in the
+    cores. `starts`: the rows of `crossing` of each.
     """
     ends, spans = np.empty(len(works)), np.empty((0, 3))
     for number in range(len(works)):
@@ -285,7 +285,7 @@ def _reached(run: Run, number: int, known: int, tasks: Tasks, times: Times) -> f
         if count <= times.queue_depth:
             continue
         position = count - times.queue_depth
-        task, end = 0, known  # the first one up to which more have been issued
+        task, end = 0, known  # bisection for the first task up to which more have been issued
         while task < end:
             middle = (task + end) // 2
             if times.counts[middle, unit] <= position:

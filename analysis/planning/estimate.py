@@ -1,6 +1,6 @@
 """
-Estimated cycles of tasks from their tiles alone: instructions cost what the emulator charges (`chips.cycles`), and a
-task is run step by step on clocks of the units, the network and DRAM.
+Estimated cycles of tasks, from their tiles only: instructions take the cycles that the emulator counts
+(`chips.cycles`), and a task is run step by step on clocks of the units, the network and DRAM.
 
 The choice of a tiling runs a task in isolation; `network_estimate` runs all tasks of a network one after another on the
 same clocks, so that loads of later tasks overlap with the work of earlier ones.
@@ -30,7 +30,7 @@ from .reads import ReadSize
 from .shared_groups import SAME_SUMS, shared_groups
 
 PASS_THROUGH = 2
-"""A result in DRAM costs its bytes twice: when it is stored, and when it is read."""
+"""Factor of the cost of a result in DRAM, whose bytes are transferred twice: when it is stored, and when it is read."""
 HANDSHAKE = 30
 """Cycles from the end of the work that an exchange waits for to its first byte, and from its last byte to its use."""
 MESSAGE = 15
@@ -42,7 +42,8 @@ cannot use them.
 """
 ROUNDING = 0.99
 """
-A lower bound from one step is so much lower: several steps may take 0.2% less, as cycles of each are rounded.
+Factor by which a lower bound from one step is reduced: several steps may take 0.2% less, as the cycles of each are
+rounded.
 """
 _UNITS = {unit.name: int(unit) for unit in isa.Unit}
 Sizes = tuple[int, int, int, int]
@@ -73,9 +74,9 @@ def op_cycles(cost: OpCost, chip: Chip, item_bytes: int) -> tuple[Unit, int]:
         if cost.widened is not None:
             elements, nbytes = cost.widened
             widening = vector_cycles(chip, RATE_BY_WIDTH[1], elements, 1, nbytes)
-            # Pieces are widened while the matrix unit multiplies others; the vector unit does one after the other.
+            # With the matrix unit, slices are widened while others are multiplied; the vector unit does both in turn.
             product, dot = max(product, widening), dot + widening
-        # The sums of the vector unit equal those of the matrix unit for f32, and for integers of 8 bits.
+        # The sums of both units are equal for f32 and for 8-bit integers.
         on_vector = item_bytes in SAME_SUMS and dot < product
         return ("VPU", dot) if on_vector else ("MPU", product)
     if cost.mapped is not None:
@@ -149,7 +150,7 @@ def _step_work(info: TaskInfo, step: Box, chip: Chip) -> StepWork:
 
 @lru_cache(1024)
 def dram_bandwidth(chip: Chip, cores: tuple[int, ...]) -> float:
-    """Bytes a cycle that these cores get from DRAM together."""
+    """Bytes per cycle that these cores together read from DRAM."""
     ports = {port_of_core(chip, core) for core in cores}
     return min(len(ports) * port_rate(chip), len(cores) * chip.link_bytes_per_cycle)
 
@@ -289,18 +290,19 @@ def least_price(work: TaskWork) -> float:
 
 
 class Pricing(StrEnum):
-    """How the time of links counts in the price of a task beyond the cycles that it takes in isolation."""
+    """How the time of links is counted in the price of a task, besides the cycles that it takes in isolation."""
 
     HIDDEN = "hidden"
     """Constants that cores forward to each other arrive while other tasks compute."""
     BUSY = "busy"
-    """Links have no time left from other tasks: a task takes at least as long as its messages."""
+    """Links are busy with other tasks as well: a task takes at least as long as its messages."""
 
 
 def alone(tasks: Sequence[TaskWork], chip: Chip, pricing: Pricing = Pricing.HIDDEN) -> list[float]:
     """
     The price of each task: its cycles in isolation with its first constants loaded before, but at least its DRAM time,
-    with `Pricing.BUSY` also that of its messages; plus a share of its DRAM and network time that overlaps them.
+    and with `Pricing.BUSY` also at least the time of its messages; plus a share of its DRAM and network time that
+    overlaps these cycles.
     """
     found: list[float] = []
     for task, cycles in zip(tasks, run_alone(tasks, chip), strict=True):

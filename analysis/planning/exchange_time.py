@@ -37,9 +37,9 @@ def come_in_turn(parts: Sequence[Transfers], chip: Chip) -> bool:
     Whether the parts of an exchange should be sent one after the other, `PARTS_IN_FLIGHT` of them at a time, rather
     than all at once.
 
-    This is the case if several cores hold the data: all would send at the same time, and no part would be complete
-    before the last. It is not if parts are short, or if the senders of a part are too few to keep the links to
-    receivers busy.
+    This is the case if several cores hold the data: otherwise all would send at the same time, and no part would be
+    complete before the last. It is not the case if parts are short, or if the senders of a part are too few to keep the
+    links to receivers busy.
     """
     if len(parts) <= PARTS_IN_FLIGHT:
         return False
@@ -52,7 +52,7 @@ def come_in_turn(parts: Sequence[Transfers], chip: Chip) -> bool:
 
 
 def credit_cycles(chip: Chip) -> int:
-    """Cycles from the credit of a receiver until its senders have it: one flit over half the chip."""
+    """Cycles from the credit of a receiver to its arrival at the senders: one flit over half the chip."""
     return 2 + chip.hop_cycles * (chip.rows + chip.cols) // 2
 
 
@@ -114,7 +114,7 @@ def dram_shares(chip: Chip) -> NDArray[np.float64]:
 
 @jit
 def _bits(below: int) -> int:
-    """Number of bits of the numbers below `count`."""
+    """Number of bits of the numbers below `below`."""
     bits = 0
     while 1 << bits < below:
         bits += 1
@@ -139,12 +139,12 @@ def _follow(
     credit: int,
 ) -> tuple[Array, Array]:
     """
-    ([parts] when the last packet of each part has arrived, [cores * 5] cycles that each link is used); messages are
-    sorted by sender. The receivers of a message are receivers[begins:stops].
+    ([parts] the time at which the last packet of each part has arrived, [cores * 5] cycles for which each link is
+    used); messages are sorted by sender. The receivers of a message are receivers[begins:stops].
     """
     count, cores = len(sender), rows * cols
     row_of, col_of = np.arange(cores) // cols, np.arange(cores) % cols
-    # Of each message's tree: the range of columns, and within each column the range of rows.
+    # For the tree of each message: the range of columns, and within each column the range of rows.
     west, east = sender % cols, sender % cols
     top, bottom = np.empty((count, cols), np.int64), np.empty((count, cols), np.int64)
     left, ends = np.zeros(parts, np.int64), np.zeros(parts, np.int64)
@@ -162,7 +162,7 @@ def _follow(
         opened[PARTS_IN_FLIGHT:] = False
     link_free, loads = np.zeros(cores * _LINKS, np.int64), np.zeros(cores * _LINKS, np.int64)
     waiting = np.full(count, -1, np.int64)
-    # Events are packets that come to a router, by time, message, router and way: all in one number.
+    # Events are packets that arrive at a router; time, message, router and direction are packed in one number.
     place_bits, message_bits = _bits(cores << _WAY_BITS), _bits(count)
     keys, packets = np.empty(4 * cores, np.int64), np.empty(4 * cores, np.int64)
     size = 0

@@ -74,8 +74,8 @@ def _arrivals(
     read: ReadPlan, info: TaskInfo, tiling: Tiling, axis: int, whole: BoxArrays
 ) -> tuple[list[int], NDArray[np.int64]]:
     """
-    (Steps before which something arrives, [these, cores of `whole`] the position along `axis` up to which a core then
-    has its slice)
+    (The steps before which something arrives, [steps, cores of `whole`] the position along `axis` up to which a core
+    then has its slice)
     """
     tiles = Tiles.of(tiling, info.sizes).boxes()
     ends = zip(whole.cores.tolist(), whole.low[:, axis].tolist(), whole.high[:, axis].tolist(), strict=True)

@@ -1,6 +1,6 @@
 """
-Kept constants: those that several tasks read in the same way, as the steps of a recurrent layer do, stay in the cores
-from the first of them to the last.
+Kept constants: constants that several tasks read in the same way, as the steps of a recurrent layer do, stay in the
+cores from the first of these tasks to the last.
 
 Such tasks have the same operations, and read the same value as the same operand. If they have the same tiling, each
 core needs the same slices of it in all of them: these are in one buffer, which only the first of the tasks fills.
@@ -37,7 +37,7 @@ class Sharing:
     """Tasks with the same operations that may keep the same constants."""
 
     tasks: tuple[int, ...]
-    """In order."""
+    """Numbers of the tasks, in order."""
     operands: tuple[int, ...]
     """The constants among their operands that are the same for all."""
     last: int
@@ -170,7 +170,7 @@ class Keeping:
             return None
         first = self._first(one, plans)
         if first is None and one.tasks[-1] == len(plans) and not one.in_loop:
-            return None  # for nobody
+            return None  # no later task reads them
         given = {} if first is None else {"grid": first.tiling.over_cores}
         plan = make(keep_operands(sources, one.operands), **given)
         if isinstance(plan, Shortage) or not plan.kept_reads():

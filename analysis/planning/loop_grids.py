@@ -36,7 +36,7 @@ class LoopGrids:
 
 
 def first_of(cores: tuple[int, ...], otherwise: PlaceTiles) -> PlaceTiles:
-    """Place tiles on the first of these cores; more tiles than these cores are placed by `otherwise`."""
+    """Place tiles on the first of these cores; if there are more tiles than cores, place them by `otherwise`."""
     return lambda info, grid: cores[: prod(grid)] if prod(grid) <= len(cores) else otherwise(info, grid)
 
 
@@ -45,10 +45,11 @@ class _Chain:
     """Tasks of a loop that do not depend on its other tasks."""
 
     tasks: frozenset[int]
-    """In the loop."""
+    """Numbers of the tasks in the loop."""
     before: frozenset[int]
     """
-    Tasks before the loop that compute the initial values of the chain's carried values, and values that it alone scans.
+    Tasks before the loop that compute the initial values of the chain's carried values, and the values that only this
+    chain scans.
     """
 
 
@@ -88,7 +89,7 @@ def loop_grids(tasks: Sequence[TaskInfo], spans: Sequence[LoopSpan], chip: Chip,
 
 
 def _apart(found: LoopGrids, loops: Sequence[Sequence[_Chain]], count: int, usable: tuple[int, ...]) -> LoopGrids:
-    """The same grids, of so many cores, with each chain of a loop on separate cores."""
+    """The same grids, of `count` cores, with each chain of a loop on separate cores."""
     cores: dict[int, tuple[int, ...]] = {}
     for chains in loops:
         for number, chain in enumerate(chains):
@@ -102,7 +103,7 @@ def _apart(found: LoopGrids, loops: Sequence[Sequence[_Chain]], count: int, usab
 
 
 def _chains(tasks: Sequence[TaskInfo], span: LoopSpan, numbers: dict[SSAValue, int]) -> list[_Chain]:
-    """The parts of a loop's tasks of which none reads what another computes, in this step or the one before."""
+    """The parts of a loop's tasks that read no results of other parts, neither of this step nor of the previous one."""
     loop = range(span.first, span.last + 1)
     reads = {number: {memory_root(value) for value in tasks[number].operands} for number in loop}
     writers: dict[SSAValue, set[int]] = {}
@@ -132,7 +133,7 @@ def _computed_before(
 
 
 def spread_tilings(tasks: Sequence[TaskInfo], place: PlaceTiles) -> dict[int, Tiling]:
-    """Tilings, by number, of tasks that give every core its own copy of the number of steps of a loop: a core each."""
+    """Tilings, by number, of tasks that give every core its own copy of a loop's number of steps: one tile per core."""
     numbers = {info.result: number for number, info in enumerate(tasks)}
     found: dict[int, Tiling] = {}
     for value in (value for span in spans_of(tasks) for value in span.numbers):
@@ -144,8 +145,8 @@ def spread_tilings(tasks: Sequence[TaskInfo], place: PlaceTiles) -> dict[int, Ti
 
 def _with_innermost(info: TaskInfo, chip: Chip) -> list[tuple[int, ...]]:
     """
-    Candidates for a carried value, and grids along the innermost dimension: on each number of cores of the candidates,
-    or the fewest that have no larger part of it, and on the most cores that have equally much of it.
+    Candidates for a carried value, and grids along the innermost dimension: for the number of cores of each candidate
+    (or the smallest number with which no core has a larger part), and for the largest number of cores with equal parts.
     """
     found = list(grid_candidates(info, chip))
     if info.reductions or not info.sizes:
@@ -158,17 +159,19 @@ def _with_innermost(info: TaskInfo, chip: Chip) -> list[tuple[int, ...]]:
 
 
 def _fewest_alike(size: int, parts: int) -> int:
-    """The fewest parts of a size of which none is larger than the largest of so many even parts."""
+    """The smallest number of parts of a size, none of which is larger than the largest of `parts` even parts."""
     return -(-size // -(-size // parts))
 
 
 def _of_cores(grids: Sequence[tuple[int, ...]], count: int) -> tuple[int, ...]:
-    """Of at most so many cores, the one of the most, along the innermost dimension if there are several."""
+    """The grid of the most cores, `count` at most; if there are several, the one along the innermost dimension."""
     return max((one for one in grids if prod(one) <= count), key=lambda one: (prod(one), one[::-1]))
 
 
 def _carried(spans: Sequence[LoopSpan], numbers: dict[SSAValue, int]) -> Iterator[tuple[int, int]]:
-    """The tasks that compute the initial value of a carried one, and those that compute it for the next step."""
+    """
+    Pairs of the task that computes the initial value of a carried value, and the one that computes the next value.
+    """
     for span in spans:
         for first, value in zip(span.op.initial, span.op.yielded, strict=False):
             root = memory_root(first)
@@ -177,7 +180,7 @@ def _carried(spans: Sequence[LoopSpan], numbers: dict[SSAValue, int]) -> Iterato
 
 
 def _with_reductions(info: TaskInfo, grid: Sequence[int]) -> Grid:
-    """The grid of a task from the cut of its result."""
+    """The grid of a task, given the grid of its result."""
     left = iter(grid)
     return Grid(tuple(1 if dim in info.reductions else next(left, 1) for dim in range(len(info.space))))
 
@@ -186,10 +189,10 @@ def _alike(
     tasks: Sequence[TaskInfo], spans: Sequence[LoopSpan], count: int, states: set[tuple[int, int]], chip: Chip
 ) -> dict[int, Grid]:
     """
-    Grids of so many cores for the tasks of loops, and for those that compute scanned values: with cuts at the elements
+    Grids of `count` cores for the tasks of loops, and for those that compute scanned values: with cuts at the elements
     at which `states` are cut, (size, number of cores); otherwise along the innermost dimension that divides evenly
-    among the cores, or along the innermost that can be cut into so many parts, or along several. Scanned values are cut
-    along their innermost dimension only, so that each core has its part of every step.
+    among the cores, or along the innermost dimension that can be cut into `count` parts, or along several dimensions.
+    Scanned values are cut along their innermost dimension only, so that each core has its part of every step.
     """
     numbers = {info.result: number for number, info in enumerate(tasks)}
     roots = {memory_root(value) for span in spans for value in span.op.scanned}
@@ -216,8 +219,8 @@ def _alike(
 
 def _as_states(info: TaskInfo, states: set[tuple[int, int]], only: int | None = None) -> Grid | None:
     """
-    The cut along the innermost dimension, or the one that is given, that holds the elements of a state, or several for
-    each: at the same elements. None: there is no such dimension.
+    The grid along the innermost dimension (or dimension `only`) whose size is that of a state, or a multiple, cut at
+    the same elements as the state. None if there is no such dimension.
     """
     for dim in range(len(info.sizes) - 1, -1, -1) if only is None else (only,):
         for size, parts in sorted(states, reverse=True):
@@ -230,7 +233,7 @@ def _as_states(info: TaskInfo, states: set[tuple[int, int]], only: int | None = 
 
 
 def _even_grid(info: TaskInfo, count: int) -> Grid | None:
-    """The grid of so many cores along the innermost dimension of which all have equally much; None: there is none."""
+    """The grid of `count` cores along the innermost dimension that divides evenly among them; None if there is none."""
     for dim in range(len(info.sizes) - 1, -1, -1):
         if info.space[dim].kind is DimKind.PARALLEL and info.sizes[dim] and info.sizes[dim] % count == 0:
             return Grid(tuple(count if one == dim else 1 for one in range(len(info.sizes))))

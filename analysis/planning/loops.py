@@ -70,12 +70,12 @@ class Part:
 
     @property
     def first_row(self) -> int:
-        """The part of the first step."""
+        """The number of the first step's part."""
         return self.rows - 1 if self.advance < 0 else 0
 
     @property
     def next_row(self) -> int:
-        """From the part of a step to that of the next, counted in parts."""
+        """The distance from the part of a step to that of the next, counted in parts."""
         return -1 if self.advance < 0 else 1
 
 
@@ -120,7 +120,7 @@ def memory_root(value: SSAValue) -> SSAValue:
 
 def _carried_from(value: SSAValue) -> SSAValue | None:
     """The initial value of a carried value."""
-    # Classes are compared: `isinstance` of another class of the IR takes ten times as long, and values are many.
+    # Classes are compared, because `isinstance` for another class of the IR takes ten times as long, for many values.
     if type(value) is BlockArgument:
         loop = value.block.parent_op()
         if type(loop) is LoopOp and value.index < loop.carried_count:
@@ -174,7 +174,7 @@ def held_as(result: SSAValue) -> SSAValue:
 
 
 def held_rows(result: SSAValue) -> int:
-    """Number of such parts in that memory; 1 for a result that is no part of another value."""
+    """Number of parts like the result in that memory; 1 for a result that is not a part of another value."""
     part = written_part(result)
     return 1 if part is None else part.rows
 

@@ -1,9 +1,9 @@
 """
-Multi-buffering: weights of several steps are loaded before their task if it would otherwise wait.
+Multi-buffering: weights of several steps are loaded before their task if the task would otherwise wait for them.
 
 A task whose weights do not fit in SRAM together with everything else loads them step by step, into two alternating
 buffers, and takes as long as these loads, while earlier tasks leave DRAM idle. With a buffer for each of several steps,
-or for all, these weights are loaded meanwhile.
+or for all, these weights are loaded during the earlier tasks.
 
 Cores load in the order of their instructions. A load of a later step that waits for memory in use delays all prefetches
 after it, even if it has few bytes. So tasks with few weights get a buffer for each step.
@@ -24,7 +24,7 @@ from .sram_layout import SramLayout, estimated_times, lay_out, lay_out_sram
 from .task_plan import TaskPlan, aligned
 
 TASKS = 8
-"""Largest number of tasks that are tried: those that wait longest."""
+"""Largest number of tasks that are tried, those that wait longest."""
 
 
 def lay_out_multi_buffered(network: NetworkPlan, chip: Chip, works: TaskWorks) -> SramLayout:
@@ -77,7 +77,7 @@ def _one_a_step(network: NetworkPlan, chip: Chip) -> Iterator[dict[int, int]]:
 
 
 def _with_buffers(network: NetworkPlan, buffers: dict[int, int], chip: Chip) -> SramLayout | None:
-    """The layout with so many buffers for the weights of tasks, all prefetched; None if they do not fit."""
+    """The layout with `buffers` (task -> number) for the weights of tasks, all prefetched; None if they do not fit."""
     prefetch_from = prefetch_starts(network.plans, chip, network.policy, buffers)
     try:
         return lay_out(network, chip, prefetch_from, buffers)
@@ -129,12 +129,12 @@ def _step_bytes(plan: TaskPlan) -> int:
 
 
 def _fits(plan: TaskPlan, buffers: int, chip: Chip) -> bool:
-    """Whether a task fits the cores with so many buffers for its weights."""
+    """Whether a task fits the cores with `buffers` buffers for its weights."""
     return plan.working_bytes + (buffers - plan.slots) * _step_bytes(plan) <= chip.sram_bytes
 
 
 def _deepened(network: NetworkPlan, layout: SramLayout, task: int, buffers: int, chip: Chip) -> SramLayout | None:
-    """`layout` with so many buffers for the weights of a task, all prefetched; None if they do not fit."""
+    """`layout` with `buffers` buffers for the weights of a task, all prefetched; None if they do not fit."""
     multi_buffered = {**layout.multi_buffered, task: buffers}
     found = [
         prefetch_from[task]

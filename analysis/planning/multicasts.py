@@ -1,4 +1,6 @@
-"""Multicasts: pairwise transfers between cores as messages; equal data for several receivers are sent once."""
+"""
+Conversion of pairwise transfers between cores to messages, in which equal data for several receivers are sent once.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ def multicasts(pairs: Overlaps, positions: NDArray[np.int64], item_bytes: int) -
     """
     The messages, and the first pair of each, which determines their order.
 
-    `places`: [pairs, any] numbers that identify the address of the common part in the reader's memory. Readers with
+    `positions`: [pairs, any] numbers that identify the address of the common part in the reader's memory. Readers with
     equal numbers get equal parts of a holder by one message.
     """
     rows = np.concatenate([pairs.holders[:, None], pairs.low, pairs.high, positions], axis=1)

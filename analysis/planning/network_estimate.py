@@ -146,7 +146,7 @@ def estimate_rates(chip: Chip) -> NDArray[np.float64]:
 
 
 def estimate_times(code: Code, chip: Chip, count: int) -> Times:
-    """`Times` of the loads of so many tasks."""
+    """`Times` of the loads of `count` tasks."""
     during = np.arange(count)
     during[list(code.prefetch_from)] = list(code.prefetch_from.values())
     later = np.flatnonzero(during < np.arange(count))
@@ -160,7 +160,7 @@ def estimate_times(code: Code, chip: Chip, count: int) -> Times:
 
 
 def _starts(counts: Sequence[int]) -> NDArray[np.int64]:
-    """Offsets of the rows of each, and their end."""
+    """Offsets of the rows of each entry, and their end."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(np.array(counts, np.int64))])
 
 

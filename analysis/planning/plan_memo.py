@@ -1,4 +1,4 @@
-"""A memo of the plans of a network's tasks, for planning it again after a few tasks have changed."""
+"""A memo of the plans of a network's tasks, by which the network is planned again quickly after a few changes."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class PlanMemo:
         how: Hashable,
         make: Callable[[SramBudget], TaskPlan | Shortage],
     ) -> TaskPlan | Shortage:
-        """The plan of a task in so many bytes of SRAM; `how` is everything else that it depends on."""
+        """The plan of a task in `available` bytes of SRAM; `how` is everything else that it depends on."""
         return self._plans.get(self._key(info, sources, how), available, make)
 
     def several(

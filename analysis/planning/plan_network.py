@@ -1,8 +1,8 @@
 """
-Plan a network of tasks: a tiling for each, and which values stay in the cores between the task that computes them and
-those that read them. Values that do not fit go to DRAM: the largest obstacle first, until all tasks fit. The tasks
-after the one that computes it are planned again; each time that as many plans were repeated as there are tasks, twice
-as many values are evicted at once, so that thousands of tasks take few rounds.
+Planning of a network of tasks: a tiling for each task, and the choice of the values that stay in the cores between the
+task that computes them and those that read them. Values that do not fit go to DRAM, the largest obstacle first, until
+all tasks fit. The tasks after the one that computes such a value are planned again. Each time that as many plans have
+been repeated as there are tasks, twice as many values are evicted at once, so that thousands of tasks take few rounds.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def plan_network(
     """
     Plan all tasks of a function. A task that specifies the memory of its result keeps that and its tiling.
 
-    `memo` holds results of earlier calls for this chip and `place`. `pricing`: by which prices tilings are compared
-    where there are no loops.
+    `memo` holds results of earlier calls for this chip and `place`. `pricing`: the prices by which tilings are compared
+    if there are no loops.
 
     Raises InputError naming a task whose specified tiling is not possible, MeshloomError naming task, core, bytes
     needed and bytes available if a task does not fit even alone, ResourceError for a loop whose carried values do not
@@ -77,8 +77,8 @@ def network_plans(
     pricing: Pricing = Pricing.HIDDEN,
 ) -> list[NetworkPlan]:
     """
-    As `plan_network`; of a function with loops, plans with different grids of the tasks in these, the one with the
-    fewest estimated cycles first.
+    As `plan_network`; for a function with loops, several plans with different grids of the tasks in loops, the one with
+    the fewest estimated cycles first.
     """
     memo = PlanMemo() if memo is None else memo
     network = _plan_all(function, chip, place, memo, LoopGrids({}, {}), pricing)
@@ -115,7 +115,7 @@ def _plan_all(
     given: LoopGrids,
     pricing: Pricing = Pricing.HIDDEN,
 ) -> NetworkPlan:
-    """As `plan_network`, with the tilings, grids and cores that are given of some tasks."""
+    """As `plan_network`, with the tilings, grids and cores that are given for some tasks."""
     return _NetworkPlanner(function, chip, place, memo, given, pricing).plan()
 
 
@@ -154,7 +154,7 @@ class _NetworkPlanner:
         return int(self._chip.sram_bytes * WORKING_SHARE) - held
 
     def _evict(self, values: set[SSAValue]) -> None:
-        """Let these values be in DRAM, and plan again from the first of them on."""
+        """Move these values to DRAM, and plan again from the first task on that computes one of them."""
         self._in_dram.update(values)
         self._prefix.go_back(values)
 
@@ -174,7 +174,7 @@ class _NetworkPlanner:
             return plan_tiled(info, self._chip, sources, self._fixed[number], budget, free, resident=True)
         planned = partial(self._plan_unspecified, number, available=available)
         plan = self._keeping.plan(prefix.plans, sources, planned) or planned(sources)
-        # Many steps may mean that too many values are resident: is it faster with the largest values in DRAM?
+        # Many steps may mean that too many values are resident: the task may be faster with the largest values in DRAM.
         if isinstance(plan, TaskPlan) and plan.fitting_steps >= CROWDED_STEPS and prefix.movable:
             if victims := self._victims(number, plan, available):
                 self._evict(victims)
@@ -196,8 +196,8 @@ class _NetworkPlanner:
         self, number: int, sources: Sequence[Source], *, available: int, grid: Grid | None = None
     ) -> TaskPlan | Shortage:
         """
-        Plan a task that the compiler tiles in so many bytes of SRAM; its result goes to DRAM if it must not or cannot
-        stay. `grid`: the only one allowed, in place of the one that is given for the task.
+        Plan a task that the compiler tiles in `available` bytes of SRAM; its result goes to DRAM if it must not or
+        cannot stay. `grid`: the only grid allowed, in place of the one that is given for the task.
         """
         info, chip, pricing = self._tasks[number], self._chip, self._pricing
         value = held_as(info.result)
@@ -224,7 +224,7 @@ class _NetworkPlanner:
     def _plan_specified(
         self, info: TaskInfo, sources: Sequence[Source], available: int, free: int
     ) -> TaskPlan | Shortage:
-        """`plan_specified` in so many bytes of SRAM."""
+        """`plan_specified` in `available` bytes of SRAM."""
         value = held_as(info.result)
         must_leave = dram_reason(info, value in self._in_dram, self._shapes.get(memory_root(value), set()))
 
@@ -238,7 +238,7 @@ class _NetworkPlanner:
     def _accept(self, plan: TaskPlan | Shortage, kept: Mapping[Sharing, TaskPlan], held: int) -> None:
         """
         Continue with the next task; or, if the plan is None or cannot be used, evict values to DRAM and go back. Raises
-        ResourceError if nothing is left to go to DRAM.
+        ResourceError if there is no value left to evict.
         """
         prefix, info = self._prefix, self._tasks[len(self._prefix.plans)]
         value, available = held_as(info.result), self._available(held)
@@ -263,7 +263,9 @@ class _NetworkPlanner:
 
 
 def _does_not_fit(info: TaskInfo, plan: Shortage, chip: Chip, free: int) -> ResourceError:
-    """The error of a task that fits neither as specified nor, where the compiler tiles it, in the smallest tiles."""
+    """
+    The error of a task that does not fit as specified, or, if the compiler tiles it, not even in the smallest tiles.
+    """
     if is_specified(info):
         message = (
             f"task '{info.name}' does not fit as it is tiled: it needs {plan.needed} bytes of SRAM on core "

@@ -24,7 +24,7 @@ class PlanPrefix:
     plans: list[TaskPlan] = field(default_factory=list[TaskPlan])
     resident: dict[SSAValue, TaskPlan] = field(default_factory=dict[SSAValue, TaskPlan])
     movable: dict[SSAValue, None] = field(default_factory=dict[SSAValue, None])
-    """Those of `resident` that may go to DRAM: their tasks do not specify a memory."""
+    """The values of `resident` that may go to DRAM, because their tasks do not specify a memory."""
     held_bytes: int = 0
     """Bytes of SRAM of a core that `resident` takes."""
     leaving: dict[int, list[SSAValue]] = field(default_factory=dict[int, list[SSAValue]])
@@ -41,7 +41,7 @@ class PlanPrefix:
 
     @cached_property
     def numbers(self) -> dict[SSAValue, int]:
-        """The value that a task computes, or a part of it in each step of a loop -> the task's number."""
+        """Value -> number of the task that computes it, or a part of it in each step of a loop."""
         return {held_as(info.result): number for number, info in enumerate(self.tasks)}
 
     def bytes_of(self, value: SSAValue) -> int:

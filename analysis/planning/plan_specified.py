@@ -1,4 +1,4 @@
-"""Plans of tasks whose tiling and placement are specified in the IR: nothing is chosen, the rest is derived."""
+"""Plans of tasks whose tiling and placement are specified in the IR, from which everything else is derived."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def plan_specified(
     """
     The plan of a task with the tiling in the IR, double-buffered if that fits in `budget`.
 
-    With single buffers it may take all that is `free`; Shortage if that is too little. `must_leave`: the reason why the
+    With single buffers it may take `free` bytes; Shortage if they do not suffice. `must_leave`: the reason why the
     result cannot stay in the cores. Raises InputError naming the task if tiling or placement is not possible.
     """
     tiling, resident = info.op.tiling.data, info.op.space is Space.SRAM

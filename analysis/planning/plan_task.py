@@ -1,4 +1,4 @@
-"""Choose the tiling of one task: the grid over the cores and the steps in time, by estimated cycles."""
+"""The choice of the tiling of one task: the grid over the cores and the steps in time, by estimated cycles."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MATRIX_WORK = 0.2
 Weight of the cycles of matrix units with encoded weights in the price of plans, relative to the cycles of the task.
 """
 PRUNE_RATIO = 1.5
-"""Tilings with a price above so many times the best are pruned."""
+"""Tilings with a price above this ratio times the best price are pruned."""
 MAX_REFINEMENTS = 64
 MAX_GRIDS = 8
 """Largest number of grids that are estimated exactly."""
@@ -126,9 +126,9 @@ def _tilings(request: TaskRequest) -> list[Tiling]:
 
 def _fastest_first(request: TaskRequest, tilings: Sequence[Tiling]) -> Iterator[TaskPlan]:
     """
-    Grids by ascending lower bound of their cycles, which is that without steps and messages.
+    Plans of grids by ascending lower bound of their cycles, which is the estimate without steps and messages.
 
-    Reads are examined only for tilings whose operations alone take less than others in total.
+    Reads are examined only for tilings whose operations take less than other tilings in total.
     """
     info = request.info
     heap: list[tuple[float, int, int]] = []
@@ -168,7 +168,7 @@ def _cut(request: TaskRequest, tiles: Tiles) -> Cut:
 
 
 class _Steps(NamedTuple):
-    """The choice for a grid: together with the grid's reads it determines the plan, and it takes little memory."""
+    """The choice for a grid, which determines the plan together with the grid's reads, but takes little memory."""
 
     tiling: Tiling
     slots: int
@@ -248,9 +248,7 @@ def _refine(cut: Cut, tiling: Tiling, budget: SramBudget) -> TaskPlan | Shortage
 
 
 def _least_excess(options: Sequence[TaskPlan], chip: Chip, budget: SramBudget) -> list[TaskPlan]:
-    """
-    The plans with the least excess over what `fits` demands; `budget` is queried so that it records the sizes.
-    """
+    """The plans with the least excess over the limits of `fits`; `budget` is queried so that it records the sizes."""
 
     def constants(option: TaskPlan) -> int:
         return _constant_excess(option, chip)
@@ -276,7 +274,7 @@ def _least(options: Sequence[TaskPlan], nbytes: Callable[[TaskPlan], int]) -> li
 
 
 def fits(plan: TaskPlan, chip: Chip, budget: SramBudget) -> bool:
-    """Whether a plan keeps the `budget` and leaves memory to load the next task's constants."""
+    """Whether a plan is within the `budget` and leaves memory to load the next task's constants."""
     return not _constant_excess(plan, chip) and budget.fits(plan.working_bytes)
 
 

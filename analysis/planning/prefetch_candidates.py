@@ -1,4 +1,6 @@
-"""Prefetch: during which earlier task a task's loads of constants begin, so that DRAM is busy while tasks compute."""
+"""
+The choice of the earlier tasks during which a task's constants are loaded, so that DRAM is busy while tasks compute.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ class PrefetchPolicy:
     max_distance: int
     """Largest number of tasks from the start of a load to its task."""
     waiting: bool
-    """The tasks between are assumed to take as long as their own loads, which may be under way as well."""
+    """Whether the tasks between are assumed to take as long as their own loads, which may be in progress as well."""
     multi_buffered: bool
     """Whether constants of several steps may be loaded together (see `multi_buffering`)."""
 
@@ -41,7 +43,7 @@ PREFETCH_POLICIES = (
     PrefetchPolicy(24, False, True),
     PrefetchPolicy(ANY_DISTANCE, False, True),
 )
-"""From late to early. Earlier loads use more of DRAM's time, and other transfers wait longer."""
+"""The policies, from late to early loads. Earlier loads use more of DRAM's time, but other transfers wait longer."""
 
 
 def prefetch_starts(
@@ -99,7 +101,7 @@ def prefetch_starts(
 
 
 def _quiet_cycles(plan: TaskPlan) -> float:
-    """The time from which on a task has its gathered values, so that cores may multicast loads for other tasks."""
+    """The time after which a task has its gathered values, so that cores may multicast loads for other tasks."""
     step = plan.work.step
     return max(plan.work.computing, float(step.root + step.rest) if plan.work.steps == 1 else 0.0)
 

@@ -1,4 +1,4 @@
-"""Reads of tiled tasks: how each operand reaches the cores."""
+"""Plans of the reads of tiled tasks: how each operand reaches the cores."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def _measure_stream(
     if keep and versions > 1 and plan.whole.is_plain:
         kept = info.largest_slice(number, index, tile)
         whole = math.prod(kept) * plan.item_bytes
-        # Data that cores forward to each other keeps the network busy: better while they compute.
+        # Data that cores forward to each other keep the network busy; they are best sent while cores compute.
         if not any(is_shared(cores, whole) for cores in groups):
             loads = sum(groups.elements())
             loaded = round(loads * filled * burst_bytes(shape, kept, plan.item_bytes, chip))
@@ -246,7 +246,9 @@ def burst_bytes(shape: Sequence[int], slice_sizes: Sequence[int], item_bytes: in
 
 
 def gather_parts(plan: ReadPlan, info: TaskInfo, tiling: Tiling) -> int:
-    """Number of parts of a gather, each before the step that needs it, so that steps need not wait for all."""
+    """
+    Number of parts of a gather; each part arrives before the step that needs it, so that steps do not wait for all.
+    """
     if tiling.step_count == 1 or plan.outer_axis is None:
         return 1
     steps = math.prod(tiling.steps[dim] for dim in info.moving_dims(plan.read, plan.outer_axis))
@@ -254,7 +256,7 @@ def gather_parts(plan: ReadPlan, info: TaskInfo, tiling: Tiling) -> int:
 
 
 def is_shared(cores: int, bytes_each: int) -> bool:
-    """Whether so many cores with the same slice get it by multicast instead of each from DRAM."""
+    """Whether `cores` cores that need the same slice get it by multicast, instead of each core from DRAM."""
     return cores > 1 and (cores - 1) * bytes_each > SHARE_ABOVE_BYTES
 
 

@@ -1,4 +1,4 @@
-"""Results that stay in the cores: the sources of their readers, and the shapes in which these read them."""
+"""Results that stay in the cores: the sources that readers read, and the shapes in which they read them."""
 
 from __future__ import annotations
 

@@ -13,9 +13,9 @@ SAME_SUMS = (1, 4)
 
 def shared_groups(cost: OpCost, chip: Chip, item_bytes: int) -> tuple[int, int] | None:
     """
-    (groups of a tile that the matrix unit computes, cycles of both units) where that is faster than one unit alone;
-    the vector unit computes the other groups. None for other operations, and where an instruction has too few
-    dimensions for all groups. `item_bytes`: of an element of the first operand.
+    (groups of a tile that the matrix unit computes, cycles of both units) if that is faster than one unit alone; the
+    vector unit computes the other groups. None for other operations, and if an instruction has too few dimensions for
+    all groups. `item_bytes`: bytes of an element of the first operand.
 
     Each group of a depthwise convolution uses one column of the array (or a few), so that the array is about as fast as
     the vector unit.

@@ -52,8 +52,8 @@ def _shift(
     rates: Array,
 ) -> None:
     """
-    Move the loads of tasks, in this order, in `times.during`; `best` is the estimate so far, of which another must be
-    less than the share `accept`. The end of a run has to arrive for `latency` cycles.
+    Move the loads of tasks, in this order, in `times.during`. `best` is the estimate so far; a move is accepted if the
+    estimate is below `accept` times this. `latency`: cycles after the end of a run until its last store has arrived.
     """
     count, trials = len(times.during), 0
     later, later_start = np.empty(count, np.int64), np.empty(count + 1, np.int64)

@@ -1,9 +1,11 @@
 """
-Products of one row cut along their inputs: parts with all outputs each, on separate cores, and the sum over parts.
+Products of one row that are cut along their inputs: each part has all outputs, parts are on separate cores, and the sum
+over the parts follows.
 
-The time of a lane of a matrix unit is the sum over its output neurons, and the slowest lane decides. A narrow panel of
-whole neurons waits for the one with most weights. If inputs are cut, each lane has a share of these, and as many cores
-have work with panels that are wider by the number of parts, whose lanes process further neurons.
+The time of a lane of a matrix unit is the sum over its output neurons, and the slowest lane determines the time. A
+narrow panel of whole neurons waits for the neuron with the most weights. If inputs are cut, each lane has a share of
+these weights, and the same number of cores works on panels that are wider by the number of parts, whose lanes process
+further neurons.
 """
 
 from __future__ import annotations
@@ -37,8 +39,8 @@ class Split:
 
 def best_split(chip: Chip, layer: Layer, mask: Mask, choice: Choice) -> Split:
     """
-    The number of parts with the least cost of a product, 1 if others do not pay or make much more work for matrix
-    units; see `best_panels`.
+    The number of parts with the least cost of a product; 1 if others have no gain or cause much more work for matrix
+    units. See `best_panels`.
     """
     whole = best_panels(chip, layer, mask, choice)
     best = Split(1, whole)

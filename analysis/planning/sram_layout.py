@@ -25,7 +25,10 @@ from .shift_prefetch import shift_prefetch
 from .task_plan import ALIGNMENT, TaskPlan, aligned
 
 DOUBLING = 4
-"""Prefetches that prevent a layout are delayed one at a time at first, and twice as many after each DOUBLING rounds."""
+"""
+Prefetches that prevent a layout are delayed one at a time at first; after each DOUBLING rounds, twice as many are
+delayed at a time.
+"""
 
 Role = Literal["tile", "read", "staging", "temporary"]
 Key = tuple[Role, int, int, int]
@@ -54,7 +57,7 @@ class SramLayout:
     peak: int
     """Bytes up to the end of the highest buffer."""
     lower_bound: int
-    """Most bytes alive at one time: a lower bound of every allocation."""
+    """The largest number of live bytes at one time: a lower bound of every allocation."""
     buffers: tuple[SramBuffer, ...] = ()
     """All buffers, in the order of `addresses`."""
     apart: frozenset[int] = frozenset()
@@ -200,7 +203,7 @@ def lay_out(
         for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True))
         if parts_interleave(info, plan) and plan.slots > 1
     ]
-    # Tasks with the most free SRAM first: if not all of them fit, half of them may.
+    # Tasks with the most free SRAM come first: if not all of them fit, half of them may.
     live = _live_bytes(_collect(network, plain.prefetch_from, multi_buffered, frozenset(wanted)), len(network.tasks))
     wanted = sorted((task for task in wanted if live[task] <= chip.sram_bytes), key=lambda task: (live[task], task))
     halves = [frozenset(wanted[: len(wanted) >> cut]) for cut in range(len(wanted).bit_length() + 1)]
@@ -250,8 +253,8 @@ def _blocking_prefetches(
     buffers: _Buffers, result: Allocation, prefetch_from: Mapping[int, int], live: Sequence[int], chip: Chip
 ) -> list[int]:
     """
-    Tasks whose prefetched constants are alive at the same time as a buffer beyond the end of SRAM, those first during
-    whose prefetch most bytes are alive.
+    Tasks whose prefetched constants are live at the same time as a buffer beyond the end of SRAM; those with the most
+    live bytes during their prefetch come first.
     """
     above = np.flatnonzero(result.offsets + np.array(buffers.sizes) > chip.sram_bytes).tolist()
     change = np.zeros(len(live) + 1, np.int64)

@@ -1,4 +1,4 @@
-"""Distributions of values over the cores: as the tiles in which they were computed."""
+"""Distributions of values over the cores, in the tiles in which they were computed."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class Distribution:
         return arrays.low.shape, arrays.cores.tobytes(), arrays.low.tobytes(), arrays.high.tobytes(), self.tile_bytes
 
     def stacked(self, rows: int) -> Distribution:
-        """The distribution of so many values with this distribution, one after the other in each core."""
+        """The distribution of `rows` values with this distribution, one after the other in each core."""
         boxes = {core: Box((0, *box.offsets), (rows, *box.sizes)) for core, box in self.boxes.items()}
         return Distribution(boxes, self.tile_bytes * rows)
 
     def row(self, shape: tuple[int, ...], rows: int, row: tuple[int, ...]) -> Distribution | None:
         """
-        The distribution of one of so many `rows` of a value of a shape, each of shape `row`; None if a core does not
-        hold its part of all rows, one after the other.
+        The distribution of one of the `rows` rows, each of shape `row`, of a value of shape `shape`; None if a core
+        does not hold its part of all rows, one after the other.
         """
         seen = self.reshaped(shape, (rows, *row))
         if seen is None:

@@ -153,7 +153,7 @@ class TaskPlan:
         return [number for number, read in enumerate(self.reads) if read.keep]
 
     def loading(self, numbers: Container[int]) -> TaskPlan:
-        """The plan if it is the first to load these kept reads; the others are there already."""
+        """The plan if it is the first to load these kept reads; other kept reads are already in the cores."""
         tile = last_tile(self.info, self.tiling)
         sizes = tuple(
             measure_kept(read, self.info, self.chip, tile, found=number not in numbers) if read.keep else size
@@ -173,7 +173,7 @@ def output_steps(info: TaskInfo, tiling: Tiling) -> int:
 
 @dataclass(frozen=True)
 class Shortage:
-    """The reason why no tiling fits: the smallest one tried needs so many bytes of SRAM on a core."""
+    """The reason why no tiling fits: the bytes of SRAM on a core that the smallest one tried needs."""
 
     needed: int
     operand: int | None = None

@@ -1,5 +1,5 @@
 """
-Beam search over the tilings of a network: each is judged together with the tasks that follow.
+Beam search over the tilings of a network, in which each tiling is evaluated together with the tasks that follow.
 
 `plan_network` takes the best tiling of each task in isolation, and the readers have to accept the distribution of its
 result. Here several partial plans are continued from task to task, each with the clocks of the estimate; of those with
@@ -36,7 +36,9 @@ BEAM = 6
 TILINGS = 4
 """Number of tilings of a task with which each partial plan is continued."""
 DRAM_BOUND_RATIO = 1.1
-"""A network whose estimate is at most so many times its transfers from DRAM is not searched: it has little to gain."""
+"""
+A network whose estimate is at most this ratio times its transfers from DRAM is not searched, as it has little to gain.
+"""
 CONTENTION = 0.3
 """
 Of the three times of a task (units, DRAM, network) the longest is part of the run. This share of the other two is added

@@ -11,15 +11,15 @@ from ..tasks.task_info import TaskInfo
 
 _CUTTABLE = (DimKind.PARALLEL, DimKind.WINDOW)
 MAX_GRID_DIMS = 3
-"""Dimensions cut over the cores at once."""
+"""Largest number of dimensions that are cut over the cores at once."""
 
 
 def grid_candidates(info: TaskInfo, chip: Chip) -> Iterator[tuple[int, ...]]:
     """
     Grids worth trying: products of divisors and powers of two over up to three dimensions of the iteration space.
 
-    Only grids that use at least a quarter of the cores (as far as the space has so many tiles) or a single core are
-    yielded. Grids that cut inside indivisible units (`TilingInterface.may_split`) are left out.
+    Only grids that use at least a quarter of the cores (if the space has that many tiles) or a single core are yielded.
+    Grids that cut inside indivisible units (`TilingInterface.may_split`) are left out.
     """
     cores = len(chip.usable_cores)
     dims = [dim for dim, kind in enumerate(info.space) if kind.kind in _CUTTABLE and kind.size > 1]

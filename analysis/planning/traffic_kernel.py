@@ -28,7 +28,7 @@ def busiest(
     size = 64
     while size < 2 * readers:
         size *= 2
-    # For the current sender: a table of its messages; a message's part, volume, columns reached; a branch's rows.
+    # For the current sender: a table of its messages; each message's part, volume and columns; each branch's rows.
     table, table_of = np.empty(size, np.int64), np.full(size, -1, np.int64)
     part = np.empty((readers, 2 * rank), np.int64)
     volumes, west, east = np.empty(readers, np.int64), np.empty(readers, np.int64), np.empty(readers, np.int64)

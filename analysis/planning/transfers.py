@@ -1,4 +1,4 @@
-"""Messages between cores as arrays: an exchange among hundreds of cores has tens of thousands of them."""
+"""Messages between cores as arrays, since an exchange among hundreds of cores has tens of thousands of messages."""
 
 from __future__ import annotations
 

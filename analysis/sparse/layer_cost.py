@@ -1,12 +1,12 @@
 """
 Cycles and bytes of a layer with dense or encoded weights on a chip: the model that chooses between them.
 
-A layer is `rows` vectors of neurons against `outputs` fibers of `inputs` weights each. Its work is divided over the
+A layer multiplies `rows` vectors of neurons by `outputs` fibers of `inputs` weights each. Its work is divided over the
 cores along rows and output neurons, in the fastest way:
 
     compute  cycles of the busiest core's matrix (or, dense, vector) unit; see `product_cycles`
-    memory   cycles in which the weights come from DRAM
-    cycles   the sum: how much of it overlaps is a matter of the layers around, and none may
+    memory   cycles for loading the weights from DRAM
+    cycles   the sum: the share that overlaps depends on the neighbouring layers, and may be zero
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class LayerCost:
     mean_compute: float = 0.0
     """For encoded weights, the mean cycles over all cores' matrix units."""
     matrix_work: float = MATRIX_WORK
-    """The weight of these in `price`."""
+    """The weight of `mean_compute` in `price`."""
 
     @property
     def cycles(self) -> float:
@@ -138,7 +138,8 @@ def dense_cost(chip: Chip, layer: Layer, choice: Choice) -> LayerCost:
 
 def fastest(costs: Sequence[LayerCost]) -> LayerCost:
     """
-    The cost of fewest cycles, then of fewest bytes; the first of equal ones, so dense weights if encoding has no gain.
+    The cost with the fewest cycles, then the fewest bytes; the first of equal ones, so dense weights if encoding has no
+    gain.
     """
     return min(costs, key=lambda cost: (cost.cycles, cost.nbytes))
 
@@ -185,7 +186,7 @@ def encoded_cycles(
     chip: Chip, layer: Layer, panels: Panels, work: Sequence[EncodedWork], nbytes: int
 ) -> tuple[float, float, float]:
     """
-    Cycles of the busiest core for weights in panels, cycles to load the weights, of [nbytes] bytes, from DRAM, and mean
+    Cycles of the busiest core for weights in panels, cycles to load the weights, of `nbytes` bytes, from DRAM, and mean
     cycles over all cores; `work` is that of each panel, part by part, for all rows. Each panel is loaded by one core,
     at most at the rate of its link. Joined lanes are filled by panels of any width, whose number is then chosen to
     match the DRAM ports; for separate lanes, whole columns determine the width, and the mean over ports is the better
@@ -233,9 +234,9 @@ def best_panels(chip: Chip, layer: Layer, mask: Mask, choice: Choice) -> LayerCo
 
 def panel_widths(chip: Chip, layer: Layer, choice: Choice) -> list[int]:
     """
-    Output neurons of panels of equal width, none of which crosses the end of a group: at most so many columns of the
-    matrix unit, and for joined lanes the number that fills it in so many loads, or slightly fewer, as panels are not
-    exactly equal.
+    Numbers of output neurons of panels of equal width, none of which crosses the end of a group: at most those of one
+    of `WIDTHS` columns of the matrix unit; for joined lanes also the number that fills the matrix unit in one of
+    `WIDTHS` loads, or slightly fewer, as panels are not exactly equal.
     """
     outputs, cols = layer.group_outputs, chip.mpu_cols
     counts = [-(-outputs // (columns * cols)) for columns in WIDTHS if columns == 1 or (columns - 1) * cols < outputs]
@@ -253,7 +254,7 @@ def panel_widths(chip: Chip, layer: Layer, choice: Choice) -> list[int]:
 
 
 def panels_of_width(chip: Chip, layer: Layer, choice: Choice, width: int) -> Panels:
-    """Panels of so many output neurons, with the fewest parts that fit in memory."""
+    """Panels of `width` output neurons, with the fewest parts that fit in memory."""
     assert choice.format is not None
     panel_bytes = choice.nbytes * width / layer.outputs
     parts = max(

@@ -1,4 +1,4 @@
-"""Observed activations: the nonzero ones, and the resulting work of the lanes of a matrix unit."""
+"""Observed nonzero activations, and the resulting work of the lanes of a matrix unit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ObservedActivations:
     """[groups, outputs, inputs of a group] whether a weight is nonzero."""
     chip: Chip
     rate: int = 1
-    """Multiply-accumulates of the element type where f32 does one."""
+    """Multiply-accumulates of the element type in the time of one in f32."""
     _known: dict[tuple[int, int, Format], Nonzero] = field(default_factory=dict[tuple[int, int, Format], Nonzero])
 
     @property
@@ -47,7 +47,7 @@ class ObservedActivations:
         return not bool(self.counts.all())
 
     def on_dense_weights(self) -> Nonzero:
-        """All outputs of a group are equal."""
+        """The work with dense weights, which is the same for all outputs of a group."""
         groups, _, inputs = self.stored.shape
         columns = Lanes(self.chip.mpu_cols, self.chip.mpu_rows * self.rate)
         return self._seen(np.ones((groups, 1, inputs), np.bool_), 1, inputs, columns)
@@ -60,7 +60,7 @@ class ObservedActivations:
         return self._known[key]
 
     def as_stored(self, panels: Panels) -> Nonzero:
-        """The same with fillers and whole groups."""
+        """The activations with the weights that are stored: nonzero weights, fillers and whole groups."""
         if panels.format == DIRECT:
             return self.in_panels(panels.width, panels.depth)
         key = (panels.width, panels.depth, panels.format)
@@ -103,7 +103,7 @@ class ObservedActivations:
         return Nonzero.from_numbers([round(number, DIGITS) for number in numbers])
 
     def _most_cuts(self, axis: int) -> int:
-        """Axis of lines (2) or places (3)."""
+        """Largest number of tiles along an axis: lines (2) or places (3)."""
         lines = min(self.counts.shape[1], math.isqrt(MAX_CUTS))
         return lines if axis == 2 else MAX_CUTS // lines
 
@@ -127,7 +127,7 @@ class ObservedActivations:
                 yield self._tiles(sides, fullest, met, pairs, lanes.depth)
 
     def _tiles(self, sides: tuple[float, float], fullest: Floats, met: Floats, pairs: Floats, depth: int) -> _Tiles:
-        """The slowest lane of each panel and tile in [panels, lanes, tiles]; it has so many places."""
+        """The slowest lane of each panel and tile, from arrays [panels, lanes, tiles]; a lane has `depth` places."""
         rows = sides[0] * sides[1]
         passing = rows * (pairs if self.chip.map_caches == "before" else met)
         loads = np.ceil(met / depth)
@@ -140,15 +140,15 @@ class ObservedActivations:
 @dataclass(frozen=True)
 class _Tiles:
     """
-    The work for one part of the inputs, for tiles of so many lines and places; arrays are by tile, sums over all
-    panels.
+    The work for one part of the inputs, for tiles of a number of lines and places; arrays are by tile, and are sums
+    over all panels.
     """
 
     lines: float
     positions: float
     pairs: Floats
     met: Floats
-    """[panels, tiles], of each panel."""
+    """[panels, tiles] for each panel separately."""
     loads: Floats
     fullest: float
     """Stored weights of the fullest lanes."""
@@ -171,7 +171,7 @@ def _by_lane(work: Floats, width: int, lanes: int) -> Floats:
 
 
 def _cuts(size: int, most: int) -> list[int]:
-    """Numbers of tiles that a side is cut into: for tiles of 1, then of powers of 2; limited to so many."""
+    """Numbers of tiles that a side is cut into: for tiles of 1, then of powers of 2; at most `most` tiles."""
     powers = [1 << power for power in reversed(range((size - 1).bit_length()))]
     return [cuts for cuts in (size, *powers) if cuts <= most]
 

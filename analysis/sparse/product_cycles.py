@@ -25,7 +25,7 @@ def product_cycles(chip: Chip, work: EncodedWork, rate: int) -> float:
 
 
 def skipping_cycles(chip: Chip, work: EncodedWork, rate: int) -> float:
-    """The same with zeros of the neurons skipped; infinite if no zeros are expected."""
+    """As `product_cycles`, with zeros of the neurons skipped; infinite if no zeros are expected."""
     return _encoded_cycles(chip, work, rate, work.nonzero) if work.nonzero.has_zeros else math.inf
 
 
@@ -79,8 +79,8 @@ def dense_weights_cycles(
     chip: Chip, sizes: tuple[int, int, int, int], rate: int, nonzero: Nonzero, operand_bytes: float = 0, lines: int = 0
 ) -> float:
     """
-    Cycles of products of `sizes` (batch, m, k, n) with dense weights; `nonzero` of the first operand is multiplied, and
-    the largest operand has so many bytes. Rows are in so many lines (0: unknown).
+    Cycles of products of `sizes` (batch, m, k, n) with dense weights; the share `nonzero` of the first operand is
+    multiplied. `operand_bytes`: bytes of the largest operand; `lines`: number of lines of the rows (0: unknown).
     """
     batch, m, k, n = sizes
     depth, fill = chip.mpu_rows * rate, load_cycles(chip)

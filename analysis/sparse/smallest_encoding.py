@@ -16,20 +16,20 @@ from ...formats.sparse.sizes import entries_and_bytes, gap_histogram
 
 @dataclass(frozen=True)
 class Choice:
-    """How to store a tensor."""
+    """A representation of a tensor in memory, and its size."""
 
     format: Format | None
     """None: dense."""
     nbytes: int
     dense_bytes: int
     density: float
-    """Elements above the threshold over all."""
+    """Share of the elements above the threshold."""
     entries: int
     """Number of positions in the index, fillers included; all positions if the tensor stays dense."""
 
     @property
     def ratio(self) -> float:
-        """Bytes of dense storage over bytes of this choice."""
+        """Bytes of dense storage divided by the bytes of this choice."""
         return self.dense_bytes / max(1, self.nbytes)
 
 

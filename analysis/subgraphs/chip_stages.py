@@ -21,7 +21,7 @@ class Carried:
     producer: int
     """Number of the unit that computes it; -1: an input of the network."""
     readers: tuple[int, ...]
-    """Units, ascending."""
+    """Numbers of units, ascending."""
     is_output: bool
     cycles: float
     """Cycles of one copy between a chip and the host."""
@@ -32,7 +32,7 @@ class Held:
     """A constant, which is held by every chip with a unit that reads it."""
 
     readers: tuple[int, ...]
-    """Units, ascending."""
+    """Numbers of units, ascending."""
     nbytes: int
 
 

@@ -1,4 +1,4 @@
-"""Fusing from the front and from the end at the same time, until both meet (spec 2, S81 to S84)."""
+"""Fusion from the front and from the end at the same time, until both meet (spec 2, S81 to S84)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class FuseBidirectional:
         trials = Trials(compiles)
         front: list[Interval] = []
         back: list[Interval] = []
-        low, high = 0, count  # between them nothing is decided
+        low, high = 0, count  # the subgraphs between them are undecided
         while low < high:
             size = 2 if high - low >= 2 and trials(low, low + 2).compiled else 1
             front.append((low, low + size))

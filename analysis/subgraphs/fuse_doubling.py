@@ -1,4 +1,4 @@
-"""Fusing a long list forward in few trials."""
+"""Fusion of a long list from the front in few trials."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .fusion import Compiles, Interval, Trials
 @dataclass(frozen=True)
 class FuseForwardDoubling:
     """
-    As `FuseForwardGrowing`, but a subgraph grows by twice as many of those that follow each time, until that fails, and
-    then by half as many each time.
+    As `FuseForwardGrowing`, but each time a subgraph grows by twice as many of the following subgraphs as before, until
+    that fails, and then by half as many each time.
     """
 
     def __call__(self, count: int, compiles: Compiles) -> list[Interval]:

@@ -1,4 +1,4 @@
-"""Fusing from the front (spec 2, S61 to S64 and S71 to S74)."""
+"""Fusion from the front (spec 2, S61 to S64 and S71 to S74)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fusing in groups (spec 2, S51 to S54): plain pairs, or groups whose sums lie within bounds."""
+"""Fusion in groups (spec 2, S51 to S54): plain pairs, or groups whose sums are within bounds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .fusion import Compiles, Interval, Trials
 
 @dataclass(frozen=True)
 class PartSize:
-    """The bounded sizes of a subgraph."""
+    """The sizes of a subgraph that have bounds."""
 
     computation: int
     """Multiply-accumulates."""
@@ -21,7 +21,7 @@ class PartSize:
 
 
 Range = tuple[float, float]
-"""Least and most, both included."""
+"""Lower and upper bound, both included."""
 ANY: Range = (0.0, math.inf)
 
 

@@ -1,5 +1,5 @@
 """
-Fusing neighbours of a serial list of subgraphs, behind one interface (spec 2, "Fusing").
+The interface of strategies that fuse neighbours of a serial list of subgraphs (spec 2, "Fusing").
 
 A strategy is given the number of subgraphs and a function that compiles those from `start` to `stop` as one; it returns
 the intervals that become target subgraphs. Every candidate is compiled at most once. Each single subgraph is known to

@@ -35,9 +35,9 @@ class Core:
     sources: Ints
     targets: Ints
     enters: Flags
-    """Reads an input, or a result from outside."""
+    """Whether a node reads an input, or a result from outside."""
     leaves: Flags
-    """Gives an output, or a result that is read outside."""
+    """Whether a node computes an output, or a result that is read outside."""
     representative: Ints
     """For each node of the graph its core node, or the one that it is contracted into; -1 for excluded nodes."""
 

@@ -1,4 +1,4 @@
-"""Cutting where the fewest bytes cross, by dynamic programming over the serial order (spec 2, beyond the patent)."""
+"""Cuts that the fewest bytes cross, by dynamic programming over the serial order (spec 2, beyond the patent)."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class AtFewestBytes:
     """
     The cuts with the fewest live bytes, with `bounds` on each part; among equal ones the fewest cuts.
 
-    `parts`: into exactly so many (as many as there are operators, if these are fewer), each with at least `least_share`
-    of its even share of the work (operations and bytes), so that parts at the ends do not become tiny. Without `parts`:
-    as many as the bounds require.
+    `parts`: the exact number of parts (or that of the operators, if it is smaller), each with at least `least_share` of
+    its even share of the work (operations and bytes), so that parts at the ends do not become tiny. Without `parts`: as
+    many parts as the bounds require.
     """
 
     parts: int | None = None
@@ -103,7 +103,10 @@ def fewest_bytes(crossing: NDArray[np.float64], first: Ints) -> list[int]:
 
 
 def fewest_bytes_in(parts: int, crossing: NDArray[np.float64], first: Ints, last: Ints) -> list[int] | None:
-    """The same for exactly `parts` parts; one that ends at e also starts at `last[e]` or earlier. None: impossible."""
+    """
+    As `fewest_bytes`, for exactly `parts` parts; a part that ends at e also starts at `last[e]` or earlier. None if
+    this is impossible.
+    """
     count = len(crossing) - 1
     best = np.full(count + 1, np.inf)
     best[0] = 0.0

@@ -1,4 +1,4 @@
-"""Cutting after operators that the user names."""
+"""The split rule that cuts after operators that the user names."""
 
 from __future__ import annotations
 

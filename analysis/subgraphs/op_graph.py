@@ -54,7 +54,7 @@ class Adjacency:
 
 @dataclass(frozen=True, eq=False)
 class NodeInfo:
-    """What is known about the nodes of a graph besides their edges; numbers that are not given are 0."""
+    """The properties of the nodes of a graph besides their edges; numbers that are not given are 0."""
 
     op_types: Sequence[str] | None = None
     macs: Sequence[int] | Ints | None = None
@@ -126,7 +126,7 @@ class OpGraph:
         return len(self.names)
 
     def numbers_of(self, names: Sequence[str]) -> list[int]:
-        """The nodes of these names, all of a name that several have. Raises InputError for names that none has."""
+        """All nodes with one of these names. Raises InputError for names that no node has."""
         wanted = set(names)
         if unknown := sorted(wanted - set(self.names)):
             some = ", ".join(self.names[:5]) + (", ..." if len(self.names) > 5 else "")
@@ -241,14 +241,14 @@ def live_bytes(graph: OpGraph, order: Ints) -> Ints:
 
 def serial_order(graph: OpGraph) -> Ints:
     """
-    The program's order, with each node that only outputs directly after its operands, and each weight load directly
-    before its first reader, so that neither is live across cuts unnecessarily.
+    The program's order, with each node that only outputs data directly after its operands, and each weight load
+    directly before its first reader, so that neither is live across cuts unnecessarily.
     """
     number = np.arange(len(graph))
     owners, readers = graph.successors.owners, graph.successors.indices
     loads = graph.is_weight_load & (graph.predecessors.degrees == 0) & (graph.successors.degrees > 0)
     position = number.astype(np.float64)
-    # Output nodes first, by the last operand that is not a load; then loads, by their readers.
+    # Output nodes are placed first, by their last operand that is not a load; then loads, by their readers.
     last_operand = np.full(len(graph), -1)
     computed = ~loads[owners]
     np.maximum.at(last_operand, readers[computed], owners[computed])

@@ -1,4 +1,4 @@
-"""Cutting by the bytes of weights."""
+"""The split rule that cuts by the bytes of weights."""
 
 from __future__ import annotations
 

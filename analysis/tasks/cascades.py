@@ -29,7 +29,7 @@ COUNTS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24)
 MOST_TASKS = 48
 """Largest number of tasks of a cascade in all its stripes, each of which has separate code."""
 MOST_REPEATED = 2.0
-"""Largest work of a cascade over that of the chain; longer chains only repeat more."""
+"""Largest work of a cascade relative to that of the chain; longer chains only repeat more."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class CascadePlan:
     cycles: float
     """Estimated time of the block."""
     plain_cycles: float
-    """The same without cascades."""
+    """Estimated time of the block without cascades."""
 
 
 def choose_cascades(block: Block, chip: Chip, share: float) -> CascadePlan:
@@ -204,7 +204,7 @@ class _Chooser:
 
     def _chains(self, end: int, axis: int, count: int, plans: Sequence[_Plan]) -> Iterator[_Plan]:
         """
-        Plans whose last chain is a cascade of so many stripes, with every possible beginning. All stripes have the cost
+        Plans whose last chain is a cascade of `count` stripes, with every possible beginning. All stripes have the cost
         of the middle one.
         """
         result = self._key_value(end)
@@ -249,7 +249,7 @@ class _Chooser:
         return self.ops[self.keys[key] - 1].results[0]
 
     def _read(self, begin: int, needed: Mapping[SSAValue, Stripe], count: int, left: float) -> float:
-        """Bytes of its initial value that a cascade reads from DRAM, if so many bytes of SRAM are free."""
+        """Bytes of its initial value that a cascade reads from DRAM, if `left` bytes of SRAM are free."""
         values: set[SSAValue] = {value for value in needed if isinstance(value, BlockArgument)}
         if begin and not (self._stays(value := self._key_value(begin)) and _bytes(value) <= left):
             values.add(value)
@@ -264,8 +264,8 @@ class _Chooser:
 
     def _cycles(self, work: _Work, count: int, traffic: float) -> float:
         """
-        Cycles of a chain that repeats some work so many times, and moves so many bytes: the maximum of both, plus the
-        latency of DRAM for each operator.
+        Cycles of a chain that repeats `work` `count` times, and moves `traffic` bytes: the maximum of both times, plus
+        the latency of DRAM for each operator.
         """
         chip = self.chip
         cores = len(chip.usable_cores)

@@ -1,7 +1,7 @@
 """
-Group operations into tasks: a root, the elementwise operations over its result that can be computed tile by tile, and
-the slices that only one of these reads, which it reads in place. Slices join in a separate step, so that stages that
-are cut between groups pass slices, not the values that these are cut from.
+Grouping of operations into tasks: a root, the elementwise operations over its result that can be computed tile by tile,
+and the slices that only one of these reads, which it reads in place. Slices join in a separate step, so that stages
+that are cut between groups pass slices, not the values that the slices are cut from.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from ...dialects.dataflow.tiling import TilingInterface
 from ...dialects.dataflow.types import shape_of
 
 MAX_EPILOGUE = 12
-"""Largest number of elementwise operations that join a root: each may need a separate buffer."""
+"""Largest number of elementwise operations that join a root, since each may need a separate buffer."""
 LOOK_AHEAD = 64
-"""Number of operations after the root that are examined for this."""
+"""Number of operations after the root that are examined as members of its group."""
 
 
 def group_operations(block: Block) -> list[tuple[TilingInterface, ...]]:
     """
-    All operations of `block` with a tiling interface, but reshapes, in groups that compute one used value each.
+    All operations of `block` with a tiling interface, except reshapes, in groups that compute one used value each.
 
     The order of the groups, each at the position of its last operation, respects dependencies.
     """
@@ -46,7 +46,9 @@ def is_tiled(op: Operation) -> bool:
 
 
 def grow(root: Operation, following: Sequence[Operation], taken: set[Operation]) -> tuple[TilingInterface, ...]:
-    """The group of a root: of the operations that follow it in the block, those of no other group that can join it."""
+    """
+    The group of a root: the operations after it in the block that are in no other group (`taken`) and can join it.
+    """
     assert isinstance(root, TilingInterface)
     members: list[TilingInterface] = [root]
     inside: set[SSAValue] = {root.results[0]}
@@ -93,7 +95,7 @@ def with_slices(groups: Sequence[tuple[TilingInterface, ...]]) -> list[tuple[Til
 
 
 def _slices_of(op: Operation) -> list[SliceOp]:
-    """The slices with the shape of an operation's result of which it is the only reader."""
+    """The slices that only this operation reads, and that have the shape of its result."""
     slices = dict.fromkeys(value.owner for value in op.operands if isinstance(value.owner, SliceOp))
     shape = shape_of(op.results[0])
     return [

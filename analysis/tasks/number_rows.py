@@ -1,4 +1,4 @@
-"""Numbers of distinct rows, found in linear time."""
+"""Numbering of the distinct rows of an array, in linear time."""
 
 from __future__ import annotations
 

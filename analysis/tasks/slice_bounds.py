@@ -10,9 +10,9 @@ from ...support.jit import Array, jit
 @jit
 def slice_bounds(extents: Array) -> tuple[Array, Array, bool, int]:
     """
-    Of slices [cores, axes, 5] as `Extent`: ([cores, axes] the first position of the value within a slice's bounds; one
-    past the last; whether one has positions of padding; elements of the largest buffer for positions within the bounds,
-    and for padding)
+    The bounds of slices [cores, axes, 5] (see `Extent`): ([cores, axes] the first position of the value within a
+    slice's bounds; one past the last; whether a slice has positions of padding; elements of the largest buffer for
+    positions within the bounds, and for padding)
     """
     cores, axes = extents.shape[:2]
     low, high = np.empty((cores, axes), np.int64), np.empty((cores, axes), np.int64)

@@ -1,6 +1,6 @@
 """
-The slices of one value that many cores read, as arrays: a grid of hundreds of tiles has few different ranges along an
-axis.
+The slices of one value that many cores read, as arrays, because a grid of hundreds of tiles has few different ranges
+along an axis.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .number_rows import number_rows
 from .slice_bounds import slice_bounds
 
 Extent: TypeAlias = tuple[int, int, int, int, int]
-"""Of a slice along an axis: offset, size, positions of padding before and after, step."""
+"""A slice along an axis: offset, size, positions of padding before and after, step."""
 EXTENT = 5
 
 
@@ -33,15 +33,15 @@ class Tiles:
 
     tiling: Tiling
     sizes: tuple[int, ...]
-    """Of the space."""
+    """Sizes of the iteration space."""
     numbers: NDArray[np.int64]
     """[tiles] in row-major order of the grid"""
     sampled: bool
-    """These are only some of the tiles."""
+    """Whether these are only some of the tiles."""
 
     @staticmethod
     def of(tiling: Tiling, sizes: tuple[int, ...], numbers: Sequence[int] | None = None) -> Tiles:
-        """Of an iteration space of these sizes; `numbers` are those of some tiles."""
+        """Tiles of an iteration space of these sizes; `numbers`: the numbers of some tiles, None: all tiles."""
         chosen = np.arange(len(tiling.cores)) if numbers is None else np.array(numbers, np.int64)
         tiles = Tiles(tiling, sizes, chosen, len(chosen) < len(tiling.cores))
         cut = tiling.over_cores
@@ -74,7 +74,7 @@ class Tiles:
         return len(self.numbers) == len(self.tiling.cores)
 
     def which(self, dims: Sequence[int]) -> NDArray[np.int64]:
-        """[tiles] if these are all: which of the ranges of `along` each has."""
+        """[tiles] if these are all tiles: the number of the range of `along` that each tile has."""
         found = np.zeros(len(self.numbers), np.int64)
         for dim in dims:
             found = found * self.tiling.grid[dim] + self.position(dim)
@@ -108,13 +108,13 @@ def extents_of(sliced: OperandSlice) -> tuple[Extent, ...]:
 @quick_init
 @dataclass(frozen=True, eq=False)
 class Slices(Mapping[int, OperandSlice]):
-    """Core -> what its tile reads."""
+    """Core -> the slice that its tile reads."""
 
     tiles: Tiles
     dims: tuple[int, ...]
     """Dimensions that are cut and on which the slices depend."""
     like: OperandSlice
-    """One with the same value for padding."""
+    """A slice with the same value for padding."""
     find_extents: Callable[[], NDArray[np.int64]] = field(repr=False)
     """Computes `extents` on demand, since they are rarely needed for sampled tiles."""
 
@@ -125,7 +125,7 @@ class Slices(Mapping[int, OperandSlice]):
 
     @property
     def cores(self) -> NDArray[np.int64]:
-        """Those with tiles."""
+        """The cores with tiles."""
         return self.tiles.cores
 
     def __len__(self) -> int:
@@ -168,12 +168,12 @@ class Slices(Mapping[int, OperandSlice]):
 
     @property
     def is_plain(self) -> bool:
-        """Whether all are boxes of the value, without padding or steps."""
+        """Whether all slices are boxes of the value, without padding or steps."""
         return not self.is_padded and bool((self.extents[:, :, 4] == 1).all())
 
     @lazy
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        """Cores that read the same."""
+        """Groups of cores that read the same slice."""
         group, count = number_rows(self.extents.reshape(len(self), self.like.box.rank * EXTENT))
         if not count:
             return ()

@@ -18,7 +18,7 @@ from ...dialects.dataflow.types import shape_of
 
 
 class Stripe(NamedTuple):
-    """Positions `low` to `high` (exclusive) of a value along a dimension; all of the others."""
+    """Positions `low` to `high` (exclusive) of a value along a dimension, and all positions of the other dimensions."""
 
     axis: int
     low: int
@@ -99,8 +99,8 @@ def stripes_of(
 
 def add_need(needed: dict[SSAValue, Stripe], value: SSAValue, read: Stripe | None) -> bool:
     """
-    Add the part of a value that is read to the part that is needed. False if that is not a stripe, or along another
-    dimension.
+    Add the part of a value that is read to the part that is needed. Returns False if the part is not a stripe, or is
+    along another dimension.
     """
     if read is not None and read.low == read.high:
         return True

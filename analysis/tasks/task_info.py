@@ -89,7 +89,7 @@ class TaskInfo:
 
     @lazy
     def argument_shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Of the operands inside the task."""
+        """Shapes of the operands inside the task."""
         return tuple(map(shape_of, self.arguments))
 
     @lazy
@@ -104,7 +104,7 @@ class TaskInfo:
 
     @property
     def content(self) -> Hashable:
-        """Equal for tasks that compute the same from values of the same types."""
+        """A key that is equal for tasks that compute the same from values of the same types."""
         number_of: dict[SSAValue, int] = {op.results[0]: number for number, op in enumerate(self.body)}
         return tuple(
             (
@@ -250,12 +250,12 @@ class TaskInfo:
 
     @property
     def needs_scratch(self) -> bool:
-        """Whether there is such memory."""
+        """Whether the root's instructions need scratch memory."""
         return self.scratch_bytes(Box.whole(self.sizes)) > 0
 
     @property
     def scratch_buffer(self) -> int:
-        """The number of a temporary buffer for that memory: the last one, which holds no value of the body."""
+        """The number of the temporary buffer for scratch memory: the last one, which holds no value of the body."""
         if isinstance(self.holder, ExecuteOp):
             return len(self.holder.temporaries)
         return len(self.buffers.item_bytes)
@@ -318,7 +318,9 @@ class TaskInfo:
         return Slices(tiles, cut, like, find_extents)
 
     def _extents_at(self, read: Read, dims: tuple[int, ...], ranges: tuple[tuple[int, int], ...]) -> tuple[Extent, ...]:
-        """By axis, of the slice of a tile with these ranges along some dimensions, all of the others."""
+        """
+        By axis, the extent of the slice of a tile with these ranges along some dimensions, and whole along others.
+        """
         known = self._extents[read]
         found = known.get((dims, ranges))
         if found is None:
@@ -351,7 +353,7 @@ class TaskInfo:
 
     @lazy
     def _moving(self) -> dict[Read, list[frozenset[int]]]:
-        """By axis of the value read, the dimensions on which the slice may depend along it."""
+        """For each read, by axis of its value, the dimensions on which the slice may depend along the axis."""
         found: dict[Read, list[frozenset[int]]] = {}
         for read in self.reads:
             # Halves may not change the slice along inner axes of a reshape, while finer cuts do.
@@ -457,7 +459,7 @@ def _body_buffers(info: TaskInfo) -> BodyBuffers:
                 last_use[number_of[value]] = number
     of_op: list[int] = []
     held: list[int] = []
-    """The operations up to now that write a buffer."""
+    """The operations so far that write a buffer."""
     sizes: list[int] = []
     for number, op in enumerate(info.body):
         if number and info.is_view(number):
@@ -471,8 +473,8 @@ def _body_buffers(info: TaskInfo) -> BodyBuffers:
                 holders = [other for other in held if of_op[other] == of_op[source]]
                 if all(last_use.get(other, other) <= number for other in holders):
                     free.append(of_op[source])
-        # The root's buffer before others: if it becomes the result's, of which each step has a separate one, the root
-        # of the next step need not wait for the rest of this step.
+        # The root's buffer is reused before others: if it becomes the result's buffer, of which each step has a
+        # separate one, the root of the next step does not have to wait for the rest of this step.
         reused = min(free, default=None)
         if reused is None:
             reused = len(sizes)

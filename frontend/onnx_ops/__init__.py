@@ -1,4 +1,4 @@
-"""One module per family of ONNX operators; each enters its functions in the table of `registry`."""
+"""The import of ONNX's operators: one module per family, which registers its functions in the table of `registry`."""
 
 from functools import cache
 from importlib import import_module

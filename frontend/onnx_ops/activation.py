@@ -35,7 +35,7 @@ def softmax(b: Builder, x: Tensor, axes: list[int], log: bool = False) -> Tensor
 
 
 def _first_axis(node: Node, x: Tensor) -> int:
-    """The attribute `axis` of operators over that and all following axes; it may equal the rank."""
+    """The attribute `axis` of operators that apply to this and all following axes; it may equal the rank."""
     axis = node.int("axis", 1)
     return axis if axis == x.rank else x.axis(axis)
 

@@ -1,4 +1,4 @@
-"""The operator Attention of ONNX."""
+"""ONNX's operator Attention."""
 
 from __future__ import annotations
 

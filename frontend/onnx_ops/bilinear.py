@@ -18,8 +18,8 @@ class Corner:
 
 def corners(b: Builder, x: Tensor, image: Tensor, y: Tensor, z: Tensor) -> list[Corner]:
     """
-    The neighbouring elements of positions in x [N, C, H, W]: `image` (int64), row `y` and column `z`, [P] each.
-    Elements outside of the image are 0.
+    The four neighbouring elements of each of P positions in x [N, C, H, W], which are given by `image` (int64), row `y`
+    and column `z`, each [P]. Elements outside of the image are 0.
     """
     batch, channels, height, width = x.shape
     rows = b.reshape(b.transpose(x, [0, 2, 3, 1]), [batch * height * width, channels])

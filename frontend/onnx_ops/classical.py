@@ -21,7 +21,7 @@ def binarizer(node: Node) -> Tensor:
 
 @onnx_op("ArrayFeatureExtractor", domain=DOMAIN)
 def array_feature_extractor(node: Node) -> Tensor:
-    """Elements of the last axis, by their indices."""
+    """The elements at given indices along the last axis."""
     b, x, index = node.build, node[0], node[1]
     picked = b.gather(x, b.reshape(index, [index.size]), x.rank - 1)
     return b.reshape(picked, [1, index.size]) if x.rank == 1 else picked
@@ -29,7 +29,7 @@ def array_feature_extractor(node: Node) -> Tensor:
 
 @onnx_op("LabelEncoder", since=2, domain=DOMAIN)
 def label_encoder(node: Node) -> Tensor:
-    """The value of each key, or a default; numbers or strings."""
+    """The value that belongs to each key, or a default; keys and values are numbers or strings."""
     b, x = node.build, node[0]
     keys, values = _table(node, "keys"), _table(node, "values")
     if keys.shape != values.shape:

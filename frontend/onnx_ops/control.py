@@ -1,5 +1,6 @@
 """
-Control flow: branches are chosen at import or their results selected, counted loops stay loops, others are unrolled.
+Control flow. A branch is chosen at import, or both are computed and their results selected; counted loops stay loops;
+other loops are unrolled.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from ..tensors import INT64, Absent, AlreadyReported, NodeError, Tensor, TensorS
 from .dynamic_loops import dynamic_loop
 
 LONGEST_LOOP = 4096
-"""Most iterations of a loop."""
+"""The largest number of iterations of a loop."""
 
 
 @onnx_op("If")
 def if_op(node: Node) -> Sequence[Tensor]:
-    """The branch of a known condition; else both branches and a selection of each result."""
+    """The branch that a known condition selects; otherwise both branches, and a selection of each result."""
     condition = node[0]
     if condition.array is not None:
         return node.scope.subgraph(node.graph("then_branch" if condition.array.reshape(-1)[0] else "else_branch"))
@@ -51,8 +52,8 @@ def if_op(node: Node) -> Sequence[Tensor]:
 @onnx_op("Loop")
 def loop(node: Node) -> Sequence[Tensor]:
     """
-    A loop where the condition always holds, or where its number of iterations is known at run time only (see
-    `--max-steps`), else unrolled.
+    A loop if the condition always holds, or if the number of iterations is known at run time only (see `--max-steps`);
+    otherwise the loop is unrolled.
     """
     going, count = node.get(1), node.get(0)
     unknown = next((one for one in (count, going) if one is not None and one.array is None), None)
@@ -73,7 +74,7 @@ def loop(node: Node) -> Sequence[Tensor]:
             with node.scope.tentatively():
                 return _counted_loop(node, limit, state)
         except (NodeError, AlreadyReported):
-            pass  # more may be known in single iterations
+            pass  # the unrolled iterations may have more known values
     try:
         with node.scope.tentatively():
             return _unrolled_loop(node, limit, going, state)
@@ -82,7 +83,7 @@ def loop(node: Node) -> Sequence[Tensor]:
 
 
 class EndsAtRunTime(NodeError):
-    """A loop ends by a condition that is known at run time only."""
+    """The condition that ends a loop is known at run time only."""
 
 
 def _may_be_carried(state: Sequence[Tensor]) -> bool:
@@ -153,7 +154,7 @@ def _declared(info: onnx.ValueInfoProto) -> Tensor | None:
 
 @onnx_op("Scan", since=9)
 def scan(node: Node) -> Sequence[Tensor]:
-    """A loop over the sequence."""
+    """A loop over the elements of sequences."""
     body, b = node.graph("body"), node.build
     count = node.int("num_scan_inputs")
     state, inputs = node.all()[:-count], node.all()[-count:]
@@ -171,7 +172,7 @@ def scan(node: Node) -> Sequence[Tensor]:
     def step(carried: list[Tensor], slices: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
         results = node.scope.subgraph(body, [*carried, *slices])
         rows = results[len(state) :]
-        # The ranks of what is stacked are known now.
+        # The ranks of the stacked values are known now.
         stacks[:] = [
             Along(row.axis(axis, row.rank + 1), bool(back))
             for row, axis, back in zip(rows, out_axes, directions, strict=True)
@@ -187,6 +188,6 @@ def scan(node: Node) -> Sequence[Tensor]:
             with node.scope.tentatively():
                 return build_loop(b, length, state, scanned, stacks, step)
         except (NodeError, AlreadyReported):
-            pass  # more may be known in single steps
+            pass  # the unrolled steps may have more known values
     states, stacked = unroll(b, length, state, scanned, stacks, step)
     return [*states, *stacked]

@@ -1,4 +1,4 @@
-"""Convolutions. The dialect's `conv` has no bias: that is an addition after it."""
+"""Convolutions. As the dialect's `conv` has no bias, the bias is added after it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .spatial import Window, window_of
 
 @dataclass(frozen=True)
 class Convolution:
-    """The convolution that computed a value, for folding a following scale and shift into its weights and bias."""
+    """The convolution that computed a value; a scale and shift that follow are folded into its weights and bias."""
 
     operand: Tensor
     weights: Tensor
@@ -90,7 +90,7 @@ def conv_transpose(node: Node) -> Tensor:
 
 
 def flip_weights(b: Builder, w: Tensor, groups: int) -> Tensor:
-    """[C, O/g, K...] to [O, C/g, K...] with all K reversed."""
+    """The weights [C, O/g, K...] as [O, C/g, K...] with all K reversed."""
     channels, outputs, *kernel = w.shape
     spatial = range(3, 3 + len(kernel))
     split = b.reshape(w, [groups, channels // groups, outputs, *kernel])
@@ -103,7 +103,7 @@ def flip_weights(b: Builder, w: Tensor, groups: int) -> Tensor:
 def _transposed_pads(
     node: Node, spatial: tuple[int, ...], strides: list[int], extents: list[int], extra: list[int]
 ) -> tuple[list[int], list[int]]:
-    """Padding (of the convolution that this transposes) from pads, output_shape or auto_pad."""
+    """The padding of the convolution that the node transposes, by the attributes pads, output_shape or auto_pad."""
     rank = len(spatial)
     auto = node.str("auto_pad", "NOTSET")
     if not node.has("output_shape") and auto in ("NOTSET", "VALID"):
@@ -113,7 +113,8 @@ def _transposed_pads(
     low, high = list[int](), list[int]()
     for size, stride, extent, more, wanted in zip(spatial, strides, extents, extra, shape, strict=True):
         total = stride * (size - 1) + more + extent - wanted
-        # Padding is never negative: `auto_pad` then gives less than wanted, `output_shape` zeros at the end.
+        # Padding is never negative. Where it would be, `auto_pad` gives a smaller result than it asks for, and
+        # `output_shape` zeros at the end.
         half = max(0, total) // 2
         low.append(half if auto == "SAME_UPPER" else max(0, total) - half)
         high.append((total if node.has("output_shape") else max(0, total)) - low[-1])

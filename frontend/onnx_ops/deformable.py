@@ -20,7 +20,7 @@ from .spatial import Window, window_of
 @onnx_op("DeformConv", since=19)
 @in_f32
 def deformable_convolution(node: Node) -> Tensor:
-    """Convolution over two spatial dimensions with offsets and a mask of the window's elements."""
+    """Convolution over two spatial dimensions in which each element of the window has an offset and a mask factor."""
     b, x, w, offset, mask = node.build, node[0], node[1], node[2], node.get(4)
     if x.rank != 4:
         raise NodeError(f"{x.rank - 2} spatial dimensions are not supported (2 are)")
@@ -51,7 +51,7 @@ def deformable_convolution(node: Node) -> Tensor:
 
 
 def _unmoved(window: Window, axis: int, shape: tuple[int, ...], x: Tensor) -> Tensor:
-    """Positions of the window's elements along an axis, broadcasting to [1, taps, 1, H, W]."""
+    """Positions of the window's elements along an axis without offsets, broadcasting to [1, taps, 1, H, W]."""
     starts = arrays.arange(shape[axis]) * window.strides[axis] - window.low[axis]
     within = np.indices(window.sizes)[axis].reshape(1, -1, 1, 1, 1) * window.dilations[axis]
     positions = within + starts.reshape((1, 1, 1, -1, 1) if axis == 0 else (1, 1, 1, 1, -1))

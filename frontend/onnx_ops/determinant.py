@@ -1,4 +1,4 @@
-"""Determinants."""
+"""Determinants of matrices."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _eliminated(b: Builder, x: Tensor) -> tuple[Tensor, Tensor]:
     top = b.reduce("sum", b.select(chosen, x, 0), [1])
     below = b.slice_axis(b.select(chosen, b.slice_axis(x, 1, 0, 1), x), 1, 1, size - 1)
     pivot = b.slice_axis(top, 2, 0, 1)
-    # Where the largest element is 0, all of the column are, and so is the determinant.
+    # If the largest element is 0, so is the whole column, and the determinant.
     divisor = b.select(b.compare("eq", pivot, 0), 1, pivot)
     factors = b.div(b.slice_axis(below, 2, 0, 1), divisor)
     rest = b.sub(b.slice_axis(below, 2, 1, size - 1), b.mul(factors, b.slice_axis(top, 2, 1, size - 1)))

@@ -1,4 +1,4 @@
-"""Loops whose number of iterations is known at run time only, as loops of at most so many steps."""
+"""Import of loops whose number of iterations is known at run time only, as loops with a largest number of steps."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from ..tensors import INT64, Absent, NodeError, Tensor, TensorSequence, known
 
 def dynamic_loop(node: Node, longest: int, needs: SSAValue | None = None) -> list[Tensor]:
     """
-    The results of a `Loop` with a trip count, a condition, or both, that depend on the network's inputs: a loop of as
-    many steps as the trip count says where that is known and at most `longest`, else as the option says.
+    The results of a `Loop` whose trip count or condition, or both, depend on the network's inputs. The largest number
+    of steps is the trip count if it is known and neither `longest` nor the option `--max-steps` is smaller; otherwise
+    it is the value of this option.
 
-    What it collects has as many rows, and says how many of them there are (`Tensor.rows`). Raises NodeError where
-    neither says how many (`needs`: what would say it if it were known), for state that no loop can carry, and as
-    `build_loop`.
+    Scan outputs have as many rows as the loop has steps at most; `Tensor.rows` of them holds the number of steps that
+    were executed. Raises NodeError if the largest number of steps is not known (`needs`: the value that would give it
+    if it were known at import), for state that a loop cannot carry, and the exceptions of `build_loop`.
     """
     b, limit, going = node.build, node.get(0), node.get(1)
     state = [node.any(index) for index in range(2, len(node.inputs))]
@@ -45,7 +46,7 @@ def dynamic_loop(node: Node, longest: int, needs: SSAValue | None = None) -> lis
 
 
 def _most(node: Node, longest: int, needs: SSAValue | None) -> tuple[int, bool]:
-    """The largest number of steps, and whether the network asks for no more than these."""
+    """The largest number of steps, and whether the network never needs more."""
     limit, option = node.get(0), node.scope.most_steps
     stated = None if limit is None or limit.array is None else max(0, int(limit.array.reshape(-1)[0]))
     if stated is not None and stated <= longest and (option is None or stated <= option):
@@ -65,7 +66,7 @@ def _most(node: Node, longest: int, needs: SSAValue | None) -> tuple[int, bool]:
 
 
 def _count(b: Builder, limit: Tensor | None, going: Tensor | None, most: int) -> Tensor | None:
-    """How many steps there are at most, as the condition before the first says too; None: `most`."""
+    """The number of steps by the trip count, 0 if the initial condition is false; None: `most`."""
     count = None
     if limit is not None and limit.array is None:
         count = b.maximum(b.cast(b.reshape(limit, []), INT64), 0)
@@ -75,7 +76,10 @@ def _count(b: Builder, limit: Tensor | None, going: Tensor | None, most: int) ->
 
 
 def _counted(node: Node, state: Sequence[Tensor], most: int, ends: EndsByValues, whole: bool) -> list[Tensor]:
-    """The loop, which carries the number of steps beside the state."""
+    """
+    Create the loop, which carries the number of executed steps besides the state; sets `ends`. Returns the state, the
+    number of steps, and the scan outputs.
+    """
     body, b = node.graph("body"), node.build
 
     def step(carried: list[Tensor], slices: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:

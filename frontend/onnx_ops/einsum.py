@@ -1,4 +1,4 @@
-"""Einstein summation as transposition, batched matrix products and sums."""
+"""Einstein summation by transpositions, batched matrix products and sums."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def einsum(b: Builder, equation: str, operands: Sequence[Tensor]) -> Tensor:
 
 
 def _parse(equation: str, operands: Sequence[Tensor]) -> tuple[list[str], str]:
-    """Labels of each operand and of the output, every ellipsis spelt out with upper-case or unused letters."""
+    """The labels of each operand and of the output; every ellipsis is replaced by upper-case or unused letters."""
     left, arrow, right = equation.partition("->")
     terms = left.split(",")
     if len(terms) != len(operands):
@@ -48,7 +48,7 @@ def _parse(equation: str, operands: Sequence[Tensor]) -> tuple[list[str], str]:
 
 
 def _take_diagonals(b: Builder, labels: str, x: Tensor) -> tuple[list[str], Tensor]:
-    """The operand with every repeated label's diagonal taken, so that labels are unique."""
+    """The operand reduced to the diagonal of every repeated label, and its labels, which are then unique."""
     names = list(labels)
     while len(set(names)) < len(names):
         first = next(axis for axis, name in enumerate(names) if names.count(name) > 1)
@@ -66,7 +66,10 @@ def _take_diagonals(b: Builder, labels: str, x: Tensor) -> tuple[list[str], Tens
 def _contract(
     b: Builder, left: list[str], x: Tensor, right: list[str], y: Tensor, later: set[str]
 ) -> tuple[list[str], Tensor]:
-    """One product of two operands: labels of both that are needed later are batch, the others are summed."""
+    """
+    One product of two operands and its labels. Of the labels of both operands, those that are needed later are batch
+    dimensions, and the others are summed.
+    """
     x, left = _sum_out(b, x, left, later | set(right))
     y, right = _sum_out(b, y, right, later | set(left))
     sizes: dict[str, int] = {}
@@ -87,7 +90,7 @@ def _contract(
     y = b.transpose(y, [right.index(label) for label in (*batch, *inner, *columns)])
     x = b.reshape(x, [count(batch), count(rows), count(inner)])
     y = b.reshape(y, [count(batch), count(inner), count(columns)])
-    # Sums of narrow integers are wider, and wrap as those of their own type.
+    # Sums of narrow integers are wider; the cast wraps them as sums of their own type.
     result = b.cast(b.matmul(x, y), x.dtype) if inner else b.mul(x, y)
     labels = [*batch, *rows, *columns]
     return labels, b.reshape(result, [sizes[label] for label in labels])

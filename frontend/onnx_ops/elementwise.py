@@ -42,13 +42,13 @@ def unary(node: Node) -> Tensor:
     if name in ("floor", "ceil", "round", "isnan", "isinf") and not x.is_float:
         raise NodeError(f"{x.dtype} is not a float type")
     if name == "erf" and is_integer(x.dtype):
-        # The dialect has erf of floats only; f64 holds the integers.
+        # The dialect has erf for floats only; f64 represents the integers.
         return node.build.cast(node.build.unary(name, node.build.cast(x, np.dtype(np.float64))), x.dtype)
     return node.build.unary(name, x)
 
 
 def legacy_broadcast(node: Node, x: Tensor, y: Tensor) -> Tensor:
-    """Broadcasting before opset 7: an attribute gives the axis of x at which y starts."""
+    """y, shaped to broadcast by the rules before opset 7: an attribute gives the axis of x at which y starts."""
     if node.opset >= 7 or not node.int("broadcast", 0) or not node.has("axis"):
         return y
     axis = x.axis(node.int("axis"))
@@ -92,7 +92,7 @@ def power(node: Node) -> Tensor:
             return b.unary({0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}[exponent], x)
     if x.dtype == y.dtype:
         return b.binary("pow", x, y)
-    # The result has the type of the base; compute in the wider of both.
+    # The result has the type of the base; it is computed in the wider type of the two.
     wide = np.result_type(x.dtype, y.dtype)
     return b.cast(b.binary("pow", b.cast(x, wide), b.cast(y, wide)), x.dtype)
 
@@ -140,7 +140,7 @@ def where(node: Node) -> Tensor:
 
 @onnx_op("IsInf")
 def is_inf(node: Node) -> Tensor:
-    """Whether an element is infinite, for the signs that the node names."""
+    """Whether an element is infinite, for the signs that the node's attributes select."""
     b, x = node.build, node[0]
     positive, negative = node.int("detect_positive", 1), node.int("detect_negative", 1)
     if positive and negative:

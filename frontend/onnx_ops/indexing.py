@@ -1,4 +1,4 @@
-"""Gathers: by slices, by elements, by tuples of indices."""
+"""Gathers of slices, of elements, and by tuples of indices."""
 
 from __future__ import annotations
 
@@ -103,12 +103,12 @@ def non_zero(node: Node) -> Tensor:
 
 @onnx_op("Unique", since=11)
 def unique(node: Node) -> Sequence[Tensor]:
-    """Needs values that are known at import."""
+    """The unique elements or slices, and their indices and counts; of values that are known at import."""
     x = node.known(0, "the operand")
     axis = node[0].axis(node.int("axis")) if node.has("axis") else None
     values, first, inverse, counts = np.unique(x, True, True, True, axis)
     inverse = inverse.reshape(-1)
-    if not node.int("sorted", 1):  # in the order in which they come
+    if not node.int("sorted", 1):  # in the order of their first occurrence
         order = np.argsort(first)
         values, first, counts = values.take(order, axis or 0), first[order], counts[order]
         inverse = np.argsort(order)[inverse]

@@ -1,4 +1,4 @@
-"""Exact products of quantised operands, by a node's attributes."""
+"""Exact convolutions of quantised operands, with parameters from a node's attributes."""
 
 from __future__ import annotations
 

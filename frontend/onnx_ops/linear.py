@@ -1,4 +1,4 @@
-"""Matrix products."""
+"""Matrix products and Einstein summation."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from .einsum import einsum as einsum_of
 
 def matmul(b: Builder, x: Tensor, y: Tensor, *, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
     """
-    numpy's matmul: one-dimensional operands are rows on the left and columns on the right.
+    The product by numpy's matmul: a vector is a row as the left operand and a column as the right operand.
 
-    The last two dimensions of operands that have as many can be exchanged first.
+    `transpose_a` and `transpose_b` first transpose the last two dimensions of an operand that has at least two. Raises
+    NodeError for scalars.
     """
     if x.rank == 0 or y.rank == 0:
         raise NodeError("scalars cannot be multiplied as matrices")
@@ -26,7 +27,8 @@ def matmul(b: Builder, x: Tensor, y: Tensor, *, transpose_a: bool = False, trans
     left, transpose_a = _turned(b, left, transpose_a and x.rank > 1)
     right, transpose_b = _turned(b, right, transpose_b and y.rank > 1)
     if left.rank > 2 and right.rank == 2 and not transpose_a:
-        # One product of a tall matrix is what the matrix unit is good at.
+        # The leading dimensions are merged with the rows: the matrix unit computes one large product more efficiently
+        # than many small ones.
         tall = b.reshape(left, [math.prod(left.shape[:-1]), left.shape[-1]])
         result = b.matmul(tall, right, transpose_b=transpose_b)
         result = b.reshape(result, [*left.shape[:-1], result.shape[-1]])
@@ -41,7 +43,7 @@ def matmul(b: Builder, x: Tensor, y: Tensor, *, transpose_a: bool = False, trans
 
 
 def _turned(b: Builder, x: Tensor, turn: bool) -> tuple[Tensor, bool]:
-    """An operand, transposed if it is known; and whether it remains to be transposed."""
+    """Transpose an operand at import if it is known. Returns it, and whether the product must still transpose it."""
     if not turn or x.array is None:
         return x, turn
     return b.transpose(x, [*range(x.rank - 2), x.rank - 1, x.rank - 2]), False
@@ -49,7 +51,7 @@ def _turned(b: Builder, x: Tensor, turn: bool) -> tuple[Tensor, bool]:
 
 @onnx_op("MatMul")
 def matmul_op(node: Node) -> Tensor:
-    """Matrix product with broadcasting; of integers, those of 32 and 64 bits."""
+    """Matrix product with broadcasting; integers have 32 or 64 bits."""
     return matmul(node.build, node[0], node[1])
 
 
@@ -62,7 +64,7 @@ def gemm_op(node: Node) -> Tensor | Sequence[Tensor | None]:
 
 
 def gemm(node: Node) -> Tensor:
-    """What a node with Gemm's operands and attributes computes, in the type of its operands."""
+    """The result of a node with Gemm's operands and attributes, computed in the type of the operands."""
     b, x, y = node.build, node[0], node[1]
     if x.rank != 2 or y.rank != 2:
         raise NodeError(f"operands of rank {x.rank} and {y.rank} are not matrices")
@@ -88,5 +90,5 @@ def gemm(node: Node) -> Tensor:
 
 @onnx_op("Einsum")
 def einsum(node: Node) -> Tensor:
-    """Sums of products in Einstein's notation."""
+    """Sums of products in Einstein notation."""
     return einsum_of(node.build, node.str("equation"), node.all())

@@ -1,4 +1,4 @@
-"""Losses of training graphs."""
+"""Loss functions of training graphs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .activation import softmax
 
 @onnx_op("NegativeLogLikelihoodLoss", since=12)
 def negative_log_likelihood(node: Node) -> Tensor:
-    """-x[n, target[n]], weighted by class: the mean, the sum, or each by itself."""
+    """-x[n, target[n]], weighted by class; reduced to the mean or the sum, or not reduced."""
     return _loss(node, node[0])
 
 

@@ -14,10 +14,10 @@ from ..registry import onnx_op
 from ..tensors import INT64, Array, NodeError, Tensor, check_steps, known
 
 LONGEST_PADDING = 1 << 24
-"""Most elements by which an axis is padded with its own elements."""
+"""The largest number of elements by which an axis is padded with its own elements."""
 
 _TO_THE_END = (2**31 - 1, 2**63 - 1)
-"""Ends that mean all of the axis in either direction: opset 10 says so, ONNX Runtime takes them so in all opsets."""
+"""Ends of a slice that mean the end of the axis in both directions: by opset 10, and by ONNX Runtime in all opsets."""
 
 
 @onnx_op("Transpose")
@@ -31,20 +31,20 @@ def transpose(node: Node) -> Tensor:
 def concat(node: Node) -> Tensor:
     """Concatenation along an axis."""
     tensors = node.all()
-    # Shape arithmetic concatenates known values; with an unknown one, it is data.
+    # Shape arithmetic concatenates known values only; a concatenation with a computed value is data.
     return node.build.concat(tensors, tensors[0].axis(node.int("axis", 1)))
 
 
 @onnx_op("Slice")
 def slice_1(node: Node) -> Tensor:
-    """Bounds as attributes."""
+    """Slices of axes; the bounds are attributes."""
     starts, ends = node.ints("starts"), node.ints("ends")
     return slice_by(node.build, node[0], starts, ends, node.ints("axes", range(len(starts))), [1] * len(starts))
 
 
 @onnx_op("Slice", since=10)
 def slice_10(node: Node) -> Tensor:
-    """Bounds as operands that are known at import."""
+    """Slices of axes; the bounds are operands that are known at import."""
     starts, ends = node.ints_of(1, "starts"), node.ints_of(2, "ends")
     axes = list(range(len(starts))) if node.get(3) is None else node.ints_of(3, "axes")
     steps = [1] * len(starts) if node.get(4) is None else node.ints_of(4, "steps")
@@ -54,7 +54,7 @@ def slice_10(node: Node) -> Tensor:
 def slice_by(
     b: Builder, x: Tensor, starts: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int]
 ) -> Tensor:
-    """Slices of some axes."""
+    """The slice of x from starts[i] to ends[i] in steps of steps[i] along each axis axes[i]."""
     first, sizes, strides = [0] * x.rank, list(x.shape), [1] * x.rank
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         at = x.axis(axis)
@@ -67,8 +67,8 @@ def slice_by(
 
 def slice_range(size: int, start: int, end: int, step: int) -> range:
     """
-    The range that a slice reads of an axis: negative bounds count from the end, then they are clamped. Unlike Python's
-    slices, a backward slice that starts before the first element starts at the first.
+    The range of elements that a slice reads along an axis. Negative bounds count from the end; bounds are then clamped.
+    Unlike in Python, a backward slice that starts before the first element starts at the first.
     """
     end = -size - 1 if step < 0 and end in _TO_THE_END else end
     start, end = (bound + size if bound < 0 else bound for bound in (start, end))
@@ -79,7 +79,7 @@ def slice_range(size: int, start: int, end: int, step: int) -> range:
 
 @onnx_op("Split")
 def split(node: Node) -> Sequence[Tensor]:
-    """Split along an axis into given sizes, or into equal ones (the last may be smaller)."""
+    """Parts along an axis, of given sizes or of equal sizes (the last part may be smaller)."""
     x, b = node[0], node.build
     axis = x.axis(node.int("axis", 0))
     if node.opset >= 13 and node.get(1) is not None:
@@ -109,14 +109,14 @@ def tile(node: Node) -> Tensor:
 
 @onnx_op("Pad")
 def pad_1(node: Node) -> Tensor:
-    """Amounts as attribute."""
+    """Padding; the amounts are an attribute."""
     pads = node.ints("pads" if node.has("pads") else "paddings")
     return _pad(node.build, node[0], pads, node.str("mode", "constant"), node.float("value", 0.0))
 
 
 @onnx_op("Pad", since=11)
 def pad_11(node: Node) -> Tensor:
-    """Amounts as operand that is known at import, of some axes or all."""
+    """Padding of some or all axes; the amounts are an operand that is known at import."""
     x = node[0]
     pads = node.ints_of(1, "the padding")
     axes = [x.axis(axis) for axis in node.ints_of(3, "axes")] if node.get(3) is not None else list(range(x.rank))
@@ -142,7 +142,7 @@ def _pad(b: Builder, x: Tensor, pads: Sequence[int], mode: str, value: float) ->
 
 
 def padding_indices(size: int, low: int, high: int, mode: str) -> Array:
-    """Which element each position of a padded axis repeats."""
+    """The index of the element that each position of a padded axis repeats."""
     at = arrays.arange(-low, size + high)
     match mode:
         case "edge":
@@ -158,10 +158,10 @@ def padding_indices(size: int, low: int, high: int, mode: str) -> Array:
 
 
 def _take_slices(b: Builder, x: Tensor, axis: int, indices: Array) -> Tensor:
-    """Gather by known indices as a concatenation of slices, each with a constant step."""
+    """A gather with known indices as a concatenation of slices, each with a constant step."""
     slices: list[Tensor] = []
     start = 0
-    # The step changes where a piece ends, and to one side of a piece of one element.
+    # The step changes at the end of each piece, and also on one side of a piece of one element.
     check_steps(int(np.count_nonzero(np.diff(indices, 2))) // 2, "pieces of a padded axis")
     while start < len(indices):
         stop = start + 1
@@ -182,7 +182,7 @@ def _take_slices(b: Builder, x: Tensor, axis: int, indices: Array) -> Tensor:
 
 @onnx_op("DepthToSpace")
 def depth_to_space(node: Node) -> Tensor:
-    """Channels to blocks of space."""
+    """Moves channels to blocks of the spatial dimensions."""
     x, b, block = node[0], node.build, node.int("blocksize")
     n, c, h, w = x.shape
     if node.str("mode", "DCR") == "DCR":
@@ -194,7 +194,7 @@ def depth_to_space(node: Node) -> Tensor:
 
 @onnx_op("SpaceToDepth")
 def space_to_depth(node: Node) -> Tensor:
-    """Blocks of space to channels."""
+    """Moves blocks of the spatial dimensions to channels."""
     x, b, block = node[0], node.build, node.int("blocksize")
     n, c, h, w = x.shape
     parts = b.reshape(x, [n, c, h // block, block, w // block, block])
@@ -235,7 +235,7 @@ def reverse_sequence(node: Node) -> Tensor:
 
 @onnx_op("CenterCropPad", since=18)
 def center_crop_pad(node: Node) -> Tensor:
-    """Crop or pad to a shape, keeping the middle."""
+    """Cropping or padding to a shape, around the centre."""
     x, b = node[0], node.build
     axes = [x.axis(axis) for axis in node.ints("axes", range(x.rank))]
     low, high = [0] * x.rank, [0] * x.rank

@@ -16,7 +16,7 @@ from ..tensors import FLOAT32, Array, NodeError, Tensor, known
 
 @onnx_op("TfIdfVectorizer", since=9)
 def tf_idf_vectorizer(node: Node) -> Tensor:
-    """Counts of the n-grams of a pool in each row, their elements next to each other or evenly apart, weighted."""
+    """Weighted counts of a pool's n-grams in each row; the elements of an n-gram are adjacent or evenly spaced."""
     b, x, mode = node.build, node[0], node.str("mode")
     if x.rank not in (1, 2) or mode not in ("TF", "IDF", "TFIDF"):
         raise NodeError(f"mode {mode!r} for {x.rank} dimensions is not supported")
@@ -30,7 +30,7 @@ def tf_idf_vectorizer(node: Node) -> Tensor:
             chosen = arrays.full((len(grams), width), 0, np.float32)
             chosen[arrays.arange(len(grams)), columns[first : first + len(grams)]] = 1
             result = b.add(result, b.matmul(counts, known(chosen)))
-    # A weight belongs to an n-gram of the pool, and so to its column.
+    # A weight belongs to an n-gram of the pool, and is stored at the column of the n-gram.
     by_column = arrays.full(width, 1, np.float32)
     given = node.floats("weights", [])
     by_column[columns[: len(given)]] = given[: len(columns)]
@@ -43,7 +43,7 @@ def tf_idf_vectorizer(node: Node) -> Tensor:
 
 
 def _levels(node: Node) -> list[tuple[int, Array]]:
-    """For each wanted length the number of the first n-gram, and the n-grams [G, length]."""
+    """For each length that is counted, the number of the first n-gram, and the n-grams [G, length]."""
     strings = node.strs("pool_strings", [])
     pool = encode(strings) if strings else np.asarray(node.ints("pool_int64s", []), np.int64)
     starts = [*node.ints("ngram_counts"), len(pool)]
@@ -59,7 +59,7 @@ def _levels(node: Node) -> list[tuple[int, Array]]:
 
 
 def _counts(node: Node, b: Builder, rows: Tensor, grams: Array) -> Tensor | None:
-    """How often each n-gram occurs in each row, f32 [B, G]; None where the rows are too short for one."""
+    """The number of occurrences of each n-gram in each row, f32 [B, G]; None if the rows are shorter than an n-gram."""
     batch, size = rows.shape
     total: Tensor | None = None
     length = grams.shape[1]

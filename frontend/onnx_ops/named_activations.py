@@ -1,4 +1,4 @@
-"""Activation functions that an attribute of another operator names: of recurrent layers and of fused operators."""
+"""Activation functions that an attribute of a recurrent or fused operator names."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def named_activation(
     b: Builder, name: str, alpha: float | None = None, beta: float | None = None, clip: float | None = None
 ) -> Activation:
     """
-    The function that ONNX calls so, in upper or lower case; ONNX's defaults stand in for numbers that are None.
+    The function with this name in ONNX, regardless of case; `alpha` and `beta` of None mean ONNX's defaults.
 
-    With `clip` its operand is brought between that and its negative first. Raises NodeError for an unknown name.
+    With `clip`, the operand is first clipped to [-clip, clip]. Raises NodeError for an unknown name.
     """
 
     def default(value: float | None, otherwise: float) -> float:

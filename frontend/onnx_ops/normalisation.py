@@ -16,7 +16,7 @@ from .convolution import scaled
 
 
 def mean(b: Builder, x: Tensor, axes: Sequence[int]) -> Tensor:
-    """Mean over some axes, which stay with size 1."""
+    """Mean over some axes, which are kept with size 1."""
     return b.mul(b.reduce("sum", x, axes), 1 / max(1, math.prod(x.shape[axis] for axis in axes)))
 
 
@@ -36,8 +36,8 @@ def per_channel(b: Builder, x: Tensor, rank: int) -> Tensor:
 @onnx_op("BatchNormalization")
 def batch_normalisation(node: Node) -> Tensor | Sequence[Tensor]:
     """
-    Inference: a scale and shift of each channel, which move into a convolution before it. Training (from opset 14 on):
-    normalisation by the batch; the running mean and variance are outputs.
+    Inference: a scale and shift of each channel, which are folded into a convolution before it. Training (from opset 14
+    on): normalisation by the batch's statistics; the running mean and variance are outputs.
     """
     b, x = node.build, node[0]
     epsilon = node.float("epsilon", 1e-5)
@@ -80,7 +80,7 @@ def _train(node: Node, epsilon: float) -> Sequence[Tensor]:
 
 @onnx_op("LayerNormalization")
 def layer_normalisation(node: Node) -> Sequence[Tensor]:
-    """Normalisation over the last axes; statistics in f32 at least, as outputs in the type `stash_type`."""
+    """Normalisation over the last axes; statistics are computed in f32 at least, and are outputs of `stash_type`."""
     b, x = node.build, node[0]
     axes = list(range(x.axis(node.int("axis", -1)), x.rank))
     wide = b.cast(x, FLOAT32) if x.dtype.itemsize < 4 else x
@@ -103,7 +103,7 @@ def rms_normalisation(node: Node) -> Tensor:
 @onnx_op("InstanceNormalization")
 @in_f32
 def instance_normalisation(node: Node) -> Tensor:
-    """Normalisation of each channel of each image over space."""
+    """Normalisation of each channel of each image over the spatial dimensions."""
     b, x = node.build, node[0]
     normal, _, _ = normalise(b, x, list(range(2, x.rank)), node.float("epsilon", 1e-5))
     return b.add(b.mul(normal, per_channel(b, node[1], x.rank)), per_channel(b, node[2], x.rank))
@@ -174,7 +174,10 @@ def mean_variance_normalisation(node: Node) -> Tensor:
 
 @onnx_op("Dropout")
 def dropout(node: Node) -> Tensor | Sequence[Tensor]:
-    """Inference: the operand. Training needs a seed; the mask is that of ONNX's reference, the same on every run."""
+    """
+    Inference: the operand. Training requires a seed; the mask is that of ONNX's reference implementation, the same on
+    every run.
+    """
     x, b = node[0], node.build
     training = node.get(2) if node.opset >= 12 else None
     given = node.get(1) if node.opset >= 12 else None
@@ -198,7 +201,8 @@ def _is_zero(x: Tensor) -> bool:
 
 def _uniform(seed: int, shape: Sequence[int], dtype: Dtype) -> Array:
     """
-    Numbers in [0, 1), rounded down, so that comparisons with numbers of this type give the same results as before.
+    Random numbers in [0, 1), rounded down to this type, so that comparisons with numbers of this type give the same
+    results as without rounding.
     """
     check_size(shape, np.dtype(np.float64))
     drawn = np.random.RandomState(seed % 2**32).uniform(0, 1, tuple(shape))

@@ -1,4 +1,4 @@
-"""Steps of optimisers, of ONNX's domain for training."""
+"""Optimisers of ONNX's training domain."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ TRAINING = "ai.onnx.preview.training"
 
 
 def _groups(node: Node, kinds: int) -> list[tuple[Tensor, ...]]:
-    """The operands of each optimised tensor: all tensors come first, then all gradients, then each kind of state."""
+    """
+    The operands that belong to each optimised tensor. The node has first all tensors, then all gradients, then each
+    kind of state.
+    """
     operands = node.all()[2:]
     count = len(operands) // kinds
     if count * kinds != len(operands):

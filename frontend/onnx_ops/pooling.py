@@ -1,4 +1,4 @@
-"""Pooling: reductions over windows or over all of space."""
+"""Pooling: reductions over windows or over all spatial dimensions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _pool(b: Builder, kind: str, x: Tensor, window: Window, high: Sequence[int])
 
 @onnx_op("MaxPool")
 def max_pool(node: Node) -> Tensor | Sequence[Tensor]:
-    """Maximum of each window; the optional second output is its index."""
+    """Maximum of each window; the optional second output is the index of the maximum."""
     x = node[0]
     window, high = pooling_window(node, x)
     result = _pool(node.build, "max", x, window, high)
@@ -47,7 +47,7 @@ def max_pool(node: Node) -> Tensor | Sequence[Tensor]:
 
 
 def _max_indices(b: Builder, x: Tensor, window: Window, high: Sequence[int], column_major: bool) -> Tensor:
-    """Flat index in x of each window's first maximum: the extremum over slices, one for each position in the window."""
+    """Flat index in x of each window's first maximum, found over slices of x, one for each position in the window."""
     spatial, rank = x.shape[2:], x.rank - 2
     lowest = float("-inf") if x.is_float else int(np.iinfo(x.dtype).min)
     padded = b.pad(x, [0, 0, *window.low], [0, 0, *high], lowest)
@@ -80,7 +80,7 @@ def _max_indices(b: Builder, x: Tensor, window: Window, high: Sequence[int], col
 
 
 def window_counts(spatial: Sequence[int], window: Window, high: Sequence[int], include_pad: bool) -> Array:
-    """Number of elements that each window averages: those in x, or in x and its declared padding."""
+    """Number of elements that each window averages: those in x, or in x with the declared padding."""
     total = np.asarray(1, np.int64)
     shape = window_shape(spatial, window.sizes, window.strides, window.dilations, window.low, high)
     for axis, size in enumerate(spatial):
@@ -123,7 +123,7 @@ def lp_pool(node: Node) -> Tensor:
 @onnx_op("GlobalLpPool")
 @in_f32
 def global_lp_pool(node: Node) -> Tensor:
-    """Norm over all of space."""
+    """Norm over all spatial dimensions."""
     x, b, p = node[0], node.build, node.int("p", 2)
     return _root(b, b.reduce("sum", _power(b, x, p), range(2, x.rank)), p)
 
@@ -140,12 +140,12 @@ def _root(b: Builder, x: Tensor, p: int) -> Tensor:
 @onnx_op("GlobalAveragePool")
 @in_f32
 def global_average_pool(node: Node) -> Tensor:
-    """Mean over all of space."""
+    """Mean over all spatial dimensions."""
     x, b = node[0], node.build
     return b.mul(b.reduce("sum", x, range(2, x.rank)), 1 / max(1, math.prod(x.shape[2:])))
 
 
 @onnx_op("GlobalMaxPool")
 def global_max_pool(node: Node) -> Tensor:
-    """Maximum over all of space."""
+    """Maximum over all spatial dimensions."""
     return node.build.reduce("max", node[0], range(2, node[0].rank))

@@ -1,4 +1,4 @@
-"""Quantisation. Integer values are exact; scales are applied in f32."""
+"""Quantisation and quantised operators. Integer values are exact; scales are applied in f32."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .integer_products import INT32, centred, integer_conv, integer_matmul
 
 
 def _along(b: Builder, x: Tensor, parameter: Tensor, axis: int, block: int) -> Tensor:
-    """Scale or zero point, shaped to broadcast over x: one, one per slice of an axis, or one per block of it."""
+    """Scale or zero point, shaped to broadcast over x: one, one per slice along an axis, or one per block of slices."""
     if parameter.size == 1:
         return b.reshape(parameter, [])
     axis = x.axis(axis)
@@ -43,7 +43,7 @@ def limits(dtype: Dtype) -> tuple[int, int]:
 
 
 def quantise(b: Builder, x: Tensor, scale: Tensor, zero: Tensor | None, dtype: Dtype) -> Tensor:
-    """round(x / scale) + zero, saturated (x / scale alone, rounded as the type does, for floats of 8 bits)."""
+    """round(x / scale) + zero, saturated; for 8-bit floats, x / scale rounded to the type."""
     if (found := of_integers(b, x, scale, zero, dtype)) is not None:
         return found
     return rounded(b, b.div(b.cast(x, FLOAT32), b.cast(scale, FLOAT32)), zero, dtype)
@@ -51,8 +51,8 @@ def quantise(b: Builder, x: Tensor, scale: Tensor, zero: Tensor | None, dtype: D
 
 def of_integers(b: Builder, x: Tensor, scale: Tensor, zero: Tensor | None, dtype: Dtype) -> Tensor | None:
     """
-    `quantise` on the integers of dequantised values: sums are rounded once; values of the same scale and zero point are
-    not rounded at all. None for other operands.
+    `quantise` on the integers of dequantised values: sums are rounded once; values that already have the scale and zero
+    point are not rounded. None for other operands.
     """
     at = zero_of_int8(zero, dtype)
     if at is None:
@@ -72,7 +72,7 @@ def of_integers(b: Builder, x: Tensor, scale: Tensor, zero: Tensor | None, dtype
 
 
 def _with_other_steps(b: Builder, x: Tensor, scale: Tensor, zero: int, dtype: Dtype) -> Tensor | None:
-    """Dequantised values of one known scale and zero point, quantised with others; None for other operands."""
+    """Dequantised values with a known scalar scale and zero point, requantised; None for other operands."""
     found = x.quantised
     if found is None or found.scale is None or found.scale.size > 1 or scale.size > 1:
         return None
@@ -149,10 +149,10 @@ def dequantize_linear(node: Node) -> Tensor:
     b, x, scale, zero = node.build, node[0], node[1], node.get(2)
     axis, block = node.int("axis", 1), node.int("block_size", 0)
     if x.array is not None and x.dtype in HELD_IN and not is_float(x.dtype):
-        x = known(x.array.astype(HELD_IN[x.dtype]), name=x.name)  # integers of fewer bits take 8
+        x = known(x.array.astype(HELD_IN[x.dtype]), name=x.name)  # narrower integers are held in 8 bits
     wide = convert(b, x, FLOAT32)
     if zero is not None:
-        # Differences of integers below 2^24 are exact in f32; only int32 needs integers.
+        # Differences of integers below 2^24 are exact in f32; only those of int32 are computed as integers.
         if x.dtype == INT32:
             wide = b.cast(b.sub(x, _along(b, x, zero, axis, block)), FLOAT32)
         else:
@@ -169,12 +169,12 @@ def dynamic_quantize_linear(node: Node) -> Sequence[Tensor]:
 
 
 def dynamically_quantised(b: Builder, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """x as uint8, the scale and the zero point, with which uint8 spans 0 and all values of x."""
+    """x as uint8, the scale and the zero point, such that the range of uint8 includes 0 and all values of x."""
     axes = list(range(x.rank))
     low = b.minimum(b.reduce("min", x, axes, keepdims=False), 0)
     high = b.maximum(b.reduce("max", x, axes, keepdims=False), 0)
     scale = b.div(b.sub(high, low), 255)
-    # By the formula a tensor of zeros, or an empty one, has scale 0, by which nothing can be divided: 1 serves as well.
+    # By the formula, a tensor of zeros, or an empty one, has scale 0; it is replaced by 1 to avoid a division by 0.
     scale = b.select(b.compare("eq", scale, 0), 1, scale)
     exact = b.unary("round", b.minimum(b.maximum(b.div(b.unary("neg", low), scale), 0), 255))
     zero = b.cast(exact, np.dtype(np.uint8))
@@ -183,10 +183,10 @@ def dynamically_quantised(b: Builder, x: Tensor) -> tuple[Tensor, Tensor, Tensor
 
 def _requantise(b: Builder, exact: Tensor, scales: tuple[Tensor, Tensor], scale: Tensor, zero: Tensor) -> Tensor:
     """
-    Sums of products of quantised values, int32, in the scale and type of the result.
+    Sums of products of quantised values (int32), requantised with the scale and type of the result.
 
-    They are multiplied by one factor, as ONNX Runtime does: where the exact result lies halfway between two integers,
-    the last bit decides, and should decide alike.
+    They are multiplied by a single factor, as in ONNX Runtime: if the exact result is halfway between two integers, the
+    last bit of the product decides the rounding, and so the rounding is the same.
     """
     factor = b.div(b.mul(*(b.cast(one, FLOAT32) for one in scales)), b.cast(b.reshape(scale, []), FLOAT32))
     return requantised(b, exact, factor, b.reshape(zero, []), zero.dtype)

@@ -1,4 +1,4 @@
-"""Recurrent layers as loops over the sequence. The products with the inputs of all steps are one matrix product."""
+"""Recurrent layers as loops over the sequence. The inputs of all steps are multiplied by one matrix product."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from .named_activations import Activation, named_activation
 @dataclass
 class Direction:
     """
-    Weights and states of one direction: w [G*H, I], r [G*H, H], biases [G*H], states [N, H]. Rows of gates that are
-    taken together alternate: of w and its bias those of all gates.
+    Weights and states of one direction: w [G*H, I], r [G*H, H], biases [G*H], states [N, H]. The rows of gates that are
+    computed together alternate; in w and its bias, these are all gates.
     """
 
     w: Tensor
     r: Tensor
     input_bias: Tensor | None
-    """Of a GRU; for other layers it includes the state's bias."""
+    """The bias of the inputs' products; except for a GRU, it includes the state's bias."""
     state_bias: Tensor | None
-    """Of a GRU."""
+    """The bias of the states' products, for a GRU only."""
     hidden: Tensor
     cell: Tensor | None
     peepholes: list[Tensor] | None
@@ -43,8 +43,8 @@ def _part(b: Builder, x: Tensor | None, index: int) -> Tensor | None:
 
 def _by_unit(b: Builder, x: Tensor, gates: int, size: int) -> Tensor:
     """
-    The rows of the first `gates` gates, interleaved unit by unit, so that the core that computes a unit computes all of
-    its gates.
+    x with the rows of the first `gates` gates interleaved unit by unit, so that the core that computes a unit computes
+    all of its gates.
     """
     if gates == 1:
         return x
@@ -55,7 +55,7 @@ def _by_unit(b: Builder, x: Tensor, gates: int, size: int) -> Tensor:
 
 
 def _directions(node: Node, x: Tensor, gates: int, together: int, defaults: Sequence[str]) -> list[Direction]:
-    """`together`: as in `_run`."""
+    """The weights and states of each direction. `together`: as in `_run`."""
     b, size = node.build, node.int("hidden_size", node[2].shape[-1])
     kind = node.str("direction", "forward")
     count = 2 if kind == "bidirectional" else 1
@@ -108,8 +108,8 @@ def _recurrence(
     b: Builder, one: Direction, products: Tensor, lengths: Tensor | None, ends: EndsByValues | None, step: Step
 ) -> Tensor:
     """
-    The hidden states of all steps [T, 1, N, H] for the products with the inputs [T, N, G*H]. `one` has the last states.
-    `ends`: the length of the longest sequence.
+    The hidden states of all steps [T, 1, N, H], computed from the products with the inputs [T, N, G*H]; afterwards
+    `one` has the last states. `ends`: the length of the longest sequence.
     """
     steps, batch, _ = products.shape
     times = None if lengths is None else b.iota(steps, lengths.dtype)
@@ -119,7 +119,7 @@ def _recurrence(
         one.cell = cells[0] if cells else None
         step(slices[0], one)
         shown = one.hidden
-        if lengths is not None:  # sequences that have ended keep their state and give zeros
+        if lengths is not None:  # sequences that have ended keep their state, and their results are 0
             alive = b.reshape(b.compare("gt", lengths, slices[1]), [batch, 1])
             shown = b.select(alive, one.hidden, 0)
             one.hidden = b.select(alive, one.hidden, carried[0])
@@ -136,7 +136,7 @@ def _recurrence(
 
 
 def _longest(b: Builder, lengths: Tensor, steps: int) -> Tensor:
-    """The length of the longest sequence: behind its end, all keep their states and give zeros."""
+    """The length of the longest sequence; after its end, all sequences keep their states, and their results are 0."""
     longest = b.cast(b.reshape(b.reduce("max", lengths, [0]), []), INT64)
     return b.maximum(b.minimum(longest, steps), 0)
 
@@ -147,8 +147,8 @@ def _states(one: Direction) -> list[Tensor]:
 
 def _run(node: Node, gates: int, together: int, defaults: Sequence[str], step: Step) -> list[Tensor]:
     """
-    A loop of `step`, which updates a direction's states from the products of one time step, where the columns of the
-    gates alternate. Of the recurrent weights, the columns of the first `together` gates do.
+    A recurrent layer as a loop of `step`, which updates a direction's states from the products of one time step; the
+    columns of the gates alternate there. In the recurrent weights, the columns of the first `together` gates alternate.
     """
     b, x = node.build, node[0]
     if x.rank != 3:
@@ -188,7 +188,7 @@ def _run(node: Node, gates: int, together: int, defaults: Sequence[str], step: S
 
 
 def _gates(b: Builder, x: Tensor, count: int, activation: Activation | None = None) -> list[Tensor]:
-    """The gates from products with interleaved columns, with their `activation` except for that of the last gate."""
+    """The gates, from products with interleaved columns; `activation` is applied to all gates but the last."""
     batch, size = x.shape[0], x.shape[1] // count
 
     def gate(number: int) -> Tensor:

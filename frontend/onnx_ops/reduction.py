@@ -12,12 +12,12 @@ from ..registry import onnx_op
 from ..tensors import INT64, Tensor
 from ..wide import in_f32
 
-# Opset version since which each operator takes its axes as an operand.
+# The opset version since which the axes of each operator are an operand.
 _AXES_OPERAND = {"ReduceSum": 13}
 
 
 def _reduce(b: Builder, name: str, x: Tensor, axes: list[int]) -> Tensor:
-    """One of ONNX's reductions over non-negative axes, which stay with size 1."""
+    """One of ONNX's reductions over non-negative axes, which are kept with size 1."""
     match name:
         case "ReduceSum":
             return b.reduce("sum", x, axes)
@@ -71,7 +71,7 @@ def reduce(node: Node) -> Tensor:
 
 
 def _reduction(node: Node) -> Tensor:
-    """Over `axes` (attribute or operand), all axes where there are none."""
+    """The reduction that a node names, over `axes` (attribute or operand), or over all axes if there are none."""
     b, x, name = node.build, node[0], node.proto.op_type
     axes = node.axes(1, _AXES_OPERAND.get(name, 18), x.rank)
     if not axes:

@@ -16,7 +16,7 @@ from .bilinear import corners
 @onnx_op("RoiAlign", since=10)
 @in_f32
 def roi_align(node: Node) -> Tensor:
-    """The mean (or the largest) of samples in each part of regions [R, 4] of x [N, C, H, W]."""
+    """The mean (or the maximum) of samples in each part of regions [R, 4] of x [N, C, H, W]."""
     b, x, regions, images = node.build, node[0], node[1], node[2]
     height, width = node.int("output_height", 1), node.int("output_width", 1)
     ratio, mode = node.int("sampling_ratio", 0), node.str("mode", "avg")
@@ -52,7 +52,10 @@ def roi_align(node: Node) -> Tensor:
 
 
 def _samples(b: Builder, regions: Tensor, axis: int, sizes: tuple[int, int], scale: float, aligned: bool) -> Tensor:
-    """Coordinates [R, parts * ratio] of samples along the columns (0) or rows (1) of regions x, y to x, y."""
+    """
+    Coordinates [R, parts * ratio] of samples along the columns (axis 0) or rows (axis 1) of the regions, each of which
+    is given as x, y of the first and of the last corner.
+    """
     parts, ratio = sizes
     start, end = (b.mul(b.slice_axis(regions, 1, at, 1), scale) for at in (axis, axis + 2))
     if aligned:

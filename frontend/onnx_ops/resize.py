@@ -1,5 +1,6 @@
 """
-Resizing: along each axis a gather (nearest) or a product with a matrix of interpolation weights, all known at import.
+Resizing: along each axis, a gather (nearest) or a product with a matrix of interpolation weights, which is known at
+import.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class Interpolation(NamedTuple):
     cubic: float = -0.75
     """The free parameter of cubic interpolation."""
     exclude_outside: bool = False
-    """Omit elements outside of the axis, instead of repeating the edge."""
+    """Whether elements outside of the axis are omitted, instead of repeating the edge."""
     stretch: float = 1
     """Factor by which the kernel is widened (antialias)."""
 
@@ -132,7 +133,7 @@ def apply_matrix(b: Builder, x: Tensor, axis: int, matrix: Array) -> Tensor:
 
 
 def _factors(node: Node, scales: Tensor | Sequence[float]) -> list[Fraction]:
-    """Scales as they are given. Raises NodeError for those that are not above 0."""
+    """The scales as fractions. Raises NodeError for scales that are not above 0."""
     values = node.constant(scales, "the scales").reshape(-1) if isinstance(scales, Tensor) else scales
     factors = [float(value) for value in values]
     if not all(0 < factor < math.inf for factor in factors):
@@ -174,19 +175,19 @@ def _check_count(values: Sequence[object], what: str, axes: Sequence[int]) -> No
 
 @onnx_op("Resize", since=10)
 def resize_10(node: Node) -> Tensor:
-    """Resize of opset 10 and Upsample: asymmetric, floor."""
+    """Resize of opset 10, and Upsample: asymmetric coordinates, rounded down."""
     return _upsample(node, node[0], _factors(node, node[1]))
 
 
 @onnx_op("Upsample", since=7)
 def upsample_7(node: Node) -> Tensor:
-    """Scales as attribute."""
+    """Resizing; the scales are an attribute."""
     return _upsample(node, node[0], _factors(node, node.floats("scales")))
 
 
 @onnx_op("Upsample", since=9)
 def upsample_9(node: Node) -> Tensor:
-    """Scales as operand."""
+    """Resizing; the scales are an operand."""
     return _upsample(node, node[0], _factors(node, node[1]))
 
 
@@ -214,7 +215,7 @@ def _resize_axis(b: Builder, x: Tensor, axis: int, at: Array, how: Interpolation
 
 @onnx_op("Resize", since=11)
 def resize(node: Node) -> Tensor:
-    """All coordinate modes, nearest, linear and cubic, antialias."""
+    """Resizing with all coordinate modes; nearest, linear and cubic; antialias."""
     b, x = node.build, node[0]
     axes, sizes, factors = _target(node, x, 2, 3)
     transform = node.str("coordinate_transformation_mode", "half_pixel")

@@ -18,7 +18,7 @@ CUBIC = -0.75
 
 @dataclass(frozen=True)
 class Tap:
-    """One element along an axis for each position: its index (an integral float), weight and whether it exists."""
+    """One element along an axis for each position: its index (an integral float), its weight, and whether it exists."""
 
     position: Tensor
     weight: Tensor | None
@@ -87,7 +87,7 @@ def _taps(node: Node, coordinate: Tensor, size: int, mode: str) -> list[Tap]:
 
 @onnx_op("GridSample", since=16)
 def grid_sample(node: Node) -> Tensor:
-    """x [N, C, S...] at places grid [N, P..., r], whose last component belongs to the first dimension of S."""
+    """x [N, C, S...] sampled at `grid` [N, P..., r], whose last component belongs to the first dimension of S."""
     b, x, grid = node.build, node[0], node[1]
     mode = node.str("mode", "linear")
     spatial, out = x.shape[2:], grid.shape[1:-1]
@@ -126,7 +126,7 @@ def grid_sample(node: Node) -> Tensor:
 
 @onnx_op("AffineGrid", since=20)
 def affine_grid(node: Node) -> Tensor:
-    """Places [N, S..., r] for GridSample: theta [N, r, r + 1] times the normalised coordinates of each element of S."""
+    """The grid [N, S..., r] for GridSample: theta [N, r, r + 1] times the normalised coordinates of elements of S."""
     b, theta, size = node.build, node[0], node.ints_of(1, "the size")
     spatial = size[2:]
     rank = len(spatial)
@@ -134,7 +134,7 @@ def affine_grid(node: Node) -> Tensor:
         raise NodeError(f"theta of shape {list(theta.shape)} does not fit the size {size}")
     corners = bool(node.int("align_corners", 0))
     axes = [_centres(extent, corners) for extent in spatial]
-    # The last component is 1, for the shift; the first belongs to the last dimension.
+    # The last component is 1, for the translation; the first belongs to the last dimension.
     grid = arrays.full((*spatial, rank + 1), 1.0)
     for dim, centres in enumerate(axes):
         grid[..., rank - 1 - dim] = centres.reshape(*[1] * dim, -1, *[1] * (rank - 1 - dim))
@@ -143,7 +143,7 @@ def affine_grid(node: Node) -> Tensor:
 
 
 def _centres(size: int, corners: bool) -> Array:
-    """Coordinates of the elements of an axis that goes from -1 to 1: centre to centre, or edge to edge."""
+    """Coordinates of the elements of an axis whose first and last centres (`corners`), or edges, are at -1 and 1."""
     if corners:
         return 2 * arrays.arange(size) / max(size - 1, 1) - 1
     return (2 * arrays.arange(size) + 1) / size - 1

@@ -1,4 +1,4 @@
-"""Scatters. `dataflow.scatter` replaces, adds or takes maxima; ONNX's other reductions use further operations."""
+"""Scatters. `dataflow.scatter` replaces, adds or takes the maximum; ONNX's other reductions use further operations."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def scatter_elements(node: Node) -> Tensor:
 
 
 def _along_axis(b: Builder, x: Tensor, indices: Tensor, updates: Tensor, axis_last: list[int], mode: str) -> Tensor:
-    """One scatter for each position of the other dimensions: these are independent of each other."""
+    """One scatter for each position of the other dimensions, as these positions are independent of each other."""
     rows = x.shape[axis_last[-1]]
     data, positions, values = (b.transpose(one, axis_last) for one in (x, indices, updates))
     shape, lanes = data.shape, x.size // rows
@@ -115,7 +115,7 @@ def scatter_nd(node: Node) -> Tensor:
 
 @onnx_op("TensorScatter", since=24)
 def tensor_scatter(node: Node) -> Tensor:
-    """Rows of a cache replaced from a position that each batch entry gives."""
+    """A cache with its rows replaced from a position on that is given for each element of the batch."""
     b, cache, update = node.build, node[0], node[1]
     axis, mode = cache.axis(node.int("axis", -2)), node.str("mode", "linear")
     if axis == 0 or mode not in ("linear", "circular"):
@@ -141,7 +141,7 @@ def tensor_scatter(node: Node) -> Tensor:
 
 @onnx_op("MaxUnpool", since=9)
 def max_unpool(node: Node) -> Tensor:
-    """Each element at the flat index that MaxPool gave for it, zeros elsewhere."""
+    """Each element at the flat index that MaxPool returned for it, zeros elsewhere."""
     b, x, indices = node.build, node[0], node[1]
     rank = x.rank - 2
     kernel = node.ints("kernel_shape")
@@ -152,7 +152,7 @@ def max_unpool(node: Node) -> Tensor:
     ]
     inferred = [*x.shape[:2], *spatial]
     shape = inferred if node.get(2) is None else node.ints_of(2, "the output's shape")
-    # Indices count in the pooled tensor, whose shape is the inferred one; a larger output has it in its first corner.
+    # Indices refer to the pooled tensor, whose shape is the inferred one; a larger output is padded at the ends.
     flat = b.reshape(indices, [x.size])
     result = b.reshape(b.full([math.prod(inferred), 1], 0, x.dtype), [math.prod(inferred), 1])
     result = b.reshape(b.scatter("set", result, flat, b.reshape(x, [x.size, 1])), inferred)
@@ -193,7 +193,7 @@ def col2im(node: Node) -> Tensor:
 
 
 def _outer(x: np.ndarray, y: np.ndarray, product: bool = False) -> np.ndarray:
-    """[a, b] and [c, d] to [a c, b d] by sums or products."""
+    """The sums or products of all pairs of elements of x [a, b] and y [c, d], as [a c, b d]."""
     check_size((x.size, y.size), x.dtype)
     left, right = x[:, None, :, None], y[None, :, None, :]
     joined = left * right if product else left + right

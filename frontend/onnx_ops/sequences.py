@@ -1,4 +1,4 @@
-"""Sequences and optionals, resolved at import, where the number of tensors and all positions are known."""
+"""Sequences and optionals, which are resolved at import: the number of tensors and all positions are known."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def sequence_insert(node: Node) -> Tensor:
 
 @onnx_op("SequenceErase")
 def sequence_erase(node: Node) -> Tensor:
-    """A sequence without the tensor at a position that is known at import, or without the last."""
+    """A sequence without the tensor at a position that is known at import, or without the last tensor."""
     items = list(node.sequence(0))
     del items[_position(node, 1, len(items) - 1, len(items) - 1)]
     return TensorSequence.of(items)
@@ -78,7 +78,7 @@ def split_to_sequence(node: Node) -> Tensor:
 
 @onnx_op("ConcatFromSequence")
 def concat_from_sequence(node: Node) -> Tensor:
-    """All tensors of a sequence along an axis: one that they have, or a new one."""
+    """The concatenation of all tensors of a sequence along an existing axis, or their stack along a new axis."""
     items, b = list(node.sequence(0)), node.build
     if not items:
         raise NodeError("an empty sequence has nothing to concatenate")
@@ -91,13 +91,13 @@ def concat_from_sequence(node: Node) -> Tensor:
 
 @onnx_op("Optional")
 def optional(node: Node) -> Tensor:
-    """The operand; without one, nothing."""
+    """The operand, or an optional without a value."""
     return node.any(0) if node.inputs else Absent.new()
 
 
 @onnx_op("OptionalGetElement")
 def optional_get_element(node: Node) -> Tensor:
-    """The operand, which must be there."""
+    """The operand, which must have a value."""
     if isinstance(value := node.any(0), Absent):
         raise NodeError("the optional has no value")
     return value
@@ -105,12 +105,12 @@ def optional_get_element(node: Node) -> Tensor:
 
 @onnx_op("OptionalHasElement")
 def optional_has_element(node: Node) -> Tensor:
-    """Whether there is an operand."""
+    """Whether the operand has a value."""
     return known(bool(node.inputs) and not isinstance(node.inputs[0], Absent | None))
 
 
 def _position(node: Node, index: int, default: int, last: int) -> int:
-    """A position up to `last` in operand 0 as operand `index`, counted from the end where it is negative."""
+    """The position that operand `index` gives in operand 0, up to `last`; negative ones count from the end."""
     count = len(node.sequence(0))
     position = default
     if index < len(node.inputs) and node.inputs[index] is not None:

@@ -1,4 +1,4 @@
-"""Shapes as values, constants and ranges: known at import."""
+"""Shapes as values, constants and ranges, which are known at import, and changes of shape."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def size(node: Node) -> Tensor:
 
 @onnx_op("Constant")
 def constant(node: Node) -> Tensor:
-    """A value in the file."""
+    """A value that is stored in the file."""
     if node.has("value"):
         return known(node.tensor("value"), name=node.proto.output[0])
     if node.has("value_float"):
@@ -71,7 +71,7 @@ def eye_like(node: Node) -> Tensor:
 
 @onnx_op("OneHot", since=9)
 def one_hot(node: Node) -> Tensor:
-    """`on` at the index along a new axis, `off` elsewhere."""
+    """`on` at the given index along a new axis, `off` elsewhere."""
     b, indices, values = node.build, node[0], node[2]
     depth = int(node.known(1, "the depth").reshape(-1)[0])
     axis = indices.axis(node.int("axis", -1), indices.rank + 1)
@@ -87,7 +87,7 @@ def one_hot(node: Node) -> Tensor:
 
 @onnx_op("Reshape")
 def reshape_1(node: Node) -> Tensor:
-    """The shape as attribute (until opset 4) or operand."""
+    """The operand with another shape, which is an attribute (until opset 4) or an operand."""
     x = node[0]
     target = node.ints("shape") if node.opset < 5 else node.ints_of(1, "the shape")
     return node.build.reshape(x, resolve_shape(target, x.shape, bool(node.int("allowzero", 0))))
@@ -95,7 +95,7 @@ def reshape_1(node: Node) -> Tensor:
 
 @onnx_op("Flatten")
 def flatten(node: Node) -> Tensor:
-    """Two dimensions: those before the axis, and the axis with those after it."""
+    """A reshape to two dimensions: those before the axis, and the axis with those after it."""
     x = node[0]
     axis = node.int("axis", 1)
     axis = axis if axis == x.rank else x.axis(axis)
@@ -104,7 +104,7 @@ def flatten(node: Node) -> Tensor:
 
 @onnx_op("Squeeze")
 def squeeze(node: Node) -> Tensor:
-    """Without some dimensions of size 1, or all of them."""
+    """The operand without some or all dimensions of size 1."""
     x = node[0]
     axes = node.axes(1, 13, x.rank)
     if axes is None:
@@ -116,7 +116,7 @@ def squeeze(node: Node) -> Tensor:
 
 @onnx_op("Unsqueeze")
 def unsqueeze(node: Node) -> Tensor:
-    """With new dimensions of size 1."""
+    """The operand with new dimensions of size 1."""
     x = node[0]
     count = len(node.ints_of(1, "axes") if node.opset >= 13 else node.ints("axes"))
     axes = node.axes(1, 13, x.rank + count) or []
@@ -132,7 +132,7 @@ def identity(node: Node) -> Tensor:
 
 @onnx_op("Expand", since=8)
 def expand(node: Node) -> Tensor:
-    """Broadcast with a shape, in both directions."""
+    """The operand broadcast with a shape, in both directions."""
     target = node.ints_of(1, "the shape")
     return node.build.broadcast(node[0], np.broadcast_shapes(node[0].shape, tuple(target)))
 

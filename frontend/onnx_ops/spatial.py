@@ -1,4 +1,4 @@
-"""Windows over spatial dimensions: attributes common to convolution and pooling."""
+"""Attributes of windows over spatial dimensions, which convolution and pooling have in common."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["Window", "ceil_padding", "window_of"]
 
 def window_of(node: Node, spatial: tuple[int, ...], sizes: list[int]) -> Window:
     """
-    The window that a node's attributes describe, `auto_pad` resolved.
+    The window that a node's attributes describe, with `auto_pad` resolved.
 
-    spatial: sizes of the operand's spatial dimensions; sizes: of the window. Raises NodeError for attributes of
-    another length.
+    spatial: sizes of the operand's spatial dimensions; sizes: sizes of the window. Raises NodeError for attributes of
+    a different length.
     """
     rank = len(spatial)
     strides = node.ints("strides", [1] * rank)
@@ -42,7 +42,7 @@ def ceil_padding(window: Window, spatial: tuple[int, ...]) -> list[int]:
     """
     High padding with which the floor formula gives the number of positions that `ceil_mode` asks for.
 
-    A last window that would begin in the high padding is left out, as ONNX says.
+    A last window that would begin in the high padding is left out, as ONNX specifies.
     """
     high: list[int] = []
     for axis, size in enumerate(spatial):

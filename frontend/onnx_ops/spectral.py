@@ -1,4 +1,4 @@
-"""Fourier transforms: products with matrices of sines and cosines, known at import."""
+"""Fourier transforms as products with matrices of sines and cosines, which are known at import."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ..tensors import Array, NodeError, Tensor, known
 
 def fourier_matrix(size: int, length: int, parts: int, inverse: bool, onesided: bool) -> Array:
     """
-    The transform of `length` as a real matrix [size, parts, bins, 2].
+    The Fourier transform of `length` as a real matrix [size, parts, bins, 2].
 
-    size: elements given (what is missing up to `length` is zero); parts: 1 for real elements, 2 for complex ones;
-    bins: all of `length`, or the first half of them and the middle one with `onesided`.
+    size: number of given elements (the others up to `length` are zero); parts: 1 for real elements, 2 for complex ones;
+    bins: `length`, or with `onesided` the first half and the middle one.
     """
     bins = length // 2 + 1 if onesided else length
     turns = arrays.outer_product(arrays.arange(size), arrays.arange(bins)) % length
@@ -29,10 +29,10 @@ def fourier_matrix(size: int, length: int, parts: int, inverse: bool, onesided: 
 
 
 def real_inverse_matrix(bins: int, length: int) -> Array:
-    """The inverse transform from half a spectrum to `length` real values: a matrix [bins, 2, length, 1]."""
+    """The inverse transform from half a spectrum to `length` real values as a matrix [bins, 2, length, 1]."""
     full = fourier_matrix(length, length, 2, inverse=True, onesided=False)[..., :1]
     result = full[:bins].copy()
-    # A bin's mirror image is its complex conjugate: imaginary parts of the sum cancel.
+    # The mirror image of a bin is its complex conjugate, so the imaginary parts of the sum cancel.
     for bin_ in range(1, bins):
         if length - bin_ >= bins:
             result[bin_] += full[length - bin_] * np.array([1, -1]).reshape(2, 1, 1)
@@ -72,20 +72,20 @@ def _transform(node: Node, axis: int) -> Tensor:
 
 @onnx_op("DFT", since=17)
 def dft_17(node: Node) -> Tensor:
-    """The axis as attribute."""
+    """Discrete Fourier transform; the axis is an attribute."""
     return _transform(node, node[0].axis(node.int("axis", 1)))
 
 
 @onnx_op("DFT", since=20)
 def dft_20(node: Node) -> Tensor:
-    """The axis as operand."""
+    """Discrete Fourier transform; the axis is an operand."""
     axis = -2 if node.get(2) is None else node.ints_of(2, "the axis")[0]
     return _transform(node, node[0].axis(axis))
 
 
 @onnx_op("STFT", since=17)
 def stft(node: Node) -> Tensor:
-    """Transforms of frames of the signal: a convolution with one filter for each part of each bin."""
+    """Fourier transforms of frames of the signal, as a convolution with a filter for each part of each bin."""
     b, signal, window = node.build, node[0], node.get(2)
     step = node.ints_of(1, "the step")[0]
     if node.get(3) is not None:
@@ -116,7 +116,7 @@ def _mel(hertz: float) -> float:
 
 @onnx_op("MelWeightMatrix", since=17)
 def mel_weight_matrix(node: Node) -> Tensor:
-    """Triangles over the bins of a spectrum, evenly spaced on the mel scale."""
+    """Triangular filters over the bins of a spectrum, evenly spaced on the mel scale."""
     bands, length, rate = (node.ints_of(index, "the filters' description")[0] for index in range(3))
     low, high = (float(node.known(index, "an edge").reshape(-1)[0]) for index in (3, 4))
     mels = _mel(low) + arrays.arange(bands + 2) * (_mel(high) - _mel(low)) / (bands + 2)

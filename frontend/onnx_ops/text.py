@@ -1,4 +1,4 @@
-"""Operators on strings, which must be known at import: chips can only move and compare strings."""
+"""Operators on strings that must be known at import: chips can only move and compare strings."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def string_concat(node: Node) -> Tensor:
 
 @onnx_op("StringSplit", since=20)
 def string_split(node: Node) -> Sequence[Tensor]:
-    """The parts of strings between delimiters along a new axis, and how many each has; known at import."""
+    """The parts of strings between delimiters along a new axis, and the number of parts; known at import."""
     text = _text(node, 0)
     delimiter = node.str("delimiter", "") or None
     most = node.int("maxsplit") if node.has("maxsplit") else -1
@@ -60,7 +60,7 @@ def string_split(node: Node) -> Sequence[Tensor]:
 
 @onnx_op("RegexFullMatch", since=20)
 def regex_full_match(node: Node) -> Tensor:
-    """Whether strings match a regular expression from beginning to end; known at import."""
+    """Whether strings match a regular expression as a whole; known at import."""
     text = _text(node, 0)
     try:
         pattern = re.compile(node.str("pattern"))

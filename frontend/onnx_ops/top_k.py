@@ -1,8 +1,9 @@
 """
-The k first elements along an axis, in order; equal ones by index.
+The k first elements along an axis, in order; equal elements are in the order of their indices.
 
-For a small k, they are found one by one. Else all pairs are compared: an element's rank is the number of elements that
-come before it. Long rows are first cut into blocks, and the first of the blocks' k first elements are taken.
+If k is small, the elements are found one by one. Otherwise all pairs are compared: an element's rank is the number of
+elements that come before it. Long rows are first cut into blocks, and the result is selected from the k first elements
+of each block.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from ..registry import onnx_op
 from ..tensors import BOOL, INT64, NodeError, Tensor, known
 
 ONE_BY_ONE = 64
-"""Largest k for which they are found one by one."""
+"""The largest k for which the elements are found one by one."""
 
 COMPARISONS = 1 << 13
-"""Number of comparisons that takes about as long as finding one more element."""
+"""The number of comparisons that takes about as long as finding one more element."""
 
 BLOCK = 1 << 20
-"""Most comparisons of one operation, which bounds the memory of its result."""
+"""The largest number of comparisons of one operation, which bounds the memory of its result."""
 
 CHUNKS = 4
 """Size of the blocks of long rows, as a multiple of k."""
@@ -51,7 +52,7 @@ class _Order:
 
 @onnx_op("TopK")
 def top_k(node: Node) -> list[Tensor]:
-    """The k largest (or smallest) along an axis and where they are."""
+    """The k largest (or smallest) elements along an axis, and their indices."""
     b, x = node.build, node[0]
     k = node.int("k") if node.opset < 10 else node.ints_of(1, "k")[0]
     axis = x.axis(node.int("axis", -1))
@@ -100,7 +101,7 @@ def _one_by_one(order: _Order, x: Tensor, k: int) -> tuple[Tensor, Tensor]:
     for number in range(k):
         value, index = b.reduce(order.kind, rest, [1]), b.arg_reduce(order.kind, rest, 1)
         if number:
-            # If only last values remain, those taken already look the same.
+            # If all remaining elements equal the last value, they cannot be told from those already taken.
             first_free = b.arg_reduce("max", b.cast(free, np.dtype(np.uint8)), 1)
             index = b.select(b.compare("eq", value, worst), first_free, index)
         values.append(value)

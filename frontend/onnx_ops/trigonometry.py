@@ -10,17 +10,17 @@ from ..registry import onnx_op
 from ..tensors import FLOAT32, NodeError, Tensor
 
 _HALVINGS = 2
-"""Each takes the argument to the tangent of half its angle: from 1 (45 degrees) to 0.199 (11.25 degrees)."""
+"""The number of halvings of the angle: they reduce the argument from 1 (45 degrees) to 0.199 (11.25 degrees)."""
 _TERMS = {4: 6, 8: 13}
-"""Terms of the series by bytes of the type: what is left out is below the rounding, 0.199^(2 n + 1) / (2 n + 1)."""
+"""The number of terms of the series by bytes of the type; the error, 0.199^(2 n + 1) / (2 n + 1), is below rounding."""
 
 
 def arc_tangent(b: Builder, x: Tensor) -> Tensor:
     """
-    The angle with this tangent.
+    The arc tangent of x.
 
-    atan(x) = pi/2 - atan(1/x) brings the size of x to 1 or below, atan(x) = 2 atan(x / (1 + sqrt(1 + x^2))) to a fifth;
-    there x - x^3/3 + x^5/5 - ... converges quickly. Narrow floats go through f32.
+    atan(x) = pi/2 - atan(1/x) reduces |x| to at most 1, and atan(x) = 2 atan(x / (1 + sqrt(1 + x^2))), applied twice,
+    to a fifth; there x - x^3/3 + x^5/5 - ... converges quickly. Narrow floats are computed in f32.
     """
     if not x.is_float:
         raise NodeError(f"{x.dtype} is not a float type")
@@ -49,7 +49,7 @@ def _wide(node: Node) -> Tensor:
 
 @onnx_op("Atan", since=7)
 def atan(node: Node) -> Tensor:
-    """The angle with this tangent."""
+    """The arc tangent of x."""
     return arc_tangent(node.build, node[0])
 
 

@@ -1,9 +1,10 @@
 """
-NIR files (Neuromorphic Intermediate Representation, Nature Communications 15, 8122, 2024) unrolled to neurons.
+Unrolls NIR files (Neuromorphic Intermediate Representation, Nature Communications 15, 8122, 2024) to neurons.
 
-Every element of an input, of a layer of neurons and of a linear layer is a neuron, but for these: what a linear layer
-gives to one place alone is part of the neurons there (the synapses of a LIF layer end at its neurons), and scaling,
-flattening, delays and outputs are part of what they follow. A weight of 0 is no edge. Needs the package `nir`.
+Every element of an input, of a layer of neurons and of a linear layer is a neuron, with two exceptions: the results of
+a linear layer with one successor are part of the neurons of that successor (the synapses of a LIF layer end at its
+neurons), and scaling, flattening, delays and outputs are part of the node before them. A weight of 0 is not an edge.
+Needs the package `nir`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def read_nir(path: str | Path) -> Topology:
     """
     The neurons of the network at `path`, each of size 1, one spike over every edge.
 
-    Raises InputError naming the file: `nir` is not installed, not a NIR file, a node of an unknown kind.
+    Raises InputError naming the file if `nir` is not installed, the file is not a NIR file, or a node has an unknown
+    kind.
     """
     try:
         import nir
@@ -49,7 +51,7 @@ def read_nir(path: str | Path) -> Topology:
 
 
 def _flat(graph: Any, prefix: str) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """Nodes and edges with the graphs in the graph opened: their inputs and outputs stand in their place."""
+    """The nodes and edges of a graph with its nested graphs inlined; edges lead to the inputs and outputs of these."""
     nodes: dict[str, Any] = {}
     edges: list[tuple[str, str]] = []
     entry: dict[str, str] = {}
@@ -76,10 +78,10 @@ class _Unroller:
         self.nodes = nodes
         self.edges = edges
         self.same: dict[str, str] = {name: name for name in nodes}
-        """Towards the node whose elements this node's elements are."""
+        """Disjoint-set forest: the parent of each node; nodes of one tree are the same neurons."""
 
     def run(self) -> Topology:
-        """Join nodes that are the same neurons, number these, and connect them."""
+        """Join nodes that are the same neurons, number the neurons, and connect them."""
         for name, node in self.nodes.items():
             if self._kind(name) not in _NEURONS | _PLAIN | _LINEAR:
                 raise InputError(f"node {name}: {type(node).__name__} cannot be unrolled to neurons")
@@ -107,7 +109,10 @@ class _Unroller:
         return from_directed(indptr, pairs[:, 1])
 
     def _in_order(self) -> list[str]:
-        """All nodes, breadth first from the inputs: files hold them by name, and ids should follow the data."""
+        """
+        All nodes, breadth first from the inputs, so that ids follow the flow of data; files store nodes in the order of
+        their names.
+        """
         order = dict.fromkeys(sorted(name for name in self.nodes if self._kind(name) == "Input"))
         while True:
             found = [target for source, target in self.edges if source in order and target not in order]
@@ -116,7 +121,10 @@ class _Unroller:
             order |= dict.fromkeys(found)
 
     def _join(self, source: str, target: str) -> bool:
-        """Make `target` the same neurons as `source` where it only passes them on, or takes in synapses."""
+        """
+        Make `target` the same neurons as `source` if `target` only passes values on, or `source` is a linear layer with
+        no other successor. Returns whether they are the same.
+        """
         if self._kind(target) in _LINEAR:
             return False
         passes_on = self._kind(target) in _PLAIN and sum(t == target for _, t in self.edges) == 1
@@ -148,7 +156,7 @@ _NONE = np.zeros(0, np.int64)
 
 
 def _linear(node: Any, source: tuple[int, ...], target: tuple[int, ...]) -> _Pairs:
-    """(element read, element of the result) of a linear layer, where the weight is not 0."""
+    """The pairs (element read, element of the result) of a linear layer whose weight is not 0."""
     kind = type(node).__name__
     if kind in ("Linear", "Affine"):
         weight = np.asarray(node.weight)
@@ -161,7 +169,7 @@ def _linear(node: Any, source: tuple[int, ...], target: tuple[int, ...]) -> _Pai
         weights = np.ones((source[0], 1, *kernel))
         return _windows(weights, source, target, _two(node.stride), _two(node.padding), (1, 1), source[0])
     weights = np.asarray(node.weight)
-    if kind == "Conv1d":  # a picture of one row
+    if kind == "Conv1d":  # as an image of one row
         weights = weights[:, :, None, :]
         source, target = (source[0], 1, source[1]), (target[0], 1, target[1])
         stride, dilation = (1, int(node.stride)), (1, int(node.dilation))
@@ -175,7 +183,7 @@ def _linear(node: Any, source: tuple[int, ...], target: tuple[int, ...]) -> _Pai
 
 
 def _padding(value: Any, reach: tuple[int, int], numbers: Callable[[Any], tuple[int, int]]) -> tuple[int, int]:
-    """Padding before the first element; "same" splits what the kernel reaches beyond one element."""
+    """Padding before the first element, (rows, columns); for "same", half of `reach`, the kernel's extent minus 1."""
     if isinstance(value, bytes):
         value = value.decode()
     if isinstance(value, str):

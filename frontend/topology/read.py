@@ -1,4 +1,4 @@
-"""Read a topology from any of the known kinds of files."""
+"""Reads a topology from a file of any supported format."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ def read_topology(
     path: str | Path, shapes: Shapes | None = None, progress: Report | None = None, on_note: Report | None = None
 ) -> Topology:
     """
-    Read the file at `path` (or `graph.npz` in the folder there); its extension says what it is.
+    Read the file at `path`, or `graph.npz` if `path` is a folder. The extension determines the format.
 
-    `.npz` arrays, `.zip` an archive of ours, `.graph` METIS, `.mtx` Matrix Market, `.onnx` a network unrolled to
-    neurons, `.nir` likewise. `shapes` are those of an ONNX model's inputs with symbolic dimensions; `progress` is told
-    what is going on, `on_note` what is assumed of such a model (by default it is a warning). Raises InputError naming
-    the file: unknown extension, missing, damaged, not a topology.
+    `.npz`: arrays, `.zip`: an archive of this project, `.graph`: METIS, `.mtx`: Matrix Market, `.onnx` and `.nir`: a
+    network that is unrolled to neurons. `shapes` are the shapes of an ONNX model's inputs with symbolic dimensions.
+    `progress` is called with lines about the progress, `on_note` with the assumptions about an ONNX model (by default,
+    it warns). Raises InputError naming the file if the extension is unknown, or the file is missing, damaged or not a
+    topology.
     """
     check_argument("path", path, (str, PathLike), "the path of a topology")
     path = Path(path)
@@ -43,7 +44,7 @@ def read_topology(
 
 
 def _silent(line: str) -> None:
-    """Nobody is told."""
+    """Ignore a line of progress."""
 
 
 def _npz(path: Path, _: Shapes, progress: Report, on_note: Report) -> Topology:

@@ -1,10 +1,10 @@
 """
-Networks of whole tensors unrolled to neurons: who reads whom.
+Unrolls networks of whole tensors to neurons, and finds the edges between them.
 
-Every element of an input is a neuron, and so is every element that an operation joins from several neurons or by a
-reduction (dense layers, convolutions, pooling, additions of two branches). An element that depends on one neuron alone
-(activations, biases, reshapes, slices) is that neuron itself. What an element reads is asked of the tiling interface
-(`dialects.dataflow.tiling`), one dimension at a time, so that no operation is known by name here.
+Every element of an input is a neuron, and so is every element that an operation computes from several neurons or by a
+reduction (dense layers, convolutions, pooling, additions of two branches). An element that depends on a single neuron
+(activations, biases, reshapes, slices) is that neuron itself. The tiling interface (`dialects.dataflow.tiling`) tells
+what an element reads, one dimension at a time, so that this module does not depend on particular operations.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ...dialects.dataflow.tiling import Box, OperandSlice, TilingInterface
 
 MOST_EDGES = 1 << 30
-"""Edges that are unrolled in memory at most."""
+"""The largest number of edges that is unrolled in memory."""
 
 _CHUNK = 1 << 22
 _MOST_PROBES = 1 << 18
@@ -37,7 +37,7 @@ _MOST_PROBES = 1 << 18
 
 @dataclass
 class _Net:
-    """The neurons so far, and the edges between them."""
+    """The neurons found so far, and the edges between them."""
 
     neurons: int = 0
     edges: int = 0
@@ -122,7 +122,7 @@ def _unroll(
 
 @jit
 def _bounds(low: NDArray[Any], high: NDArray[Any], sources: NDArray[Any], results: NDArray[Any]) -> None:
-    """The least and the largest source of each result."""
+    """Update the least (`low`) and the largest (`high`) source of each result."""
     for k in range(sources.size):
         low[results[k]] = min(low[results[k]], sources[k])
         high[results[k]] = max(high[results[k]], sources[k])
@@ -142,13 +142,13 @@ class _Range:
 
 _Point = tuple[int, ...]
 _Slicer = Callable[[_Point], Sequence[tuple[int, int, int]]]
-"""From a point of the iteration space to (first, count, step) in each dimension of what is read or written there."""
+"""Maps a point of the iteration space to (first, count, step) of each dimension of the slice that is accessed there."""
 
 
 def _reads(
     op: TilingInterface, index: int, operand_shape: Sequence[int], result_shape: Sequence[int]
 ) -> Generator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Pairs (element of operand `index`, element of the result that reads it) as row-major numbers, in pieces."""
+    """The pairs (element of operand `index`, element of the result that reads it) as row-major numbers, in chunks."""
     space = [1 if _stays_whole(one.kind) else one.size for one in op.iteration_space()]
     if 0 in space or 0 in operand_shape or 0 in result_shape:
         return
@@ -203,9 +203,9 @@ def _pairs(
 
 def _tabulate(slicer: _Slicer, space: list[int], name: str) -> list[_Range]:
     """
-    Each dimension of a slice over those dimensions of the iteration space that it depends on.
+    A table of each dimension of a slice over those dimensions of the iteration space that it depends on.
 
-    Which these are is found by moving along one dimension at a time from a few places, and checked at random points.
+    These dimensions are found by moving along one dimension at a time from a few points, and checked at random points.
     """
     rng = np.random.default_rng(0)
     middle = tuple(size // 2 for size in space)
@@ -253,7 +253,7 @@ def _stays_whole(kind: str) -> bool:
 
 
 def _tile(op: TilingInterface, point: _Point) -> Box:
-    """The tile of one point, with what may not be cut in full."""
+    """The tile of one point of the iteration space; dimensions that must not be cut are whole."""
     from ...dialects.dataflow.tiling import Box
 
     space = op.iteration_space()
@@ -267,12 +267,12 @@ def _slices_at_origin(op: TilingInterface) -> list[OperandSlice]:
 
 
 def _dims(slice_: OperandSlice) -> list[tuple[int, int, int]]:
-    """First element, number and step along each dimension of the operand."""
+    """First element, number of elements and step along each dimension of the operand."""
     return list(zip(slice_.box.offsets, slice_.box.sizes, slice_.steps, strict=True))
 
 
 def _topology(net: _Net) -> Topology:
-    """CSR by source; an element that reads a neuron several times counts once."""
+    """The topology as CSR by source; repeated reads of a neuron by the same element are one edge."""
     sources = np.concatenate(net.sources) if net.sources else np.zeros(0, np.int32)
     targets = np.concatenate(net.targets) if net.targets else np.zeros(0, np.int32)
     net.sources.clear()

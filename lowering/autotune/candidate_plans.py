@@ -23,8 +23,8 @@ from .autotune_subgraph import Plan
 
 STEPS, STEPS_A_TASK = 2_000_000, 20_000
 """
-Most steps of the order search, in all and per task. The first is a tenth of those of pass `manycore-schedule`: that
-finds the same order for most networks.
+Largest number of steps of the order search, in total and per task. The total is a tenth of that of pass
+`manycore-schedule`, which finds the same order for most networks.
 """
 MIN_STEP_LATENCIES = 2
 """
@@ -46,7 +46,8 @@ def candidate_plans(function: FuncOp, chip: Chip, memo: PlanMemo, effort: Effort
     block = function.body.block
     program = tasks_of(block)
     plans = plans_of(function, chip, memo)
-    # Where the number of steps is known at run time only, units are idle between steps: each would wait for its store.
+    # If the number of steps is known at run time only, units are idle between steps, so each step would wait for its
+    # store.
     spans = [span for span in plans[0].loops if not span.op.ending and _should_store_rows(plans[0], span, chip)]
     if any([store_in_steps(span.op) for span in spans]):
         plans = plans_of(function, chip, memo)
@@ -69,7 +70,7 @@ def candidate_plans(function: FuncOp, chip: Chip, memo: PlanMemo, effort: Effort
             best = plans_of(function, chip, memo)[0]
             found.append(Plan(f"order of tasks by search {seed + 1}", best, ACCEPT_RATIO))
         except MeshloomError:
-            pass  # the values that are alive at one time do not fit
+            pass  # the values that are live at one time do not fit
         finally:
             arrange_tasks(block, program)
     return [replace(plan, network=_read_back(plan.network, function, chip, memo)) for plan in found]

@@ -1,4 +1,4 @@
-"""Compile several subgraphs, in this process or in several; the results are the same."""
+"""Compilation of several subgraphs, in this process or in several processes, with the same results."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class CompilePool:
             return [compile_anonymous(part.module, self.chip, self.effort) for part in parts]
         texts = [part.text for part in parts]
         if self._executor is None:
-            # Forked processes have all modules loaded; where there is no fork, they load them again.
+            # Forked processes have all modules loaded; without fork, processes load them again.
             method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
             self._executor = ProcessPoolExecutor(self.jobs, multiprocessing.get_context(method))
         try:

@@ -53,14 +53,14 @@ def subgraph_code(module: ModuleOp, found: AutotunedSubgraph) -> SubgraphCode:
 
 
 def plan_subgraph(module: ModuleOp, chip: Chip, effort: Effort = EFFORTS["default"]) -> AutotunedSubgraph:
-    """As `compile_subgraph`, and returns the chosen plan too. Tasks in the module keep their order."""
+    """As `compile_subgraph`, but returns the chosen plan as well. Tasks in the module keep their order."""
     if effort.measure == "estimated" or any(tasks_in(find_main(module))):
         return _plan_on(module, chip, effort)
     return plan_on_fewer_cores(module, chip, lambda one, part: _plan_on(one, part, effort))
 
 
 def _plan_on(module: ModuleOp, chip: Chip, effort: Effort) -> AutotunedSubgraph:
-    """The fastest plan that uses as many of the usable cores of a chip as it likes; the module is rewritten to it."""
+    """The fastest plan on any number of the usable cores of a chip; the module is rewritten to it."""
     function = find_main(module)
     values = [*(op.results[0] for op in constants_of(function)), *function.body.block.args]
     check_dram(sum(padded(bytes_of(value)) for value in values), chip, "its constants and inputs alone")

@@ -1,4 +1,4 @@
-"""Planned tasks to machine code: SRAM layout, schedule, instruction streams, encoding."""
+"""Compiles planned tasks to machine code: SRAM layout, schedule, instruction streams, encoding."""
 
 from __future__ import annotations
 

@@ -35,10 +35,10 @@ def plan_on_fewer_cores(module: ModuleOp, chip: Chip, plan_on: PlanOn) -> Autotu
     The fastest of the plans for all cores and for fewer of them. The module is rewritten to that plan. Raises as
     `plan_on` does for all cores.
 
-    Fewer cores may be faster, since they exchange fewer and larger messages. Of networks with loops the number of cores
-    with the least reference time of the steps is tried. Half of the columns of cores, a quarter and so on, up to the
-    first that is no faster than the one before, are tried only where the plan for all takes many more cycles than the
-    lower bound for half of them (`MAX_BOUND_SHARE`).
+    Fewer cores may be faster, since they exchange fewer and larger messages. For networks with loops, the number of
+    cores with the least reference time of the steps is tried. Half of the columns of cores, a quarter and so on, up to
+    the first that is no faster than the one before, are tried only if the plan for all cores takes many more cycles
+    than the lower bound for half of them (`MAX_BOUND_SHARE`).
     """
     search = _Search(module.clone(), chip, plan_on, plan_on(module, chip))
     layers = recurrent_layers(find_main(search.untiled))
@@ -52,7 +52,7 @@ def plan_on_fewer_cores(module: ModuleOp, chip: Chip, plan_on: PlanOn) -> Autotu
 
 
 class _Search:
-    """The best plan so far, and what was tried."""
+    """The best plan so far, and the numbers of cores that were tried."""
 
     def __init__(self, untiled: ModuleOp, chip: Chip, plan_on: PlanOn, plan: AutotunedSubgraph) -> None:
         self.untiled, self.chip, self.plan_on = untiled, chip, plan_on
@@ -62,7 +62,7 @@ class _Search:
         self._trials: list[Trial] = []
 
     def try_cores(self, number: int, name: str) -> bool:
-        """Plan for so many cores, those of the columns next to the DRAM ports. Returns whether that is faster."""
+        """Plan for `number` cores, in the columns next to the DRAM ports. Returns whether the plan is faster."""
         part = _first_cores(self.chip, number)
         if not part.usable_cores:
             return False
@@ -89,7 +89,7 @@ class _Search:
 
 
 def _first_cores(chip: Chip, number: int) -> Chip:
-    """The chip with so many cores of its mesh at most, column by column from the DRAM ports."""
+    """The chip with at most `number` cores of its mesh, column by column from the DRAM ports."""
     order = sorted(range(chip.cores), key=lambda core: (core % chip.cols, core // chip.cols))
     return replace(chip, unusable_cores=tuple(sorted({*order[number:], *chip.unusable_cores})))
 

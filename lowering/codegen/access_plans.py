@@ -2,8 +2,8 @@
 
 The iteration of an instruction is a list of dimensions, each in one group (kept, reduced, batch, m, ...) and with one
 byte stride per operand (0: the operand does not move along it). Planning drops dimensions of size 1, orders and merges
-the rest where all operands allow it, and moves what is left beyond five dimensions, or has strides beyond 32 bits, into
-a loop around the instruction. Plans depend on sizes and strides alone, never on addresses, so they are computed once.
+the rest where all operands allow it, and moves dimensions beyond the fifth, and those with strides beyond 32 bits, into
+a loop around the instruction. Plans depend on sizes and strides only, not on addresses, so they are computed once.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class Layout:
 
 class Access(NamedTuple):
     """
-    Access to one operand: descriptor, and range of bytes relative to the operand's address (without the width of the
-    last element).
+    The access to one operand: a descriptor, and the range of bytes relative to the operand's address (without the width
+    of the last element).
     """
 
     sizes: tuple[int, ...]

@@ -14,7 +14,7 @@ from .view import View
 
 @dataclass(frozen=True, slots=True)
 class BlockView:
-    """A block in memory that was, or is to be, encoded while the program runs."""
+    """A block in memory that is encoded at run time."""
 
     view: View
     """Its bytes."""
@@ -24,8 +24,8 @@ class BlockView:
 
 class BlockEmitter(Transfers):
     """
-    Emits instructions that read and write blocks. Dense matrices are views [fibers, length]; `cycles` is what an
-    instruction is expected to take, for timing without values.
+    Emits instructions that read and write blocks. Dense matrices are views [fibers, length]; `cycles` is the expected
+    number of cycles of an instruction, for timing without values.
     """
 
     def encode(self, out: BlockView, a: View, threshold: float, cycles: int) -> None:

@@ -2,7 +2,7 @@
 Synchronisation of the values that tasks pass through DRAM.
 
 Readers of a value wait until all its parts are stored (read-after-write). Addresses are reused within a launch: writers
-of a value wait until the values that had its bytes before have been read by all (write-after-read).
+of a value wait until all readers of the values that occupied its bytes before are done (write-after-read).
 """
 
 from __future__ import annotations

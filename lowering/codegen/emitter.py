@@ -42,8 +42,8 @@ _JOIN = {"sum": "add", "max": "max", "min": "min", "prod": "mul"}
 class Emitter(BlockEmitter):
     """Appends instructions to the stream of one core.
 
-    Views may have any rank: dimensions are dropped, merged and looped over as five-dimensional descriptors need it.
-    Operations on no elements emit nothing. Methods raise MeshloomError where an operand lies outside the core's memory
+    Views may have any rank: dimensions are dropped, merged and looped over until five-dimensional descriptors suffice.
+    Operations without elements emit nothing. Methods raise MeshloomError if an operand lies outside the core's memory
     or a constant does not fit. `source` is the index of the operation that instructions are attributed to.
     """
 
@@ -143,8 +143,8 @@ class Emitter(BlockEmitter):
         self, name: str, out: View, a: View, b: View, groups: tuple[int, int, int, int], accumulate: bool = False
     ) -> None:
         """
-        As `matmul` on the vector unit, where one of A and B is bytes: their integers (`name`: byte) or those in half of
-        their bits (low4, high4).
+        As `matmul` on the vector unit, where one of A and B has bytes, of which the instruction `name` reads the
+        integer (byte), or that in the low or high half of the bits (low4, high4).
         """
         if 0 in out.shape:
             return
@@ -183,10 +183,10 @@ class Emitter(BlockEmitter):
         D[b, m, n] = (or, accumulating, +=) sum over k of A[b, m, k] * B[b, k, n]; `groups`: dimensions of batch, m, k
         and n.
 
-        Runs on the unit and with the roles that the chip's costs favour; element types that the matrix unit does not
-        take run on the vector unit. An operand that does not depend on a batch dimension has stride 0 there. `nonzero`
-        is the expected share of elements of A that are not zero; the others may be skipped. `busy`: what the
-        units do at the same time.
+        Runs on the unit and with the roles of operands that are cheapest by the chip's costs; element types that the
+        matrix unit does not support run on the vector unit. An operand that does not depend on a batch dimension has
+        stride 0 there. `nonzero` is the expected share of elements of A that are not zero; the others may be skipped.
+        `busy`: other work of the units at the same time.
         """
         if 0 in out.shape:
             return
@@ -235,7 +235,7 @@ class Emitter(BlockEmitter):
     def copy(self, out: View, a: View) -> None:
         """
         D = A, of equal types and broadcast to D; nothing is emitted if both are the same memory. The cheaper unit is
-        used: the data access unit, or the vector unit if the walks have no common contiguous runs.
+        used: the data access unit, or the vector unit if the two views have no common contiguous runs.
         """
         if a.shape != out.shape:
             a = a.broadcast_to(out.shape)
@@ -280,8 +280,10 @@ class Emitter(BlockEmitter):
             self._emit("load.gather", dtype, (d, low, high, i), (to, of, UNUSED, by), effects, imm)
 
     def scatter(self, name: str, out: View, updates: View, indices: View) -> None:
-        """D[I[n], inner...] = (`set`), += (`add`) or max= (`max`) S[n, inner...] for n ascending; negative indices (i32
-        or i64) count from the end."""
+        """
+        D[I[n], inner...] = (`set`), += (`add`) or max= (`max`) S[n, inner...] for n ascending; negative indices (i32
+        or i64) count from the end.
+        """
         if 0 in updates.shape or 0 in out.shape:
             return
         key = ("scatter", out.shape, out.strides, updates.strides, indices.shape, indices.strides)

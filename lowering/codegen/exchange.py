@@ -1,9 +1,9 @@
 """
 Exchanges: all transfers between cores by which the tiles of a value reach their readers.
 
-An exchange has two semaphores. Every receiver gives each of its senders a credit when its buffer may be overwritten; a
-sender waits for all its credits, then sends, boxes that are the same for several receivers by multicast; a receiver
-waits for as many messages as it is sent.
+An exchange has two semaphores. Every receiver gives each of its senders a credit when its buffer may be overwritten. A
+sender waits for all its credits, then sends; boxes that are the same for several receivers are sent by multicast. A
+receiver waits for the number of messages that are sent to it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .stream import SRAM, Effect
 
 def emit_exchange(messages: Messages, machine: Machine, semaphores: tuple[int, int]) -> None:
     """
-    Credits, sends and waits of one exchange, in an order that all cores share (so that there is no deadlock).
+    Emit the credits, sends and waits of one exchange, in an order that all cores share, so that there is no deadlock.
 
     `semaphores`: for credits and data. Successive exchanges may use the same semaphores if the same cores take part: no
     core gives its next credit before it has received all data of the previous exchange.
@@ -41,9 +41,9 @@ class Exchange:
     """
     An exchange that is split into numbered parts, which are emitted and counted in order.
 
-    The first credits are for all parts. If the parts are to be sent one after the other (`come_in_turn`), they are for
-    the first `PARTS_IN_FLIGHT`, and senders of later parts get theirs when the part `PARTS_IN_FLIGHT` before has
-    arrived.
+    The first credits are for all parts. If the parts are to be sent one after the other (`come_in_turn`), the first
+    credits are for the first `PARTS_IN_FLIGHT` parts, and senders of a later part get credits when the part that is
+    `PARTS_IN_FLIGHT` before it has arrived.
     """
 
     def __init__(self, machine: Machine, parts: Mapping[int, Messages]) -> None:
@@ -51,7 +51,7 @@ class Exchange:
         self._parts = [
             (number, messages.by_distance(machine.chip.cores)) for number, messages in sorted(parts.items()) if messages
         ]
-        # A fast sender's later part must not be counted for an earlier one: each has a separate semaphore.
+        # Each part has a separate semaphore, so that the later part of a fast sender is not counted for an earlier one.
         self._semaphores = {number: machine.take_semaphores() for number, _ in self._parts}
         self._may_come = False
         self._in_turn = come_in_turn([messages.transfers for _, messages in self._parts], machine.chip)

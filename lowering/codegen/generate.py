@@ -1,5 +1,5 @@
 """
-Code generation: the schedule of a launch becomes one instruction stream per core.
+Code generation: converts the schedule of a launch to one instruction stream per core.
 
 All cores take part in transfers in the same order, that of the schedule, so there is no deadlock.
 """
@@ -300,8 +300,8 @@ class _TaskCode:
             like = number, tile.box.sizes, position, out, tuple(operands), accumulate, turn
             self._emit_once(core, like, partial(kernel, op, tile))
             if number == 0 and addends and following is not None and not self.phases[following].accumulate:
-                # Emitted before the rest of the body, which waits for this step's root on the vector unit: the sum for
-                # the next step need not wait for that.
+                # The sum for the next step is emitted before the rest of the body, which waits for this step's root on
+                # the vector unit, so that the sum does not have to wait, too.
                 if self._buffer(0, core, following).address != out.address:
                     self._sum_addends(core, following)
 

@@ -44,9 +44,9 @@ class Prepared(NamedTuple):
     counts: tuple[int, ...]
     """Dimensions per group."""
     vector: bool = False
-    """The vector unit is the cheaper one."""
+    """Whether the vector unit is the cheaper one."""
     swapped: bool = False
-    """Matrix product: second operand before the first."""
+    """Whether a matrix product has the second operand before the first."""
     skipping: int = 0
     """Expected cycles of a matrix product that skips the zeros of the first operand."""
     descs: tuple[int, ...] = ()
@@ -62,7 +62,7 @@ class Prepared(NamedTuple):
 
 
 class Busy(NamedTuple):
-    """Cycles that units need for other work at the same time."""
+    """Cycles of other work of the units at the same time."""
 
     matrix: int = 0
     vector: int = 0
@@ -110,7 +110,7 @@ def one_pass(chip: Chip, points: int, dtype: int) -> int:
 
 
 def plan_elementwise(shape: tuple[int, ...], strides: Sequence[tuple[int, ...] | None]) -> Prepared:
-    """Operands of one shape; None stands for an immediate."""
+    """Operands of the same shape; None means an immediate."""
     still = (0,) * len(shape)
     dims = _dims(shape, 0, *(still if own is None else own for own in strides))
     immediates = frozenset(index for index, own in enumerate(strides) if own is None)
@@ -130,7 +130,7 @@ def plan_copy(chip: Chip, shape: tuple[int, ...], dtype: int, *strides: tuple[in
 
 
 def plan_fill(chip: Chip, shape: tuple[int, ...], dtype: int, out: tuple[int, ...]) -> Prepared:
-    """An immediate to elements with the strides `out`, by the unit that takes fewer cycles."""
+    """A fill of elements with the strides `out` by an immediate, by the unit that takes fewer cycles."""
     vector = plan_copy(chip, shape, dtype, out).vector
     return plan_elementwise(shape, (out, None))._replace(vector=vector)
 
@@ -185,10 +185,10 @@ def plan_contraction(
 ) -> Prepared:
     """D[b, m, n] = sum over k of A[b, m, k] * B[b, k, n], by the cheapest of four ways.
 
-    These are the matrix unit with A streamed and B held, the other way round, the first of these without the zeros of A
-    (a share of about `nonzero` is left), and (where the matrix unit does not take the types, or is slower) the vector
-    unit. Batch dimensions along which an operand does not move belong to m or n. The unit with which all work, that of
-    `busy` included, ends first is the cheaper one.
+    These are the matrix unit with A streamed and B held; with B streamed and A held; with A streamed without its zeros
+    (a share of about `nonzero` is left); and, if the matrix unit does not support the types or is slower, the vector
+    unit. Batch dimensions along which an operand does not move belong to m or n. The cheaper unit is the one with which
+    all work, including that of `busy`, ends first.
     """
     dims = _contraction_dims(out, a, b, groups)
     dot = _plan_dot(chip, dims, a.dtype)
@@ -228,7 +228,7 @@ def plan_contraction(
 
 
 def plan_dot_of_bytes(chip: Chip, out: View, a: View, b: View, groups: tuple[int, int, int, int]) -> Prepared:
-    """The same by sums of products of the vector unit in the type of `out`; `swapped` where A is the bytes."""
+    """As `plan_contraction`, by sums of products of the vector unit in the type of `out`; `swapped` if A has bytes."""
     dims = _contraction_dims(out, a, b, groups)
     swapped = a.item_bytes < b.item_bytes
     if swapped:
@@ -245,7 +245,7 @@ def _plan_dot(chip: Chip, dims: Sequence[Dim], dtype: int) -> Plan:
 
 
 def bytes_reached(view: View) -> int:
-    """Bytes of memory between the first and the last element, or those of all elements where these are fewer."""
+    """Bytes of memory between the first and the last element, or those of all elements if these are fewer."""
     low, high = view.extent
     moved = view.item_bytes
     for size, stride in zip(view.shape, view.strides, strict=True):
@@ -267,8 +267,10 @@ def plan_encoded(out: View, a: View, m: int) -> Prepared:
 
 
 def matrix_types(source: int, result: int) -> bool:
-    """Whether the matrix unit takes operands and result of these types: floats into f32 or their own type, 8-bit
-    integers into i32."""
+    """
+    Whether the matrix unit supports operands and a result of these types: floats with results in f32 or their own type,
+    8-bit integers with results in i32.
+    """
     return (source <= 2 and result in (0, source)) or (source in (4, 5) and result == 8)
 
 

@@ -14,7 +14,7 @@ from .stream import DRAM, SRAM, CoreStream, Effect
 from .view import ITEM_BYTES, View
 
 KEPT_PLANS = 1 << 15
-"""Plans without descriptors that are kept for a chip."""
+"""Largest number of plans without descriptors that are cached for a chip."""
 
 _Given = ParamSpec("_Given")
 
@@ -55,7 +55,7 @@ class Issuer:
     def _issue(
         self, prepared: Prepared, op: int, again: int, dtype: int, imm: int, operands: Sequence[View | int]
     ) -> None:
-        """One instruction per step; all views in SRAM. `again` is the opcode of accumulating steps."""
+        """Emit one instruction per step; all views are in SRAM. `again` is the opcode of accumulating steps."""
         descs, spans = prepared.descs, prepared.spans
         limit = self.chip.sram_bytes
         for offsets, accumulate in prepared.steps:

@@ -94,7 +94,9 @@ class Machine:
             self.streams[sender].extend(fields[own], effects[own])
 
     def take_semaphores(self) -> Pair:
-        """Semaphores for exchanges, behind a barrier where none are free otherwise; release them after the last use."""
+        """
+        Semaphores for exchanges; emits a barrier before if none are free without one. Release them after the last use.
+        """
         if self._loop is not None:
             return self._loop.take(self._semaphores)
         if self._semaphores.needs_barrier:
@@ -102,14 +104,15 @@ class Machine:
         return self._semaphores.take()
 
     def release_semaphores(self, pair: Pair) -> None:
-        """The exchanges that used `pair` have been emitted."""
+        """Release `pair`: the exchanges that use it have been emitted."""
         if self._loop is None:
             self._semaphores.release(pair)
 
     def begin_loop(self, steps: int) -> None:
         """
         Begin a loop with its first step. Exchanges use the same semaphores in every step: a core gives the credit for
-        its part in a step when it has all data of the previous step, so that no count is taken for another.
+        its part in a step when it has received all data of the previous step, so that counts of different steps are not
+        confused.
         """
         if self._semaphores.has_released:
             self.barrier()
@@ -169,8 +172,8 @@ class Machine:
 
     def emit_again(self, emitted: Emitted, like: Hashable, cores: Sequence[int], emit: Callable[[], None]) -> None:
         """
-        Emit on these cores a group that depends on `like` only: a copy of the group in `emitted`, or by `emit`, which
-        is then noted there.
+        Emit on these cores an instruction group that depends on `like` only: a copy of the group in `emitted`; if there
+        is none, by `emit`, and the group is recorded in `emitted`.
         """
         streams = [self.streams[core] for core in cores]
         found = emitted.get(like)

@@ -1,4 +1,6 @@
-"""Messages of an exchange as arrays: an exchange among hundreds of cores has tens of thousands of them."""
+"""
+The messages of an exchange as arrays, since an exchange among hundreds of cores has tens of thousands of messages.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,10 @@ class Form(NamedTuple):
 
 @dataclass(frozen=True)
 class Messages:
-    """Each is read at `sources` in the SRAM of its sender and written to `targets` in that of all its receivers."""
+    """
+    Messages. Each is read at its address of `sources` in the SRAM of its sender, and written to its address of
+    `targets` in the SRAM of all its receivers.
+    """
 
     transfers: Transfers
     """The bytes from each sender to each receiver."""

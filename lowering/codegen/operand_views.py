@@ -34,13 +34,13 @@ class OperandViews:
 
     def row(self, task: int, operand: int) -> int | None:
         """
-        Which row of an operand that stays in the cores this step of a loop sees, where it sees one: `tiles` then has a
-        dimension more, the first, along which rows follow each other.
+        The row of an operand in SRAM that the task reads in this step of a loop; `tiles` then has an additional first
+        dimension, the rows. None if the task reads the whole operand.
         """
         return self._row(self._schedule.operand_buffer(task, operand))
 
     def result_row(self, task: int) -> int | None:
-        """Which row of a value that stays in the cores a task computes in this step of a loop; None: no row of one."""
+        """The row of a value in SRAM that the task computes in this step of a loop; None if it computes the whole."""
         return self._row(self._schedule.result_buffer(task))
 
     def _row(self, buffer: Buffer) -> int | None:

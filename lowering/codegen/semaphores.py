@@ -1,5 +1,5 @@
 """
-Allocation of semaphores to the exchanges of a program, such that no count can be taken for that of another exchange.
+Allocation of semaphores to the exchanges of a program, such that the counts of different exchanges are not confused.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ class SemaphorePool:
     """
     Pairs of semaphores for exchanges.
 
-    A core that takes no part in an exchange may run ahead of those that do. Its credit for a later exchange on the same
-    semaphore could be counted by a core that still waits for an earlier one. So a pair that has been released can be
-    taken again only after a barrier of all cores.
+    A core that does not take part in an exchange may run ahead of those that do. Its credit for a later exchange with
+    the same semaphore could be counted by a core that still waits for an earlier exchange. So a pair that has been
+    released can be taken again only after a barrier of all cores.
     """
 
     def __init__(self, chip: Chip) -> None:
@@ -54,7 +54,7 @@ class SemaphorePool:
         return self._free.popleft()
 
     def release(self, pair: Pair) -> None:
-        """All uses of the pair have been emitted."""
+        """Release a pair, of which all uses have been emitted."""
         self._released.append(pair)
 
     def barrier(self) -> int:

@@ -161,7 +161,7 @@ class CoreStream:
         """(Space, first byte, one past the last, first and last instruction for which they count as one)."""
 
     def begin_step(self, number: int, steps: int) -> None:
-        """Begin this step of a loop of so many steps."""
+        """Begin step `number` of a loop of `steps` steps."""
         self._numbers.append(number)
         self._starts.append(len(self))
         self._steps = steps

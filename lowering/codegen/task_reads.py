@@ -74,14 +74,15 @@ class TaskReads:
         """
         self._parts: dict[Hashable, list[tuple[int, Box, View]]] = {}
         """
-        By read, cores and SRAM address: which core loads which part of a slice for the others, and to which address.
+        By read, cores and SRAM address: (core, box, view) of each part of a slice that one core loads for the others.
         """
         self._passed_on: Emitted = {}
         """
-        By the same key, the position of the exchange that passes it on; the same in each step that uses these buffers.
+        By the same key, the positions of the exchange that forwards the parts; it is the same in each step that uses
+        these buffers.
         """
         self._gathered: dict[int, Buffers] = {}
-        """By read."""
+        """By read, the buffers of the gathered parts."""
         self._copies: dict[int, list[tuple[int, View, View]]] = {}
         """Step -> (core, target, source) of copies within a core that come before it."""
         self._exchange: Exchange | None = None
@@ -97,7 +98,7 @@ class TaskReads:
         if self._exchange is None:
             self._begin_gather()
         assert self._exchange is not None
-        self._exchange.let_come(step)  # the sooner senders may send, the better
+        self._exchange.let_come(step)  # credits are given as early as possible
         for core, target, source in self._copies.get(step, ()):
             self.machine.emitters[core].copy(target, source)
         self._exchange.emit(step)
@@ -237,7 +238,7 @@ class TaskReads:
             return stream.view(step)
         box = max((self.steps[core][step] for core in stream.cores), key=lambda box: box.volume)
         sliced = self.info.read_slice(read.plan.read, box)
-        if stream.kept is None or stream.sliced is None:  # there are no elements
+        if stream.kept is None or stream.sliced is None:  # the slices are empty
             return View.dense("sram", 0, self.task.operand_dtype(read.read.operand), sliced.shape)
         return stream.kept.box(_minus(sliced.box.offsets, stream.sliced.box.offsets), sliced.box.sizes)
 

@@ -1,4 +1,4 @@
-"""Transfers of one core to and from DRAM and other cores, and the synchronisation with these."""
+"""Emission of transfers of one core to and from DRAM and other cores, and of synchronisation with other cores."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .stream import CORE_SET_FLAG, FIELDS, NUMBER, UNUSED, Effect, core_set_oper
 from .view import View
 
 ACCEPT_RATIO = 0.9
-"""A transfer skips zeros if it is then expected to take less than this share of the time."""
+"""A transfer skips zeros if its expected time is then less than this share of the time with zeros."""
 
 
 class Transfers(Issuer):
@@ -75,7 +75,7 @@ class Transfers(Issuer):
             effects[:, 1], effects[:, 2] = at + low, at + high + form.target.item_bytes
             self._check(int(effects[:, 1].min()), int(effects[:, 2].max()))
             fields[:, 3 + position] = at
-        return fields, effects  # of the read: the write is none of the sender's
+        return fields, effects  # only of the read: the write does not affect the sender's memory
 
     def _transfer(self, out: View, a: View) -> Prepared | None:
         if out.dtype != a.dtype:
@@ -89,11 +89,13 @@ class Transfers(Issuer):
     # --- synchronisation between cores ---------------------------------------------------------------------------
 
     def signal(self, core_set: int, semaphore: int, effects: Sequence[Effect] = ()) -> None:
-        """Raise a semaphore of each core of the set, from the send unit; `effects`: what must be complete before."""
+        """
+        Raise a semaphore of each core of the set, by the send unit; `effects`: accesses that must complete before.
+        """
         self._emit("signal", 0, (), (UNUSED, UNUSED, UNUSED, core_set_operand(core_set)), effects, semaphore)
 
     def send_wait(self, semaphore: int, n: int, effects: Sequence[Effect] = ()) -> None:
-        """Hold the send unit until the semaphore reaches n, and take n from it."""
+        """Hold the send unit until the semaphore reaches n, and subtract n from it."""
         self._emit("send.wait", 0, (n,), (), effects, semaphore)
 
     def ready(self, core_set: int, semaphore: int, effects: Sequence[Effect]) -> None:
@@ -104,8 +106,8 @@ class Transfers(Issuer):
 
     def wait(self, semaphore: int, n: int, effects: Sequence[Effect]) -> None:
         """
-        Hold the receive unit until the semaphore reaches n, and take n; `effects`: the bytes that other cores wrote
-        here.
+        Hold the receive unit until the semaphore reaches n, and subtract n from it; `effects`: the bytes that other
+        cores wrote here.
         """
         self._emit("wait", 0, (n,), (), effects, semaphore)
 
@@ -116,7 +118,7 @@ class Transfers(Issuer):
         self._emit("drain", 0, (), (), ())
 
     def read_number(self, address: int, dtype: int) -> None:
-        """The same, and read the element at an address of SRAM into register `NUMBER`."""
+        """As `drain`, then read the element at an address of SRAM into register `NUMBER`."""
         element = self._table.intern((1,), (0,))
         self._emit("lr", dtype * 17, (0, address), (UNUSED, element), (), NUMBER)
 
@@ -127,7 +129,7 @@ class Transfers(Issuer):
 
 def bytes_without_zeros(chip: Chip, elements: int, item_bytes: int, nonzero: Nonzero) -> int | None:
     """
-    Expected bytes of a message of so many elements without their zeros; None if it is faster to send them all.
+    Expected bytes of a message of `elements` elements without their zeros; None if it is faster to send all of them.
 
     The mapping unit reads all elements before the first byte is sent.
     """

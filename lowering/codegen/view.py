@@ -35,12 +35,12 @@ class View(NamedTuple):
 
     space: Space
     address: int
-    """Of element (0, ..., 0), in bytes."""
+    """Address of element (0, ..., 0), in bytes."""
     dtype: int
     """Type code of the instruction set."""
     shape: tuple[int, ...]
     strides: tuple[int, ...]
-    """In bytes; 0 repeats an element, negative walks backwards."""
+    """Strides in bytes; 0 repeats an element, negative strides run backwards."""
 
     @classmethod
     def dense(cls, space: Space, address: int, dtype: int, shape: Sequence[int]) -> View:
@@ -60,12 +60,12 @@ class View(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the elements, repeated ones counted again, gaps not."""
+        """Bytes of the elements; repeated elements are counted repeatedly, gaps are not counted."""
         return self.volume * self.item_bytes
 
     @property
     def extent(self) -> tuple[int, int]:
-        """First byte touched and one past the last; (address, address) of an empty view."""
+        """First byte of the view, and one past its last byte; (address, address) for an empty view."""
         low = high = self.address
         if 0 in self.shape:
             return low, high
@@ -90,29 +90,29 @@ class View(NamedTuple):
         return View(self.space, self.address + offset * self.strides[dim], self.dtype, shape, self.strides)
 
     def drop(self, dims: Sequence[int]) -> View:
-        """Without the dimensions `dims`, at index 0 of each."""
+        """The view without the dimensions `dims`, at index 0 of each."""
         kept = [dim for dim in range(len(self.shape)) if dim not in dims]
         return self.permute(kept)
 
     def permute(self, perm: Sequence[int]) -> View:
-        """Dimension d of the result is dimension `perm[d]`; dimensions not named are fixed at index 0."""
+        """Dimension d of the result is dimension `perm[d]`; dimensions that `perm` lacks are fixed at index 0."""
         shape = tuple(self.shape[dim] for dim in perm)
         return View(self.space, self.address, self.dtype, shape, tuple(self.strides[dim] for dim in perm))
 
     def reverse(self, dim: int) -> View:
-        """The same elements, last first along `dim`."""
+        """The same elements in reverse order along `dim`."""
         offsets, steps = [0] * len(self.shape), [1] * len(self.shape)
         offsets[dim], steps[dim] = self.shape[dim] - 1, -1
         return self.box(offsets, self.shape, steps)
 
     def walk(self, shape: Sequence[int], strides: Sequence[int]) -> View:
-        """Other sizes and byte strides from the same first element on (windows, splits of dimensions)."""
+        """A view with other sizes and byte strides from the same first element (windows, splits of dimensions)."""
         return View(self.space, self.address, self.dtype, tuple(shape), tuple(strides))
 
     def broadcast_to(self, shape: Sequence[int]) -> View:
-        """Repeated to `shape` by numpy's rules (dimensions aligned at the last one, sizes equal or 1).
+        """The view broadcast to `shape` by numpy's rules (dimensions aligned at the last one, sizes equal or 1).
 
-        Raises MeshloomError where the shapes do not fit.
+        Raises MeshloomError if the shapes are not compatible.
         """
         target = tuple(shape)
         if target == self.shape:
@@ -135,7 +135,7 @@ class EncodedView:
     view: View
     """Its bytes."""
     block: Block
-    """What they mean."""
+    """Their format."""
     skip_zeros: bool
     """Whether pairs whose activation is zero are skipped, too."""
     expected_cycles: int

@@ -78,7 +78,7 @@ class _Stage:
 
 @dataclass(frozen=True)
 class _Tried:
-    """A cut of the network, with its compiled stages."""
+    """A cut of the network that was tried, with its compiled stages."""
 
     bounds: tuple[int, ...]
     when: PipelineSchedule
@@ -152,7 +152,7 @@ class _ChipsDriver:
         self.first: tuple[int, ...] | None = None
         """Bounds that are tried first."""
         self.bounds: tuple[int, ...] = ()
-        """Those of the best cut, once it is found."""
+        """Bounds of the best cut, once it is found."""
         self.refused: list[tuple[int, int]] = []
         """Stages that exceed the budget; so do those that contain one of these, if the budget is in bytes."""
         self.operator_exceeds = False

@@ -194,7 +194,7 @@ class _Variants(Generic[Compiled]):
         """
         search = self.search
         encoded = search.best() if search.is_any else None
-        # Dense weights are the default: encoded ones are taken if they take less than a share of the cycles.
+        # Dense weights are the default: encoded weights are chosen only if they take less than a share of the cycles.
         fewest = None if encoded is None else search.least()
         share = 1.0 if encoded is None else 1 / ACCEPT_RATIO
         refused = str(search.failures[0]) if encoded is None and search.failures else ""

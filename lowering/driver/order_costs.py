@@ -1,6 +1,7 @@
 """
-The cost of orders from compiled instruction streams (spec 3, step 3): compile once, take from the run a profile of the
-units for each task, and stack the profiles in other orders. A new order costs microseconds, no compilation.
+The cost of orders from compiled instruction streams (spec 3, step 3): the tasks are compiled once, the run gives a
+profile of the units for each task, and the profiles are stacked in other orders. A new order takes microseconds, and no
+compilation.
 
 A profile is exact for the order that was compiled: the cycles in which each unit of the busiest core works for the
 task, by the timing engine, contention included. For other orders it is a model, since tilings, distances and resident

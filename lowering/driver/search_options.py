@@ -1,4 +1,4 @@
-"""The options of the compiler's search as texts, as passes and the command line take them."""
+"""The options of the compiler's search as texts, in the form of pass options and of the command line."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ from .compile_network import CompileOptions
 
 @dataclass(frozen=True)
 class SearchOptions(EffortOptions):
-    """
-    Those of `meshloom-compile`. `chip`: a name, or the path of a `.toml`; without it, the module's.
-    """
+    """The options of `meshloom-compile`. `chip`: a name, or the path of a `.toml`; without it, the module's."""
 
     chip: str | None = None
     chips: int | None = None

@@ -84,7 +84,7 @@ def stage_modules(function: FuncOp, stages: Sequence[Operators]) -> list[StageMo
     network = function.parent_op()
     notes = notes_of(network) if isinstance(network, ModuleOp) else {}
     encoded = read_interface(notes.get(ENCODED))
-    carried = {key: notes[key] for key in (TENSORS, STEPS) if key in notes}  # they are those of the whole network
+    carried = {key: notes[key] for key in (TENSORS, STEPS) if key in notes}  # these notes are about the whole network
     made: list[StageModule] = []
     for number, (held, entering) in enumerate(read):
         wanted = sorted((value for value in entering if isinstance(value, BlockArgument)), key=lambda one: one.index)

@@ -18,7 +18,7 @@ from ..sequence.launch_sequence import Operators, launch_sequence, sources
 from ..subgraphs.subgraph import Subgraph
 
 _NUMBERED = re.compile(r"op\$(\d+)")
-"""An operator in the names of a compiled subgraph: see `subgraph_text`."""
+"""The number of an operator in the names of a compiled subgraph, see `subgraph_text`."""
 
 
 @dataclass

@@ -1,5 +1,5 @@
 """
-Tasks of loops: each value that a loop carries, stacks or returns is the result of a separate task.
+Preparation of the tasks of loops: each value that a loop carries, stacks or returns is the result of a separate task.
 
 A carried value has one buffer in the cores for all steps. The task that computes it for the next step writes this
 buffer, and so has to follow all readers of the previous value; if it does not, a task at the end of the body copies it.
@@ -68,7 +68,7 @@ def _bring_what_is_scanned(loop: LoopOp) -> None:
 
 def spread_numbers(loop: LoopOp, cores: int) -> None:
     """
-    Insert operators that give each of so many cores its own copy of the count of a loop and, in each step, of the
+    Insert operators that give each of `cores` cores its own copy of the count of a loop and, in each step, of the
     condition for another step.
     """
     with at(loop):

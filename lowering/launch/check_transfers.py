@@ -104,7 +104,7 @@ class _Task:
             index for index, read in enumerate(self.reads) if read.kind is ReadKind.GATHER and read.gathered
         ]
         self.gathered = 0
-        """Steps that were gathered."""
+        """Number of steps that were gathered."""
         for index, read in enumerate(self.reads):
             buffers = op.read_buffers(index)
             if buffers and read.kind is ReadKind.INDEXED:
@@ -132,7 +132,7 @@ class _Task:
         return [[of(cores) for cores in _sample(read.groups)] for read in self.reads]
 
     def find(self, held: Mapping[SSAValue, _Held]) -> None:
-        """At the begin of the task: reads that are not loaded for it must be in the buffer of an earlier task."""
+        """At the beginning of the task, find the reads that are not loaded for it in the buffers of earlier tasks."""
         for index, read in enumerate(self.reads):
             if read.kind is not ReadKind.STREAM or not self.task.reads[index].slots or index in self.loaded:
                 continue

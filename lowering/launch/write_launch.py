@@ -30,8 +30,8 @@ from .launch_schedule import Action, Compute, Execute, Gather, LaunchSchedule, L
 
 FIGURES = "manycore.figures"
 """
-Attribute of tasks over buffers, for reports: the cycles by which they are estimated to lengthen the run, the SRAM that
-they need on the busiest core, the bytes of the constants that they read.
+Attribute of tasks over buffers, for reports: the estimated cycles by which they lengthen the run, the bytes of SRAM
+that they need on the busiest core, and the bytes of the constants that they read.
 """
 CYCLES, WORKING, CONSTANTS = "cycles", "working_bytes", "constant_bytes"
 

@@ -1,4 +1,4 @@
-"""Search for repeats in a sequence of instructions: the kernel of loop rerolling, over flat arrays.
+"""Search for repeats in a sequence of instructions: the kernel of loop rerolling, on flat arrays.
 
 The sequence consists of items: words at first, later also the loops that earlier passes have found. An item has a class
 (a 64-bit hash of everything but its addresses: only items with equal classes can be iterations of one loop), its base

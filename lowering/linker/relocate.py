@@ -25,7 +25,7 @@ class LaunchCode:
     """The position-independent machine code of one launch before it is linked."""
 
     programs: list[Program]
-    """Program 0 is the idle one."""
+    """Program 0 is that of idle cores."""
     launch: Launch
     core_sets: NDArray[np.bool_]
     """[sets, cores]"""

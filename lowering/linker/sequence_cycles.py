@@ -16,7 +16,7 @@ def total_cycles(chip: Chip, launches: Sequence[Boundary], cycles: Sequence[floa
     free = {True: 0.0, False: 0.0}
 
     def start(copies: Sequence[Copy], now: float) -> float:
-        """Begin copies. Returns when the last of them is done."""
+        """Begin copies. Returns the time at which the last of them is done."""
         done = now
         for copy in copies:
             if copy.nbytes:

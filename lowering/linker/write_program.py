@@ -85,7 +85,10 @@ class _Memory:
         return made
 
     def type_at(self, address: int, nbytes: int) -> BufferType:
-        """The type of the current buffer of `nbytes` bytes (or so many with its padding) there, else `nbytes` x ui8."""
+        """
+        The type of the current buffer at an address if it has `nbytes` bytes, with or without its padding; otherwise
+        `nbytes` x ui8.
+        """
         known = self._at.get(address)
         if known is not None and nbytes in (size := buffer_of(known).nbytes, padded(size)):
             return buffer_of(known)

@@ -184,7 +184,7 @@ class _Launches:
         return next((budget for budget in reversed(fitting) if self.fastest(budget) is not None), high)
 
     def reason(self, capacity: int, enough: int) -> str:
-        """Why a capacity is too small, although `enough` bytes suffice: the largest needs."""
+        """The reason why a capacity is too small, although `enough` bytes suffice: the largest needs."""
         error = self.cutter.refused.get(capacity)
         if error is not None and error.operator and error.needed <= enough:
             return f"operator '{error.operator}' works on {error.needed} bytes, and is not split any further"
@@ -202,7 +202,7 @@ class _Launches:
 
     def _fit(self, size: int, capacity: int) -> tuple[FuncOp, DeviceLayout] | None:
         """
-        Launches of at most so many bytes that fit; operators are split further if resident constants leave too few
+        Launches of at most `size` bytes that fit; operators are split further if resident constants leave too few
         bytes.
         """
         cut = self._search(size, capacity)
@@ -212,7 +212,7 @@ class _Launches:
         return found
 
     def _fits(self, size: int, capacity: int) -> bool:
-        """Whether launches as of `_fit` fit, also those that were cut for a larger capacity (`_alike`)."""
+        """As `_fit`, but returns whether launches fit, including those cut for a larger capacity (`_alike`)."""
         cut = self._alike(size, capacity)
         if cut.fits(capacity):
             return True
@@ -221,8 +221,8 @@ class _Launches:
 
     def _alike(self, size: int, capacity: int) -> LaunchSearch:
         """
-        As `_search`, but launches that were cut for a larger capacity are used if each of them fits: mostly they are
-        the same.
+        As `_search`, but launches that were cut for a larger capacity are used if each of them fits, since they are
+        mostly the same.
         """
         for (of_size, cut_for), search in self._known.items():
             if of_size == size and search.largest <= capacity < cut_for:
@@ -230,7 +230,7 @@ class _Launches:
         return self._search(size, capacity)
 
     def _search(self, size: int, capacity: int) -> LaunchSearch:
-        """Launches of at most so many bytes, cut for a capacity."""
+        """Launches of at most `size` bytes, cut for a capacity."""
         key = size, capacity
         if key not in self._known:
             self._known[key] = self._cut_alike(size, capacity) or LaunchSearch(
@@ -401,7 +401,7 @@ class LaunchSearch:
                 try:
                     found = self._try(planning, saving, limit, capacity)
                 except InputError:
-                    break  # nor is there a plan for a smaller limit
+                    break  # there is no plan for a smaller limit either
                 if found is not None:
                     yield found
                     break

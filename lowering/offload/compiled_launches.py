@@ -43,7 +43,7 @@ class CompiledLaunch:
     locations: tuple[LocationAttr, ...]
     """The network's locations, where those of the code are numbers (see `numbered_locations`)."""
     text: SubgraphText
-    """With the network's names of the values that are numbered in the code."""
+    """The subgraph's text, with the network's names of the values that are numbered in the code."""
 
     def values_named(self, values: tuple[Values, ...]) -> tuple[Values, ...]:
         """Values of the code by the network's names of them."""

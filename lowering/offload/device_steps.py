@@ -96,7 +96,7 @@ class Draft:
 def copy_draft(
     chip: Chip, name: str, purpose: Purpose, move: Move, nbytes: int, after: frozenset[int] = frozenset()
 ) -> Draft:
-    """The draft of a copy of so many bytes."""
+    """The draft of a copy of `nbytes` bytes."""
     touched = (move.location.number,) if move.location.kind == "buffer" else ()
     reads, writes = ((), touched) if move.to_device else (touched, ())
     queue = IN if move.to_device else OUT

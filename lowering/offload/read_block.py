@@ -1,4 +1,4 @@
-"""From the block of a function of subgraphs and memory operations to the controller's steps."""
+"""Converts the block of a function of subgraphs and memory operations to the controller's steps."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def read_block(function: FuncOp, launch_codes: CompiledLaunches, capacity: int) 
 
 
 def stays_resident(nbytes: int, capacity: int) -> bool:
-    """Whether a constant of so many bytes stays in DRAM."""
+    """Whether a constant of `nbytes` bytes stays in DRAM."""
     return padded(nbytes) <= max(capacity // RESIDENT_SHARE, 256)
 
 
@@ -261,7 +261,7 @@ class _Reader:
             move = Move(True, SegmentLocation("buffer", self._define(op.result)), self.homes[op.source])
             draft = self._copy(_name(op.result), "swap in", move, waits | stash)
         elif isinstance(root, BlockArgument):
-            # The host still has it.
+            # The host still has the input.
             self.homes[op.result] = self.inputs[root]
             self.control[op.token] = waits
             return

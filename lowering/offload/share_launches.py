@@ -17,8 +17,8 @@ from ..launch.dram_segments import bytes_of, padded
 
 def share_launches(function: FuncOp, most: int) -> int:
     """
-    Merge such neighbours, in place, as long as values that enter and leave take at most so many bytes of DRAM. Returns
-    the number of subgraphs that were merged into others.
+    Merge neighbouring subgraphs without an operation of `memory` between them, in place, as long as the values that
+    enter and leave take at most `most` bytes of DRAM. Returns the number of subgraphs that were merged into others.
     """
     joined = 0
     before: SubgraphOp | None = None

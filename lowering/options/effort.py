@@ -33,14 +33,16 @@ class Effort:
     method: str = "default"
     """Method of the order search."""
     greedy_prune_ratio: float = 0.99
-    """A placement by `greedy` is compiled if its estimate is at most so many times that of the best variant so far."""
+    """
+    A placement by `greedy` is compiled if its estimate is at most this ratio times that of the best variant so far.
+    """
     of_best: float = 1.004
     """
-    A placement for few bytes x hops (`analysis.placement.methods.HOPS`) is compiled if its estimate is at most so many
-    times that of the best variant so far; if one of these takes no fewer cycles, the next methods are skipped.
+    A placement for few bytes x hops (`analysis.placement.methods.HOPS`) is compiled if its estimate is at most this
+    ratio times that of the best variant so far; if one of these takes no fewer cycles, the next methods are skipped.
     """
     sufficient_cycles: float = 0.0
-    """The first variant of a subgraph that takes at most so many cycles is taken, and no other is tried."""
+    """The first variant of a subgraph that takes at most this many cycles is taken, and no other is tried."""
 
 
 EFFORTS: dict[str, Effort] = {

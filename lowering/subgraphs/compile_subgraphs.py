@@ -1,5 +1,6 @@
 """
-The compile driver: compile the network whole; split what fails, and compile its parts, until all compile (spec 2, S13).
+The compile driver: compiles the network as a whole; subgraphs that fail are split, and their parts compiled, until all
+compile (spec 2, S13).
 
 An operator that does not compile alone is split.
 """

@@ -1,1 +1,1 @@
-"""Baseline methods of mapping."""
+"""Baseline methods of mapping, with which the default method is compared."""

@@ -1,4 +1,7 @@
-"""Baseline: simulated annealing of single vertices, from a greedy start; for hops, cut or multicast traffic."""
+"""
+Baseline: simulated annealing of single vertices from the clusters of a Hilbert curve, for hops, cut or multicast
+traffic.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,17 @@ from .anneal_multicast import anneal_multicast, nets_of
 from .hilbert import map_hilbert
 
 MOVES = {Effort.FAST: 40, Effort.NORMAL: 250, Effort.HIGH: 1500}
-"""Attempts per vertex."""
+"""Proposals per vertex."""
 MAX_TABLE = 1 << 28
-"""Entries (vertices x cores) of the table of multicast annealing; larger networks are refused."""
+"""Largest number of entries (vertices x cores) of the table for multicast annealing; larger networks are an error."""
 
 
 def map_anneal(request: MapRequest) -> Mapping:
     """
-    Anneal the clusters of the Hilbert curve, vertex by vertex.
+    Map the clusters of a Hilbert curve, then anneal vertex by vertex.
 
-    The largest link load has no cheap difference: for that objective hops are annealed. Raises MeshloomError where
-    multicast traffic is asked for and vertices x cores exceed the table.
+    The change of the largest link load is expensive to compute, so hops are annealed for that objective. Raises
+    MeshloomError if the objective is multicast traffic and vertices x cores exceeds `MAX_TABLE`.
     """
     topology, mesh, capacity, watch = request.topology, request.mesh, request.capacity, request.watch
     start = map_hilbert(MapRequest(topology, mesh, capacity, watch=watch)).core_of_vertex.copy()

@@ -1,4 +1,4 @@
-"""Annealing of costs that are sums over edges: weight x hops, or the cut."""
+"""Simulated annealing for costs that are sums over edges: weight x hops, or the cut."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def anneal_edges(
     topology: Topology, core_of: Array, mesh: Mesh, capacity: int, moves: int, state: Array, *, cut: bool
 ) -> None:
     """
-    Move and swap vertices at falling temperature; changes `core_of` [vertices]. `cut`: all distances count one hop.
+    Move and swap vertices at falling temperature; changes `core_of` [vertices]. With `cut`, all distances are 1 hop.
     """
     x, y = (np.zeros_like(mesh.x), np.zeros_like(mesh.y)) if cut else (mesh.x, mesh.y)
     rows = (topology.indptr, topology.indices, topology.data)
@@ -36,7 +36,9 @@ def _change(
     to: int,
     partner: int,
 ) -> int:
-    """Change of cost if `v` moves to core `to`; the edge to `partner`, which is exchanged with v, keeps its length."""
+    """
+    Change of the cost if `v` moves to core `to`; the edge to `partner`, which v is swapped with, keeps its length.
+    """
     home = core_of[v]
     change = 0
     for k in range(indptr[v], indptr[v + 1]):

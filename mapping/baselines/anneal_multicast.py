@@ -1,4 +1,4 @@
-"""Annealing of delivered multicast traffic: a table counts the targets of every source on every core."""
+"""Simulated annealing for delivered multicast traffic, with a table that counts each source's targets on each core."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from .proposals import COOLING, TRIALS, accepted, choose_partner, propose_core
 
 @dataclass(frozen=True)
 class Nets:
-    """A source and its targets, each target once, with the largest of its spikes; no source targets itself."""
+    """
+    The nets of a network: each source with its targets. A target occurs once in a net, with its largest number of
+    spikes; a source is not its own target.
+    """
 
     indptr: Array
     """[n + 1] rows by source"""
@@ -27,12 +30,13 @@ class Nets:
     sources: Array
     even: Array
     """
-    [n] whether all edges of a source have the same number of spikes: then counts suffice to find the largest on a core.
+    [n] whether all edges of a source have the same number of spikes; then the counts suffice to find the largest number
+    of spikes into a core.
     """
 
 
 def nets_of(indptr: NDArray[np.int64], targets: Array, spikes: Array) -> Nets:
-    """The nets of directed edges (rows of ascending targets, which may repeat)."""
+    """The nets of directed edges (rows of ascending targets, with possible repetitions)."""
     source = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     first = np.ones(len(targets), bool)
     first[1:] = (source[1:] != source[:-1]) | (targets[1:] != targets[:-1])
@@ -57,14 +61,14 @@ def _pointers(of: Array, n: int) -> NDArray[np.int64]:
 def anneal_multicast(
     nets: Nets, size: Array, core_of: Array, mesh: Mesh, capacity: int, moves: int, state: Array
 ) -> None:
-    """Move and swap vertices at falling temperature; `core_of` [vertices] changes."""
+    """Move and swap vertices at falling temperature; changes `core_of` [vertices]."""
     rows = (nets.indptr, nets.targets, nets.spikes, nets.in_indptr, nets.sources, nets.even)
     _anneal(*rows, size, core_of, mesh.usable, mesh.x, mesh.y, mesh.width, capacity, moves, state)
 
 
 @jit
 def _largest(indptr: Array, targets: Array, spikes: Array, core_of: Array, s: int, core: int, without: int) -> int:
-    """The largest spikes of source `s` into a core, `without` left out; -1: none."""
+    """The largest number of spikes from source `s` to a target on `core` other than `without`; -1 if there is none."""
     most = -1
     for k in range(indptr[s], indptr[s + 1]):
         if core_of[targets[k]] == core and targets[k] != without:
@@ -91,7 +95,7 @@ def _change(
     """Change of the delivered traffic if `v` moves to core `to`. `seen` [cores]: scratch, -1 before and after."""
     home = core_of[v]
     change = 0
-    # As a source: the distance to every core that it reaches changes.
+    # v as a source: the distance to every core that it reaches changes.
     for k in range(indptr[v], indptr[v + 1]):
         c = core_of[targets[k]]
         if spikes[k] > seen[c]:
@@ -100,7 +104,7 @@ def _change(
             seen[c] = spikes[k]
     for k in range(indptr[v], indptr[v + 1]):
         seen[core_of[targets[k]]] = -1
-    # As a target: it may be the only one, or the one of most spikes, on either core.
+    # v as a target: it may be the only target, or the one with the most spikes, on either core.
     for k in range(in_indptr[v], in_indptr[v + 1]):
         s = sources[k]
         c = core_of[s]
@@ -191,7 +195,7 @@ def _anneal(
         rows = (indptr, targets, spikes, in_indptr, sources, even, table, core_of, x, y, seen)
         kept = (in_indptr, sources, table, members, count, position, core_of, load, size)
         change = _change(*rows, v, to)
-        if u >= 0:  # the second change depends on the first: apply it, and undo it if it is not accepted
+        if u >= 0:  # the second change depends on the first, which is applied, and undone if the swap is not accepted
             _move(*kept, v, to)
             change += _change(*rows, u, home)
         if move < TRIALS:

@@ -1,4 +1,4 @@
-"""Baseline: the vertex with the heaviest edges to placed ones is placed next, on the best core with free capacity."""
+"""Baseline: greedy placement. The vertex with the heaviest edges to placed vertices is next, on the best free core."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..method import Mapping, MapRequest
 
 def map_greedy(request: MapRequest) -> Mapping:
     """
-    Greedy construction by hops, from a random vertex.
+    Greedy construction of a mapping with few hops, from a random vertex.
 
-    Each placement looks at all usable cores. Raises MeshloomError if a vertex fits on no core.
+    All usable cores are considered for each vertex. Raises MeshloomError if a vertex fits on no core.
     """
     topology, mesh, capacity, watch = request.topology, request.mesh, request.capacity, request.watch
     with watch.step("construct"):
@@ -56,7 +56,7 @@ def _construct(
     load = np.zeros(len(cores), np.int64)
     heap = np.empty(n, np.int32)
     position = np.full(n, -1, np.int64)
-    key = np.zeros(n, np.int64)  # minus the weight of the edges to vertices placed
+    key = np.zeros(n, np.int64)  # minus the weight of the edges to placed vertices
     hops = np.empty(len(cores), np.int64)
     count = 0
     unseen = random_below(state, max(n, 1))

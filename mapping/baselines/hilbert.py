@@ -1,8 +1,9 @@
 """
 Baseline: clusters along a Hilbert curve, then swaps of neighbouring cores that reduce hops.
 
-After "Mapping Very Large Scale Spiking Neuron Network to Neuromorphic Hardware" (ASPLOS 2023): vertices in topological
-order are cut into clusters, which lie along a space-filling curve; forces between them decide which neighbours swap.
+After "Mapping Very Large Scale Spiking Neuron Network to Neuromorphic Hardware" (ASPLOS 2023): the sequence of vertices
+in topological order is cut into clusters, which are placed along a space-filling curve; forces between clusters decide
+which neighbours are swapped.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from ..topology.topology import Topology
 from .packing import pack
 
 SWEEPS = {Effort.FAST: 4, Effort.NORMAL: 64, Effort.HIGH: 1024}
-"""Most passes over all pairs of neighbouring cores."""
+"""Largest number of passes over all pairs of neighbouring cores."""
 
 
 def map_hilbert(request: MapRequest) -> Mapping:
-    """A Hilbert curve with forces on clusters, by hops."""
+    """Map by clusters along a Hilbert curve, then by forces on the clusters, for few hops."""
     topology, mesh, capacity, watch = request.topology, request.mesh, request.capacity, request.watch
     with watch.step("order"):
         order = vertex_order(topology)
@@ -39,7 +40,7 @@ def map_hilbert(request: MapRequest) -> Mapping:
 
 
 def vertex_order(topology: Topology) -> NDArray[np.int32]:
-    """All vertices: sources before their targets where directed edges have no cycle, else breadth first."""
+    """All vertices: in topological order if there are directed edges without a cycle, else breadth first."""
     if topology.src_indptr is not None and topology.src_indices is not None:
         order = _topological(topology.src_indptr, topology.src_indices)
         if len(order) == topology.vertices:
@@ -56,7 +57,7 @@ def hilbert_order(mesh: Mesh) -> NDArray[np.int32]:
     for bit in reversed(range(bits)):
         right, lower = x >> bit & 1, y >> bit & 1
         along = along * 4 + ((3 * right) ^ lower)
-        # Turn the quadrant so that the curve inside enters and leaves at its corners.
+        # Rotate the quadrant so that the curve in it begins and ends at its corners.
         flip = (lower == 0) & (right == 1)
         side = (1 << bit) - 1
         x, y = np.where(flip, side - (x & side), x & side), np.where(flip, side - (y & side), y & side)
@@ -66,9 +67,9 @@ def hilbert_order(mesh: Mesh) -> NDArray[np.int32]:
 
 def swap_neighbours(graph: Graph, position: NDArray[np.int32], mesh: Mesh, sweeps: int) -> None:
     """
-    Swap clusters on neighbouring usable cores while that lowers the sum of weight x hops.
+    Swap clusters on neighbouring usable cores while this lowers the sum of weight x hops.
 
-    `position` [cores]: core of cluster c (clusters without vertices included); changes.
+    `position` [cores]: the core of each cluster (also of clusters without vertices); changed in place.
     """
     at = np.empty_like(position)
     at[position] = np.arange(mesh.cores, dtype=np.int32)
@@ -115,7 +116,7 @@ def _swap(
 
 @jit
 def _topological(indptr: Array, targets: Array) -> Array:
-    """Kahn's order, sources in the order of their numbers; shorter where there is a cycle."""
+    """The vertices in topological order (Kahn's algorithm), sources by number; incomplete if there is a cycle."""
     n = len(indptr) - 1
     waiting = np.zeros(n, np.int64)
     for k in range(len(targets)):

@@ -1,4 +1,4 @@
-"""Fill cores with vertices in a given order, never beyond their capacity."""
+"""Packing of vertices into cores in a given order, within their capacity."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ def pack(
     size: NDArray[np.int64], order: NDArray[np.int32], cores: NDArray[np.int32], capacity: int
 ) -> NDArray[np.int32]:
     """
-    [vertices] core of each vertex: vertices go in `order` to the cores one after the other.
+    The core of each vertex, [vertices]: vertices in the given `order` fill the cores one after the other.
 
-    A vertex that does not fit on the current core starts the next one; after the last core, the remaining vertices go
-    to the emptiest core, the largest first. Raises MeshloomError if a vertex fits on no core.
+    A vertex that does not fit on the current core starts the next one; after the last core, the remaining vertices are
+    put on the emptiest core, the largest first. Raises MeshloomError if a vertex fits on no core.
     """
     core_of, load, rest = _fill(size, order, cores, capacity)
     left = order[rest:]
@@ -34,7 +34,7 @@ def pack(
 
 @jit
 def _fill(size: Array, order: Array, cores: Array, capacity: int) -> tuple[Array, Array, int]:
-    """(core of each vertex, load of each of `cores`, how much of `order` has been placed)."""
+    """(core of each vertex, load of each of `cores`, number of vertices of `order` that have been placed)."""
     core_of = np.full(len(order), -1, np.int32)
     load = np.zeros(len(cores), np.int64)
     position = 0

@@ -1,4 +1,4 @@
-"""Proposals of annealing: another core for a vertex, a partner for a swap, and the temperatures."""
+"""Proposals of simulated annealing: another core for a vertex, a partner for a swap; temperatures and acceptance."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from ...support.jit import Array, jit
 from ..kernels.random import random_below, random_unit
 
 TRIALS = 500
-"""Proposals whose mean change sets the temperature at the start."""
+"""Number of proposals whose mean change determines the first temperature."""
 COOLING = 1e-3
-"""Temperature at the end, relative to the start."""
+"""The last temperature relative to the first."""
 
 
 @jit
@@ -49,5 +49,5 @@ def choose_partner(
 
 @jit
 def accepted(state: Array, change: float, temperature: float) -> bool:
-    """Metropolis criterion: improvements always, others with a probability that falls with the temperature."""
+    """Metropolis criterion: accepts improvements always, others with a probability that falls with the temperature."""
     return change <= 0 or random_unit(state) < np.exp(-change / temperature)

@@ -8,7 +8,7 @@ from .packing import pack
 
 
 def map_random(request: MapRequest) -> Mapping:
-    """A random mapping that keeps to the capacity."""
+    """A random mapping within the capacity."""
     topology, mesh, capacity, watch = request.topology, request.mesh, request.capacity, request.watch
     with watch.step("pack"):
         order = random_order(random_state(request.seed), topology.vertices)

@@ -1,4 +1,4 @@
-"""Baseline: vertices and cores in the order of their numbers."""
+"""Baseline: vertices fill the cores, both in the order of their numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .packing import pack
 
 
 def map_row_major(request: MapRequest) -> Mapping:
-    """Fill core after core, row by row; nothing is optimised."""
+    """Fill one core after the other, row by row; nothing is optimised."""
     topology, mesh, capacity, watch = request.topology, request.mesh, request.capacity, request.watch
     with watch.step("pack"):
         order = np.arange(topology.vertices, dtype=np.int32)

@@ -1,1 +1,1 @@
-"""The default method: graph and mesh are bisected together, and the mapping is refined on hops."""
+"""The default method: graph and mesh are bisected together, and the mapping is then refined for the objective."""

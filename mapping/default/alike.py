@@ -1,8 +1,8 @@
 """
 Coarsening by similarity: merges vertices with the same neighbours.
 
-Neurons of a layer have no edges between them, but those at one position of a convolution, or of a dense layer, are
-drawn to the same cores. Similarity is estimated by weighted minwise hashing (Broder 1997, Ioffe 2010): every vertex
+Neurons of a layer have no edges between them, but those at one position of a convolution, or of a dense layer, are best
+placed on the same cores. Similarity is estimated by weighted minwise hashing (Broder 1997, Ioffe 2010): every vertex
 draws a number from the exponential distribution, and a vertex's hash is the neighbour with the least ratio of number to
 weight. The probability that two hashes are equal is the similarity of the neighbourhoods.
 """
@@ -16,11 +16,16 @@ from ..kernels.graph import Graph
 from ..kernels.random import random_unit
 
 _HASHES = 3
-"""Vertices with an equal first hash may be merged; further hashes sort similar ones next to each other."""
+"""
+Number of hashes of a vertex: vertices with an equal first hash may be merged; the other hashes sort similar vertices
+next to each other.
+"""
 
 
 def alike(graph: Graph, size_limit: int, state: Array) -> tuple[Array, int]:
-    """(coarse vertex of each vertex, [n] int32; their number): clusters of like vertices of up to `size_limit`."""
+    """
+    (coarse vertex of each vertex, [n] int32; their number): clusters of similar vertices, of size `size_limit` at most.
+    """
     hashes = [_hash(graph.indptr, graph.indices, graph.data, state) for _ in range(_HASHES)]
     order = np.lexsort(hashes[::-1])
     return _runs(order, hashes[0], graph.size, size_limit)
@@ -28,7 +33,7 @@ def alike(graph: Graph, size_limit: int, state: Array) -> tuple[Array, int]:
 
 @jit
 def _hash(indptr: Array, indices: Array, data: Array, state: Array) -> Array:
-    """[n] int32; a vertex without neighbours has its own number."""
+    """Hash of each vertex, [n] int32; that of a vertex without neighbours is its own number."""
     n = indptr.size - 1
     drawn = np.empty(n)
     for v in range(n):

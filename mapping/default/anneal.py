@@ -1,8 +1,8 @@
 """
-Simulated annealing of a mapping on hops: moves to cores with free capacity, otherwise swaps.
+Simulated annealing of a mapping for few hops: moves to cores with free capacity, otherwise swaps.
 
-Few swaps with a random vertex of a full core are improvements. Hence cores may temporarily exceed their capacity, at a
-price per unit of size that rises while a core is over its capacity and falls while it is below, like a Lagrange
+Few swaps with a random vertex of a full core are improvements. Hence cores may temporarily exceed their capacity at a
+price per unit of size, which rises while a core is over its capacity and falls while it is below, like a Lagrange
 multiplier.
 """
 
@@ -18,7 +18,7 @@ from .hop_table import hop_table
 from .target import Cooling, Target
 
 _CLOSED = 0.9
-"""After this share of the work no core may grow beyond its final limit."""
+"""Share of the work after which no core may grow beyond its final limit."""
 
 _PRICE = 5.0
 """Price, for a vertex of mean size and weight, on a core that exceeds its capacity by 100%."""
@@ -36,17 +36,17 @@ def anneal(
     limits: tuple[int, int] | None = None,
 ) -> int:
     """
-    Anneal `core_of` [n] in place with temperatures in units of the mean weight at a vertex. Returns the
-    change of the hop cost.
+    Anneal `core_of` [n] in place with temperatures in units of the mean weight at a vertex. Returns the change of the
+    hop cost.
 
-    No load beyond the capacity grows, or beyond `limits`: the largest loads at first and in the end; loads over the
-    capacity have a price then.
+    No load that exceeds the capacity grows. If `limits` are given, the largest loads at first and in the end, they
+    replace the capacity here, and loads over the capacity have a price.
 
-    A sweep is the work of one proposal a vertex with a fiftieth of its edges touched. While many proposals are
-    accepted, the temperature falls faster, so that most time is spent at temperatures where few are.
+    A sweep is the work of one proposal per vertex in which a fiftieth of the vertex's edges are visited. While many
+    proposals are accepted, the temperature falls faster, so that most time is spent at temperatures at which few are.
     """
     mesh, capacity = target.mesh, target.capacity
-    # Numbering by core keeps vertices that interact close in memory.
+    # Vertices are numbered by core, so that those that interact are close in memory.
     order = np.argsort(core_of, kind="stable").astype(np.int32)
     is_near = bool((core_of[:-1] <= core_of[1:]).all())
     near = graph if is_near else induced(graph, order, np.full(graph.vertices, -1, np.int32))
@@ -97,8 +97,8 @@ def _move(
     """
     Move v to core `to`, and update the tables of its neighbours and the members of both cores.
 
-    A core's entries in a row of `table` are `column` and `line` [cores], and `positions` [W + H] what they stand for.
-    `shift` [W + H] is scratch: what a weight of 1 adds to the costs of a neighbour.
+    `column` and `line` [cores] are the indices of a core's two entries in a row of `table`, and `positions` [W + H] the
+    positions of the columns and rows. `shift` [W + H] is scratch: what a weight of 1 adds to the costs of a neighbour.
     """
     at = int(core_of[v])
     move_member(members, counts, position, core_of, v, to)
@@ -152,13 +152,19 @@ def _hops_saved(table: Array, v: int, column: Array, line: Array, at: int, to: i
 
 @jit
 def _is_accepted(cost: float, temperature: float, unit: float) -> bool:
-    """The Metropolis criterion for a random number in [0, 1); its logarithm, above -37, is rarely needed."""
+    """
+    The Metropolis criterion with the random number `unit` in [0, 1). Its logarithm, which is above -37, is rarely
+    computed.
+    """
     return cost <= 0 or (cost < 37.0 * temperature and cost <= -temperature * np.log(1.0 - unit))
 
 
 @jit
 def _set_prices(price: Array, steady: Array, load: Array, capacity: int, rate: float, rise: float) -> None:
-    """Prices [cores] of a unit of size: their part `steady` [cores] rises by `rise`, the rest goes with the load."""
+    """
+    Set the price of a unit of size on each core, [cores]: a part `steady` [cores] that changes with each call, in
+    proportion to `rise`, and a part that depends on the load.
+    """
     for core in range(price.size):
         over = load[core] - capacity
         steady[core] = max(0.0, steady[core] + rise * over)
@@ -184,12 +190,12 @@ def _anneal(
     budget: float,
     state: Array,
 ) -> int:
-    """`worth`: mean weight for a unit of size."""
+    """See `anneal`. `worth`: mean weight per unit of size."""
     n = core_of.size
     width = xs.size
     height = ys.size
     cores = width * height
-    # No move to a core whose row of members is full.
+    # There is no move to a core whose row of members is full.
     members, counts, position = member_table(core_of, cores)
     load = core_loads(core_of, size, cores)
     temperature = hot
@@ -226,7 +232,7 @@ def _anneal(
             if limits[0] > capacity:
                 _set_prices(price, steady, load, capacity, rate, rise)
         if left == 0:
-            # The next stretch of vertices, cyclically.
+            # The next block of vertices, cyclically.
             first = first + block if first + block < n else 0
             left = block
         left -= 1
@@ -282,7 +288,7 @@ def _anneal(
             both = cost - _hops_saved(table, u, column, line, to, at)
             if not _is_accepted(both + dearer * more, temperature, unit):
                 continue
-            # An edge between the two keeps its length, which both changes count as lost.
+            # An edge between the two keeps its length; both changes count it as removed.
             hops = int(
                 abs(positions[column[at]] - positions[column[to]]) + abs(positions[line[at]] - positions[line[to]])
             )

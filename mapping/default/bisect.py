@@ -1,9 +1,9 @@
 """
-Bisection of a graph with least cost, including the attraction of vertices to either side.
+Multilevel bisection of a graph with little cost, including the attraction of vertices to either side.
 
 The cost is the cut plus the pull of the vertices on side 1: `pull` [n] is the cost of a vertex on side 1 minus that on
-side 0. Multilevel: coarsened along heavy edges, grown from random vertices, refined on every level by passes of moves
-that are undone back to the best prefix (Fiduccia and Mattheyses 1982).
+side 0. The graph is coarsened along heavy edges; a side is grown from random vertices; the bisection is refined on
+every level by passes of moves, which are undone back to the best prefix (Fiduccia and Mattheyses 1982).
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from .cluster import heavy_pairs
 _SMALL = 160
 """Graphs of fewer vertices are not merged further."""
 TRIES = 4
-"""Growths from random vertices, of which the one with the least cost is kept."""
+"""Number of growths from random vertices, of which the one with the least cost is kept."""
 PASSES = 6
-"""Passes of refinement at most."""
+"""Largest number of passes of refinement."""
 
 
 def bisect(graph: Graph, pull: Array, limit: tuple[int, int], share: float, state: Array) -> Array:
     """
     Side 0 or 1 of each vertex ([n] int8).
 
-    Side 0 holds about `share` of the size, neither side more than its `limit` (unless the vertices' sizes leave no
-    choice). The best of `TRIES` growths counts.
+    Side 0 holds about `share` of the size, neither side more than its `limit` (unless the sizes of the vertices make
+    that impossible). The best of `TRIES` growths is kept.
     """
     total = int(graph.size.sum())
     largest = max(1, int(graph.size.max(initial=0)), total // 40)
@@ -72,7 +72,7 @@ def _grown(graph: Graph, pull: Array, limit: tuple[int, int], share: float, stat
 
 @jit
 def _grow(indptr: Array, indices: Array, data: Array, size: Array, pull: Array, target: int, start: int) -> Array:
-    """Side 0 grows by the vertex whose move there costs least, per unit of size, until it holds `target`."""
+    """Grow side 0 by the vertex whose move costs least per unit of size, until it holds `target` of the size."""
     n = size.size
     side = np.ones(n, np.int8)
     cost = np.zeros(n, np.int64)
@@ -140,7 +140,7 @@ def _improve(
         over = max(0, load[0] - limit0) + max(0, load[1] - limit1)
         best_over = over
         while done - best_done < patience:
-            # From a side over its limit, else the cheaper of the moves that fit.
+            # A move from a side over its limit, else the cheaper of the moves that fit.
             source = -1
             if load[0] > limit0 and counts[0] > 0:
                 source = 0

@@ -1,4 +1,4 @@
-"""Coarsening: merges pairs along heavy edges, or whole clusters."""
+"""Coarsening methods that merge pairs of vertices along heavy edges, or clusters of vertices."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from ..kernels.graph import Graph
 from ..kernels.random import random_order
 
 _ROUNDS = 3
-"""Rounds of label propagation."""
+"""Largest number of rounds of label propagation."""
 
 _FEW = 0.02
-"""Share of the vertices: a round in which fewer change their cluster is the last one."""
+"""A round in which less than this share of the vertices change their cluster is the last one."""
 
 
 def heavy_pairs(graph: Graph, size_limit: int, state: Array) -> tuple[Array, int]:
     """
-    (coarse vertex of each vertex, [n] int32; their number): each vertex with the neighbour of the heaviest edge that is
-    free and leaves their sum within `size_limit`.
+    (coarse vertex of each vertex, [n] int32; their number): each vertex is merged with the neighbour across its
+    heaviest edge, among those that are not merged yet and for which the sum of both sizes is within `size_limit`.
     """
     order = random_order(state, graph.vertices)
     return _pairs(graph.indptr, graph.indices, graph.data, graph.size, size_limit, order)
@@ -26,9 +26,9 @@ def heavy_pairs(graph: Graph, size_limit: int, state: Array) -> tuple[Array, int
 
 def clusters(graph: Graph, size_limit: int, state: Array) -> tuple[Array, int]:
     """
-    (coarse vertex of each vertex, [n] int32; their number): each vertex moves to the cluster that it has most weight
-    to, as long as that stays within `size_limit`, a few times over (label propagation with bounded sizes, Meyerhenke,
-    Sanders and Schulz 2014).
+    (coarse vertex of each vertex, [n] int32; their number): in a few rounds, each vertex moves to the cluster to which
+    its edges have the most weight and which stays within `size_limit` (label propagation with bounded sizes,
+    Meyerhenke, Sanders and Schulz 2014).
     """
     n = graph.vertices
     label = np.arange(n, dtype=np.int32)

@@ -20,7 +20,7 @@ class Coarsening:
         self.graph = network
         """The network after the merges so far."""
         self.steps: list[Array] = []
-        """From the network to the graph: merged vertex of each vertex."""
+        """The merged vertex of each vertex, step by step from the network to the graph."""
 
     def merge(self, size_limit: int, state: Array, merging: Merging = clusters) -> list[Array]:
         """Merge vertices up to `size_limit` until their number hardly falls. Returns the steps."""
@@ -31,20 +31,20 @@ class Coarsening:
                 return self.steps[before:]
             self.steps.append(coarse_of)
             if self.graph.indices.size > self.network.indices.size // 2:
-                # Merging the network itself takes longer, but the finer graph is freed before the coarser one is made.
+                # Merging the network itself takes longer, but the finer graph is freed before the coarser one is built.
                 self.graph = self.network
                 self.graph = merge_steps(self.network, self.steps)
             else:
                 self.graph = merge_vertices(self.graph, coarse_of, count)
 
     def restore(self, steps: list[Array], graph: Graph) -> None:
-        """Continue from a graph that `steps` made of the present one."""
+        """Continue from `graph`, the result of `steps` applied to the present graph."""
         self.steps += steps
         self.graph = graph
 
 
 def undo(levels: list[Array], of_coarse: Array) -> Array:
-    """Values of the merged vertices, for each vertex of the network."""
+    """The values of merged vertices, `of_coarse`, for each vertex of the network."""
     for coarse_of in reversed(levels):
         of_coarse = of_coarse[coarse_of]
     return of_coarse

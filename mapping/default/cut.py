@@ -1,4 +1,4 @@
-"""Mapping for a small cut: as for hops, but annealed on the weight of the edges between cores."""
+"""Mapping for a small cut: as for few hops, but annealing reduces the weight of the edges between cores."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .target import Cooling, Target
 
 
 def map_cut(graph: Graph, target: Target, state: Array, effort: Effort, watch: Watch) -> Array:
-    """Core of each vertex ([n] int32), of `cores`."""
+    """Core of each vertex ([n] int32), one of the target's cores."""
     schedule = SCHEDULES[effort]
     apart = 1 - np.eye(target.mesh.cores, dtype=np.int32)
     with watch.step("coarsen"):

@@ -1,10 +1,10 @@
 """
 Dual recursive bisection of mesh and graph with terminal propagation (Dunlop and Kernighan 1985).
 
-A rectangle of cores has the vertices that will be on them. It is halved across its longer side; a vertex is attracted
-to the half that is nearer to its neighbours outside of the rectangle, as far as their positions are known. Hops are the
-sum over all lines between columns or rows of the weight that crosses them, so each bisection minimises the crossings of
-one line.
+Each rectangle of cores has a set of vertices. It is halved across its longer side, and its vertices are bisected; a
+vertex is attracted to the half that is nearer to its neighbours outside of the rectangle, as far as their positions are
+known. The hop cost is the sum, over all lines between columns or rows, of the weight that crosses the line, so each
+bisection minimises the weight across one line.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from .target import Target
 
 
 def dual_bisection(graph: Graph, target: Target, state: Array) -> Array:
-    """Core of each vertex ([n] int32), of `cores`; some are overfull by less than a vertex where sizes are awkward."""
+    """
+    Core of each vertex ([n] int32), one of the target's cores. If sizes do not allow an even division, cores may exceed
+    their capacity by less than a vertex.
+    """
     mesh, cores, capacity = target.mesh, target.cores, target.capacity
     n = graph.vertices
     core_of = np.full(n, cores[0], np.int32)
@@ -57,7 +60,7 @@ def dual_bisection(graph: Graph, target: Target, state: Array) -> Array:
 
 
 def _halves(stretch: Array, mesh: Mesh) -> tuple[bool, Array, Array]:
-    """(whether the cut is across x, cores before and after the line that halves their number best)"""
+    """(whether the line cuts the x axis, cores before and after the line that halves their number best)"""
     x, y = mesh.x[stretch], mesh.y[stretch]
     along_x = bool(x.max() - x.min() >= y.max() - y.min())
     along = x if along_x else y
@@ -72,8 +75,8 @@ def _pull(
     indptr: Array, indices: Array, data: Array, members: Array, inside: Array, at: Array, middle0: int, middle1: int
 ) -> Array:
     """
-    Cost of each member on the second half minus that on the first, in crossings of the line; `inside` [n] is -1 for
-    non-members.
+    Cost of each member on the second half minus that on the first, as weight across the line; `inside` [n] is -1 for
+    other vertices.
     """
     pull = np.zeros(members.size, np.int64)
     for i in range(members.size):

@@ -16,21 +16,22 @@ from .cluster import clusters
 from .coarsen import Coarsening, Merging
 
 MERGINGS: dict[str, Merging] = {"tied": clusters, "alike": alike}
-"""Coarsening methods: which one suits a network is known only after a start from each."""
+"""Coarsening methods. Which one suits a network best is known only after a start with each of them."""
 
 PARTS_OF_CAPACITY = 60
 """
-Largest size of merged vertices as a fraction of a core: small enough that the coarse graph represents the network well.
+The capacity of a core divided by the largest size of merged vertices; large enough that the coarse graph represents the
+network well.
 """
 
 START_PARTS_OF_CAPACITY = 30
 """The same for the coarsest graph, on which starts are tried."""
 
 _FAR = 8
-"""If merged vertices are so many times as large as the network's, there is a level between the two."""
+"""If merged vertices are at least this many times as large as the network's, there is a level between the two."""
 
 _MAX_ENTRIES_BETWEEN = 40_000_000
-"""Networks with more entries (two an edge) get no level between, for the sake of memory."""
+"""Networks with more entries (two per edge) get no level between, to save memory."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,9 @@ class Hierarchy:
 
     network: Graph
     levels: list[list[Array]]
-    """From the finest: merged vertex of each vertex of the graph one level finer, step by step."""
+    """Levels, finest first: the merged vertex of each vertex of the graph one level finer, step by step."""
     extents: list[tuple[int, int]]
-    """Of the same graphs: (vertices, entries)."""
+    """Numbers of vertices and of entries of the graph of each level."""
 
     def finer(self, level: int) -> Graph:
         """The graph one level finer than `level`: the network itself for level 0."""
@@ -52,13 +53,13 @@ class Hierarchy:
 
 
 Merged = tuple[Hierarchy, Graph]
-"""(the levels above a network, the graph of the last one, which may be the network itself)"""
+"""(the levels of a network, the graph of the last level, which may be the network itself)"""
 
 
 def hierarchy(graph: Graph, capacity: int, state: Array, name: str, watch: Watch) -> Merged:
     """
-    `graph` coarsened by the method `name`; from the checkpoint of an earlier run if there is one, with the state of the
-    random numbers.
+    `graph` coarsened by the method `name`. If an earlier run left a checkpoint, the result and the state of the random
+    numbers are restored from it.
     """
     merged = _merged_unless_worse(graph, capacity, state, name, watch, [])
     assert merged is not None
@@ -67,8 +68,8 @@ def hierarchy(graph: Graph, capacity: int, state: Array, name: str, watch: Watch
 
 def hierarchies(graph: Graph, capacity: int, state: Array, names: Sequence[str], watch: Watch) -> list[Merged]:
     """
-    `graph` coarsened by each of the methods `names`, without those that have both more vertices and more edges on some
-    level than an earlier one: these merge unrelated vertices, and are not continued.
+    `graph` coarsened by each of the methods `names`. A method that gives both more vertices and more edges on some
+    level than an earlier method merges unrelated vertices; it is stopped and left out.
     """
     found: list[Merged] = []
     for name in names:
@@ -81,7 +82,7 @@ def hierarchies(graph: Graph, capacity: int, state: Array, names: Sequence[str],
 def _merged_unless_worse(
     graph: Graph, capacity: int, state: Array, name: str, watch: Watch, rivals: list[Hierarchy]
 ) -> Merged | None:
-    """None as soon as a graph has more vertices and more edges than that of a rival on its level."""
+    """`graph` coarsened; None as soon as a level has more vertices and more edges than the same level of a rival."""
     limit = max(1, capacity // PARTS_OF_CAPACITY)
     mean_size = max(1, int(graph.size.sum()) // graph.vertices)
     limits = [limit, max(1, capacity // START_PARTS_OF_CAPACITY)]
@@ -92,7 +93,7 @@ def _merged_unless_worse(
     extents: list[tuple[int, int]] = []
     for number, size_limit in enumerate(limits):
         steps = _merged_or_restored(coarsening, size_limit, state, f"coarsen-{name}-{number}", MERGINGS[name], watch)
-        # A step that merges nothing makes no level, except that a last level is needed for the starts.
+        # A step that merges nothing adds no level, except for the last level, which the starts need.
         if steps or number == len(limits) - 1:
             levels.append(steps)
             extents.append((coarsening.graph.vertices, coarsening.graph.indices.size))
@@ -102,7 +103,7 @@ def _merged_unless_worse(
 
 
 def _exceeds(extents: list[tuple[int, int]], others: list[tuple[int, int]]) -> bool:
-    """Whether the last of `extents` exceeds the one of `others` on that level in both numbers."""
+    """Whether the last of `extents` exceeds the same level of `others` in both numbers."""
     if len(extents) > len(others):
         return False
     (vertices, entries), (fewer_vertices, fewer_entries) = extents[-1], others[len(extents) - 1]

@@ -1,8 +1,10 @@
 """
-What a vertex costs on every core: as hops add up over both axes, one table for the columns and one for the rows.
+A table of the costs of each vertex on every core. As hops are sums over both axes, columns and rows have separate
+entries.
 
 `table` [n, W + H]: entry (v, c) with c < W is the sum over v's edges of weight x distance to column c, entry (v, W + r)
-that of row r; on core (c, r), v costs the sum of both. Moving a neighbour changes one or both rows of the table.
+that of row r; on core (c, r), v costs the sum of both. Moving a neighbour changes the entries for columns, rows or
+both.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from ..mesh import Mesh
 
 
 def hop_table(graph: Graph, core_of: Array, mesh: Mesh) -> Array:
-    """The table of a mapping; int32 where no entry can exceed it."""
+    """The table of a mapping; int32 if no entry can exceed its range, else int64."""
     reach = int(mesh.column_positions[-1] + mesh.row_positions[-1])
     heaviest = _heaviest(graph.indptr, graph.data)
     table = np.zeros((graph.vertices, mesh.width + mesh.height), np.int32 if heaviest * reach < 2**31 else np.int64)

@@ -1,4 +1,4 @@
-"""Mapping by hops: coarsen, find a start on the coarsest graph, anneal on every level during uncoarsening."""
+"""Mapping for few hops: coarsen, find a start on the coarsest graph, anneal on every level during uncoarsening."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from .starts import best_starts, first_start
 from .target import Cooling, Target
 
 MAX_TABLE = 1 << 24
-"""Most entries of the table of costs by vertex and column or row; larger graphs are annealed without it."""
+"""Largest number of entries of the hop table; graphs that need more are annealed without it."""
 
 _COARSE_HOT, _COARSE_COLD = 0.8, 0.03
 _FINE_HOT, _LAST_HOT, _COLD = 0.6, 0.2, 0.01
 _SETTLING_HOT, _SETTLING_COLD = 0.02, 0.005
-"""Temperatures, lower for finer graphs, which keep more of the mapping."""
+"""First and last temperature; they are lower for finer graphs, in which more of the mapping is kept."""
 
 _SETTLING = 0.1
-"""Temperatures of the last sweeps, in which no core may exceed its capacity."""
+"""Temperature of the last sweeps, in which no core may exceed its capacity."""
 
 
 def map_hops(
@@ -40,7 +40,7 @@ def map_hops(
     watch: Watch,
     mergings: Sequence[str] = tuple(MERGINGS),
 ) -> Array:
-    """Core of each vertex ([n] int32), of the target's cores; `mergings` are the ways of merging that are tried."""
+    """Core of each vertex ([n] int32), one of the target's cores; `mergings`: the coarsening methods that are tried."""
     kept = watch.checkpoints.restore("place-coarse")
     if kept is not None:
         core_of = kept["core_of"]
@@ -75,7 +75,7 @@ def _started(
     watch: Watch,
     mergings: Sequence[str],
 ) -> tuple[Hierarchy, list[Array]]:
-    """(the levels, the best starts on the last), merged in the way whose first start was best."""
+    """(the levels, the best starts on the last one), by the coarsening method whose first start was best."""
     with watch.step("coarsen"):
         if schedule.start.bounds(graph):
             ways = hierarchies(graph, target.capacity, state, mergings, watch)
@@ -99,7 +99,7 @@ def _refined(
     for number, steps in reversed(list(enumerate(merged.levels))):
         found = [undo(steps, core_of) for core_of in found]
         if number:
-            # The few sweeps on a scanned network cannot repair cores over their capacity.
+            # The few sweeps without a table cannot repair cores over their capacity.
             is_loose = not _is_scanned(merged.network, target.mesh)
             found = _annealed(Numbered(merged.finer(number)), found, target, state, schedule, is_loose)
         else:
@@ -157,10 +157,10 @@ def _anneal_loosely(
     hot: float,
     sweeps: float,
 ) -> None:
-    """Anneal `core_of` on the graph itself; a core may end over its capacity by little."""
+    """Anneal `core_of` on the graph itself; in the end, a core may exceed its capacity by little."""
     limits = schedule.limits(target.capacity)
     if graph.size.max() > limits[0] - target.capacity:
-        # Large vertices might not fit afterwards: keep to the capacity throughout.
+        # Large vertices might not fit afterwards, so the capacity is kept throughout.
         target.fit(graph, core_of)
         limits = None
     anneal(graph, core_of, target, state, Cooling(hot, _COLD, sweeps), limits=limits)

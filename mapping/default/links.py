@@ -1,7 +1,7 @@
 """
-Annealing that reduces the load of the busiest link: XY routing, each edge a message.
+Simulated annealing that reduces the load of the busiest link under XY routing, with one message per edge.
 
-The cost is the sum over links of (load / load of the busiest one)^6, a smooth approximation of the maximum.
+The cost is the sum over links of (load / load of the busiest link)^6, a smooth approximation of the maximum.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from ..method import Effort
 from .target import Target
 
 LINK_PROPOSALS = {Effort.FAST: 200_000, Effort.NORMAL: 2_000_000, Effort.HIGH: 10_000_000}
-"""Moves and swaps that are tried."""
+"""Number of proposed moves and swaps."""
 
 _POWER = 6
 """Exponent of the loads: the busiest links dominate the sum."""
 
 _HOT, _COLD = 0.06, 0.001
-"""Temperatures, in units of the cost of the mean weight at a vertex on the busiest link."""
+"""First and last temperature, in units of the cost of the mean weight at a vertex on the busiest link."""
 
 
 def level_links(
@@ -34,10 +34,11 @@ def level_links(
     proposals: int,
 ) -> None:
     """
-    `outgoing` and `incoming` are rows of what each vertex sends and gets (the graph twice, where that is not known).
+    Change `core_of` [n] in place by moves and swaps of single vertices, to the mapping found with the lowest load of
+    the busiest link. No load of a core that exceeds the capacity grows.
 
-    `core_of` [n] changes in place, by moves and swaps of single vertices; what had the lowest load on its busiest link
-    counts. No load of a core beyond the capacity grows.
+    `outgoing` and `incoming` are the edges by sender and by receiver (both the undirected graph, if directions are not
+    known).
     """
     mesh = target.mesh
     start, members = group_members(core_of, mesh.cores)
@@ -63,7 +64,7 @@ def level_links(
 
 @jit
 def _send(links: Array, width: int, source: int, to: int, weight: int, scale: float) -> float:
-    """Add `weight` to the links of the way from core to core; the change of the sum of (scale x load)^power."""
+    """Add `weight` to the links of the route between two cores. Returns the change of the sum of (scale x load)^6."""
     x = source % width
     y = source // width
     to_x = to % width
@@ -104,7 +105,7 @@ def _shift(
     to: int,
     scale: float,
 ) -> float:
-    """Move v to core `to`; the change of the sum over the links."""
+    """Move v to core `to`. Returns the change of the sum over the links."""
     at = int(core_of[v])
     change = 0.0
     for k in range(indptr[v], indptr[v + 1]):
@@ -157,7 +158,7 @@ def _level(
     height = links.shape[1] // width
     every = max(1024, n // 4)
     temperature = 0.0
-    # `members` is not updated: a partner counts only if it is still on that core.
+    # `members` is not updated, so a partner is used only if it is still on that core.
     for proposal in range(proposals):
         if proposal % every == 0:
             busiest = links.max()
@@ -181,7 +182,7 @@ def _level(
         x = at % width
         y = at // width
         if random_below(state, 4) == 0:
-            # One step in a random direction: to another route.
+            # One step in a random direction, which changes the route.
             step = random_below(state, 4)
             x += (step == 0) - (step == 1)
             y += (step == 2) - (step == 3)

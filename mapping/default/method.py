@@ -1,4 +1,4 @@
-"""The default method, by objective."""
+"""The default method of mapping, for each objective."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from .target import Target
 
 def map_default(request: MapRequest) -> Mapping:
     """
-    Map `topology` onto `mesh`, such that `objective` is small.
+    Map the request's topology onto its mesh such that its objective is small.
 
-    No more cores are used than 1.05 times the total size needs (or packing large vertices does), in the rectangle of
-    least extent.
+    At most as many cores are used as 1.05 times the total size needs (or as packing large vertices needs), in the
+    rectangle of least extent.
 
     Raises MeshloomError if the vertices do not fit, InputError if multicast traffic or cycles are the objective of a
     topology without directed edges.
@@ -67,7 +67,7 @@ def _directed(topology: Topology) -> tuple[Array, Array, Array]:
 
 
 def _directions(topology: Topology, graph: Graph) -> tuple[Graph, Graph]:
-    """Rows of what each vertex sends and receives: the undirected graph twice if the directions are unknown."""
+    """The edges by sender and by receiver; the undirected graph twice if the directions are unknown."""
     indptr, indices, spikes = topology.src_indptr, topology.src_indices, topology.spikes
     if indptr is None or indices is None or spikes is None:
         return graph, graph
@@ -75,7 +75,7 @@ def _directions(topology: Topology, graph: Graph) -> tuple[Graph, Graph]:
 
 
 def _cores(size: Array, capacity: int, mesh: Mesh) -> Array:
-    """The cores to use: 1.05 times as many as needed, which leaves refinement some freedom."""
+    """The cores to use: 1.05 times as many as needed, which gives refinement some freedom."""
     usable = mesh.usable_cores.size
     needed = max(1, -(-int(size.sum()) * 105 // (100 * max(1, capacity))))
     return choose_rectangle(mesh, cores_to_pack(size, capacity, min(needed, usable), usable))

@@ -1,11 +1,12 @@
 """
-Mapping by multicast traffic, on the hypergraph of sources and targets.
+Mapping for little multicast traffic, on the hypergraph of sources and targets.
 
 Moving a single vertex seldom changes the cores that a source reaches; moving a cluster of vertices with the same
-sources does. A cycle therefore starts from the mapping by hops, merges vertices that share sources and a core, anneals
-the clusters, and anneals on every level during uncoarsening. A second start first partitions for small net spans
-regardless of positions, from clusters independent of any mapping, annealed at a high temperature; then it places the
-parts on the cores. The better start continues with cooler cycles, first of large clusters, then of small ones.
+sources does. A cycle therefore starts from the mapping for few hops, merges vertices that share sources and a core,
+anneals the clusters, and anneals on every level during uncoarsening. A second start first partitions the network for
+small net spans regardless of positions, from clusters that are independent of any mapping, annealed at a high
+temperature; then it places the parts on the cores. The better start continues with cycles at lower temperatures, first
+of large clusters, then of small ones.
 """
 
 from __future__ import annotations
@@ -23,19 +24,19 @@ from .parts_first import place_parts
 from .target import Cooling, Target
 
 MAX_COUNTS = 1 << 27
-"""Most pairs of net and core for the table of counts; for larger networks the mapping by hops is kept."""
+"""Largest number of pairs of net and core for the table of counts; larger networks keep the mapping for few hops."""
 
 
 @dataclass(frozen=True)
 class Cycle:
-    """One cycle: size of its clusters, and acceptance of worse moves (see `anneal_multicast`)."""
+    """One cycle: the size of its clusters, and acceptance rates of worse proposals (see `anneal_multicast`)."""
 
     parts_of_capacity: int
-    """Largest size of a cluster as a fraction of a core."""
+    """The capacity of a core divided by the largest size of a cluster."""
     hot: float
-    """Share of worsening proposals that are accepted at first: of clusters,"""
+    """Share of worse proposals that is accepted at first, for clusters."""
     warm: float
-    """and of the finer levels."""
+    """The same for the finer levels."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,11 @@ class Cycles:
     """The work of an effort: sweeps are proposals per vertex, fewer on large networks (see `SizedNets.sweeps`)."""
 
     first: Cycle
-    """From the mapping for few hops."""
+    """The cycle that starts from the mapping for few hops."""
     parts: tuple[Cycle, ...]
-    """For a partition with small net spans, the first one from new clusters; empty for no second start."""
+    """The cycles for a partition with small net spans, the first one from new clusters; empty for no second start."""
     following: tuple[Cycle, ...]
-    """From the best start."""
+    """The cycles that start from the best mapping so far."""
     coarse_sweeps: float
     coarse_work: float
     fine_sweeps: float
@@ -67,7 +68,7 @@ PLACED = Cycle(15, 0.1, 0.05)
 """The cycle after the placement of parts, hot enough to move vertices between neighbouring parts."""
 
 COLD = 0.002
-"""Share of worsening proposals that are accepted at the end of every annealing."""
+"""Share of worse proposals that is accepted at the end of every annealing."""
 
 
 def refine_multicast(nets: Nets, graph: Graph, core_of: Array, target: Target, state: Array, cycles: Cycles) -> Array:
@@ -106,11 +107,14 @@ class SizedNets:
     """[n] int64"""
 
     def sweeps(self, sweeps: float, work: float) -> float:
-        """`sweeps`, or as many as `work` proposals are (a fiftieth of the pins counts too), but at least 10."""
+        """
+        `sweeps`, or as many as `work` proposals amount to, where a fiftieth of the pins counts in addition to the
+        vertices; at least 10.
+        """
         return max(10.0, min(sweeps, work / (self.size.size + 0.02 * self.nets.pins.size)))
 
     def merged(self, coarse_of: Array, count: int) -> SizedNets:
-        """Those of `count` clusters; `coarse_of` [n]: cluster of each vertex."""
+        """The nets of `count` clusters; `coarse_of` [n]: the cluster of each vertex."""
         size = np.bincount(coarse_of, self.size, count).astype(np.int64)
         return SizedNets(merge_nets(self.nets, coarse_of, count), size)
 
@@ -124,7 +128,10 @@ def _cycled(
     cycle: Cycle,
     cycles: Cycles,
 ) -> Array:
-    """Merge vertices that share nets and a core, anneal the clusters, then every level on the way back."""
+    """
+    Merge vertices that share nets and a core, anneal the clusters, then every level during uncoarsening. Returns the
+    core of each vertex.
+    """
     limit = max(1, target.capacity // cycle.parts_of_capacity)
     levels, coarse, core_of = _coarsened(vertices, core_of, limit, state, by_core=True)
     cooling = Cooling(cycle.hot, COLD, coarse.sweeps(cycles.coarse_sweeps, cycles.coarse_work))
@@ -138,9 +145,9 @@ def _cycled(
 
 def _from_clusters(nets: Nets, graph: Graph, core_of: Array, target: Target, state: Array, cycles: Cycles) -> Array:
     """
-    A partition ([n] int32, of the target's cores) with small net spans: as `_cycled`, but any vertices that share nets
-    are merged. Clusters that exceed the capacity are corrected level by level; `core_of` is only the start of the
-    annealing.
+    A partition ([n] int32, parts are numbered as the target's cores) with small net spans: as `_cycled`, but any
+    vertices that share nets are merged. Cores over their capacity are corrected level by level; `core_of` is only the
+    start of the annealing.
     """
     cycle, distances = cycles.parts[0], apart(target.mesh.cores)
     limit = max(1, target.capacity // cycle.parts_of_capacity)
@@ -162,7 +169,7 @@ def _coarsened(
     vertices: SizedNets, core_of: Array, limit: int, state: Array, by_core: bool
 ) -> tuple[list[tuple[SizedNets, Array]], SizedNets, Array]:
     """
-    Merge vertices that share nets, up to clusters of size `limit`; with `by_core` those of different cores stay apart.
+    Merge vertices that share nets to clusters of size `limit` at most; with `by_core`, only vertices of one core.
 
     Returns the levels, finest first, as (vertices, cluster of each vertex), and the clusters with their cores.
     """
@@ -178,12 +185,12 @@ def _coarsened(
 
 
 def _of_merged(core_of: Array, coarse_of: Array, count: int) -> Array:
-    """The core of one of the vertices of each merged one."""
+    """The core of each merged vertex: that of one of its vertices."""
     merged = np.zeros(count, np.int32)
     merged[coarse_of] = core_of
     return merged
 
 
 def _edgeless(size: Array) -> Graph:
-    """A graph without edges, for sizes only."""
+    """A graph without edges, which only holds the sizes."""
     return Graph(np.zeros(size.size + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.int64), size)

@@ -1,13 +1,13 @@
 """
-Simulated annealing of a mapping on delivered multicast traffic.
+Simulated annealing of a mapping for little delivered multicast traffic.
 
-The temperature is controlled by the acceptance rate of worse proposals, which falls from one given value to another
-(Lam and Delosme 1988). The changes of cost differ a hundredfold between sparse networks and dense layers, and between
-single vertices and clusters; acceptance rates suit all of them.
+The temperature is controlled such that the acceptance rate of worse proposals falls from one given value to another
+(Lam and Delosme 1988). The changes of cost differ by a factor of a hundred between sparse networks and dense layers,
+and between single vertices and clusters; acceptance rates suit all of them.
 
-`held` [cores, nets] counts the pins of a net on a core: a move matters for a net where a count becomes 0 or was 0. What
-a root costs on every core adds up over both axes, as hops do: it is kept in a table (see `hop_table`) that changes when
-a core joins or leaves the cores that a net reaches.
+`held` [cores, nets] counts the pins of a net on a core: a move affects a net if a count becomes 0 or was 0. The costs
+of a root on every core, which are sums over both axes as hops are, are kept in a table (see `hop_table`) that changes
+when a net begins or ceases to reach a core.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from .nets import Nets, permuted_nets
 from .target import Cooling, Target
 
 _BLOCK = 1024
-"""Proposals between two changes of the temperature, and in the first measurement of it; a power of two."""
+"""Number of proposals between two changes of the temperature, and for its first measurement; a power of two."""
 
 _LEAST_BLOCKS = 32
-"""Least number of proposals, for small networks."""
+"""Least number of blocks of proposals, for small networks."""
 
 _STEADY = 256
-"""Weight, in proposals, of the expected acceptance rate when a block's rate is measured."""
+"""Weight of the expected acceptance rate, in proposals, when the rate of a block is measured."""
 
 
 def delivered_traffic(nets: Nets, core_of: Array, mesh: Mesh) -> int:
@@ -51,18 +51,21 @@ class Distances:
 
 
 def hop_distances(mesh: Mesh) -> Distances:
-    """Hops: with them, `anneal_multicast` lowers the delivered traffic."""
+    """The hops between cores, with which `anneal_multicast` lowers the delivered traffic."""
     x, y = mesh.column_positions, mesh.row_positions
     return Distances(np.abs(x[:, None] - x), np.abs(y[:, None] - y))
 
 
 def apart(cores: int) -> Distances:
-    """1 between any two cores, in a row: only how many cores a net reaches matters (its connectivity)."""
+    """
+    Distances of 1 between any two cores, which are numbered in one row: the cost of a net is then the number of other
+    cores that it reaches (its connectivity).
+    """
     return Distances(1 - np.eye(cores, dtype=np.int64), np.zeros((1, 1), np.int64))
 
 
 def traffic_between(nets: Nets, core_of: Array, cores: int) -> Array:
-    """[cores, cores] int64: the weight that roots on the first core send to the second one, once for each net."""
+    """[cores, cores] int64: the weight that roots on the first core send to the second core, once for each net."""
     return _between(nets.root, nets.weight, nets.start, nets.pins, core_of, cores)
 
 
@@ -76,15 +79,15 @@ def anneal_multicast(
     cooling: Cooling,
 ) -> int:
     """
-    Anneal `core_of` [n] in place; the change of the sum over nets and the cores of their pins of weight x distance. Of
-    the proposals that make it worse, a share of `cooling.hot` is accepted at first, of `cooling.cold` at last. No load
-    beyond the capacity grows.
+    Anneal `core_of` [n] in place. Returns the change of the sum, over nets and the cores of their pins, of weight x
+    distance. The share of worse proposals that is accepted is `cooling.hot` at first and `cooling.cold` in the end. No
+    load that exceeds the capacity grows.
     """
     across, along = distances.across, distances.along
     n = size.size
     if nets.pins.size == 0:
         return 0
-    # Numbering by the root's core keeps the nets of a vertex close in memory.
+    # Nets are numbered by the core of their root, so that the nets of a vertex are close in memory.
     nets = permuted_nets(nets, np.argsort(core_of[nets.root], kind="stable").astype(np.int32), n)
     root_start, rooted = group_members(nets.root, n)
     return _anneal(
@@ -139,7 +142,7 @@ def _traffic(root: Array, weight: Array, start: Array, pins: Array, core_of: Arr
 @jit
 def _reach(table: Array, v: int, weight: int, core: int, across: Array, along: Array) -> None:
     """
-    Update the table for a net of root v and this weight that reaches another core (or leaves one, with negative
+    Update the table for a net of root v and weight `weight` that begins to reach `core` (or ceases to, with negative
     weight).
     """
     width = across.shape[0]
@@ -266,7 +269,7 @@ def _anneal(
             held[c, e] += 1
     members, counts, position = member_table(core_of, cores)
     load = core_loads(core_of, size, cores)
-    # The first block accepts no losses, and measures them.
+    # The first block accepts no losses, but measures them.
     temperature = 0.0
     losses = np.empty(_BLOCK)
     seen = 0
@@ -294,7 +297,8 @@ def _anneal(
         outgoing = root_start[v + 1] - root_start[v]
         bits = int(random_bits(state) >> np.uint64(40))
         to = at
-        # To a root, to a pin of a net that v is a pin of, to a pin of its own, or to a neighbouring core.
+        # The proposed core is that of a root, of another pin of a net that has v as pin, of a pin of a net of v, or a
+        # neighbouring core.
         choice = bits & 3
         if choice <= 1 and nets > 0:
             e = of[of_start[v] + random_below(state, nets)]
@@ -335,7 +339,7 @@ def _anneal(
             if (more > 0 and load[to] + more > capacity) or (more < 0 and load[at] - more > capacity):
                 continue
             work += 0.03 * (of_start[u + 1] - of_start[u])
-            # For shared nets the two separate gains are at least the joint gain.
+            # For shared nets, the sum of the two separate gains is at least the gain of the swap.
             least = cost + _cost(root, weight, of_start, of, held, table, core_of, across, along, u, at)
             if least > 0:
                 worse += 1

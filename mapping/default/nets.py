@@ -1,9 +1,10 @@
 """
-The hypergraph of sources and targets, on which multicast traffic is computed.
+The hypergraph of sources and targets, by which multicast traffic is computed.
 
-A net is a root and its pins: a core that holds pins gets the net's weight once, over the hops from the root's core. A
-source that sends different numbers of spikes becomes several nets: the one of weight t_1 has all its targets as pins,
-the next one of weight t_2 - t_1 those that get at least t_2, and so on; each core thereby gets the largest number.
+A net has a root and pins. Each core that holds pins receives the net's weight once, over the hops from the root's core.
+A source that sends different numbers of spikes t_1 < t_2 < ... becomes several nets: the net of weight t_1 has all
+targets as pins, the next one, of weight t_2 - t_1, the targets that receive at least t_2, and so on. Each core thereby
+receives the largest number of its targets.
 """
 
 from __future__ import annotations
@@ -17,12 +18,15 @@ from ..kernels.graph import group_members
 from ..kernels.random import random_order
 
 LEVELS = 8
-"""A source with more different numbers of spikes is approximated by so many steps of about equal height."""
+"""
+Largest number of nets of a source; a source with more different numbers of spikes is approximated by this many steps of
+about equal height.
+"""
 
 _CLIQUE = 400
 """
-Of nets with more pins, only the first one of a vertex is used when smaller nets give no preference: the nets of a fully
-connected layer are all the same.
+Of the nets of a vertex with more pins, only the first is used, and only if smaller nets give no preference: the nets of
+a fully connected layer are all the same.
 """
 
 
@@ -35,13 +39,13 @@ class Nets:
     weight: Array
     """[nets] int64"""
     start: Array
-    """[nets + 1] int64: where the pins of each net start"""
+    """[nets + 1] int64: index of the first pin of each net"""
     pins: Array
     """[p] int32, each vertex at most once in a net, never the root"""
     of_start: Array
-    """[n + 1] int64: where the nets of each vertex start"""
+    """[n + 1] int64: index in `of` of the first net of each vertex"""
     of: Array
-    """[p] int32: nets that a vertex is a pin of"""
+    """[p] int32: the nets that have a vertex as pin"""
 
     @property
     def count(self) -> int:
@@ -56,13 +60,13 @@ def nets_of(indptr: Array, indices: Array, spikes: Array) -> Nets:
 
 
 def merge_nets(nets: Nets, coarse_of: Array, count: int) -> Nets:
-    """The nets over merged vertices: equal nets become one, those that stay within a vertex are dropped."""
+    """The nets of merged vertices: equal nets become one, and nets within a single vertex are dropped."""
     root, weight, start, pins = _merged(nets.root, nets.weight, nets.start, nets.pins, coarse_of, count)
     return _with_inverse(root, weight, start, pins, count)
 
 
 def permuted_nets(nets: Nets, order: Array, vertices: int) -> Nets:
-    """The same nets in another order, [nets] of their numbers; roots no longer ascend."""
+    """The same nets in another order, `order` [nets] of their numbers; roots are not ascending any more."""
     start, pins = _permuted(nets.start, nets.pins, order)
     return _with_inverse(nets.root[order], nets.weight[order], start, pins, vertices)
 
@@ -71,9 +75,9 @@ def shared_nets(
     nets: Nets, size: Array, size_limit: int, state: Array, *, within: Array | None = None
 ) -> tuple[Array, int]:
     """
-    (coarse vertex of each vertex, [n] int32; their number): each vertex joins the cluster with which it shares most
+    (coarse vertex of each vertex, [n] int32; their number): each vertex joins the cluster with which it shares the most
     weight of nets, each counted as weight / (pins), as long as the cluster stays within `size_limit`. With `within`
-    [n], only vertices of equal `within` come together: a mapping survives the merge.
+    [n], only vertices of equal `within` are merged, which preserves a mapping.
     """
     order = random_order(state, size.size)
     root_start, rooted = group_members(nets.root, size.size)
@@ -218,8 +222,8 @@ def _merged(
                     code += mixed * np.uint64(0xBF58476D1CE4E5B9)
             if out == begin:
                 continue
-            # There may be a net with the same pins: nets of equal hash are compared pin by pin (`seen` marks this
-            # net's).
+            # There may be a net with the same pins: nets of equal hash are compared pin by pin (`seen` marks the pins
+            # of this net).
             same = -1
             for f in range(first_of_root, made):
                 if hashes[f] == code and new_start[f + 1] - new_start[f] == out - begin:
@@ -290,7 +294,7 @@ def _join(
         for j in range(count):
             v = touched[j]
             if v != u and within[v] == within[u] and held[v] + size[u] <= size_limit:
-                # Small clusters first: all grow evenly.
+                # Small clusters are preferred, so that all grow evenly.
                 value = rating[v] / np.float64(held[v] + 1)
                 if value > best_rating:
                     best = v

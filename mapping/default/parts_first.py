@@ -1,4 +1,4 @@
-"""Another start for annealing on hops: partition with a small cut first, then place the parts on the cores."""
+"""Another start for annealing for hops: a partition with a small cut, whose parts are then placed on the cores."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _PLACEMENT_SWEEPS = 3000
 
 def parts_first(graph: Graph, core_of: Array, target: Target, state: Array, sweeps: float) -> Array:
     """
-    Core of each vertex ([n] int32): a mapping `core_of` is annealed on the cut with `sweeps` proposals a vertex, then
-    what a core holds is moved as one, by swaps of cores.
+    Core of each vertex ([n] int32): a mapping `core_of` is annealed for the cut with `sweeps` proposals per vertex,
+    then the vertices of each core are moved together, by swaps of cores.
 
-    Networks of dense blocks in long chains (the tiles of a transformer) come out better than from bisection.
+    For networks of dense blocks in long chains (the tiles of a transformer), the result is better than by bisection.
     """
     parts = core_of.copy()
     apart = 1 - np.eye(target.mesh.cores, dtype=np.int32)
@@ -32,8 +32,8 @@ def parts_first(graph: Graph, core_of: Array, target: Target, state: Array, swee
 
 def place_parts(parts: Array, traffic: Array, target: Target, state: Array) -> Array:
     """
-    Core of each vertex ([n] int32): each of `parts`, the core that it is on now, is moved as a whole, for few hops of
-    `traffic` [cores, cores] between the parts.
+    Core of each vertex ([n] int32): the parts are moved as a whole, for few hops of `traffic` [cores, cores] between
+    them. `parts` [n]: the part of each vertex, which is the core that it is on now.
     """
     cores = target.cores
     both = (traffic + traffic.T)[np.ix_(cores, cores)]
@@ -45,14 +45,14 @@ def place_parts(parts: Array, traffic: Array, target: Target, state: Array) -> A
 
 
 def _numbers(target: Target) -> Array:
-    """[mesh.cores] position of each core in the target's cores; -1 for others, where no part may move."""
+    """[mesh.cores] index of each core in the target's cores; -1 for other cores, to which no part may be moved."""
     number = np.full(target.mesh.cores, -1, np.int32)
     number[target.cores] = np.arange(target.cores.size)
     return number
 
 
 def _placed(indptr: Array, indices: Array, data: Array, target: Target, state: Array) -> Array:
-    """[parts] core of each part, a part on each of `cores`, after swaps."""
+    """[parts] the target's core of each part, one part on each core, after annealing by swaps."""
     cores = target.cores
     groups = Graph(indptr, indices, data, np.ones(cores.size, np.int64))
     core_of_part = cores.astype(np.int32)

@@ -1,7 +1,7 @@
 """
 Simulated annealing without tables: the change of a move is computed by a scan of the vertex's edges.
 
-For graphs that are too large for a table per vertex, and for costs that are no sum over axes, such as the cut.
+It is for graphs that are too large for a table, and for costs that are not sums over both axes, such as the cut.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def anneal_scanning(
     Anneal `core_of` [n] in place, with temperatures in units of the mean weight at a vertex. Returns the change of the
     sum over edges of weight x `distance` [cores, cores] (symmetric).
 
-    Vertices go to cores of their neighbours; no load beyond `capacity` grows.
+    Vertices move to cores of their neighbours; no load that exceeds `capacity` grows.
     """
     unit = float(graph.data.sum()) / max(1, graph.vertices)
     if unit == 0:
@@ -87,7 +87,7 @@ def _anneal(
     for proposal in range(proposals):
         if proposal & 1023 == 0:
             temperature = hot * (cold / hot) ** (proposal / proposals)
-        # In the order of their numbers, for sequential memory access.
+        # Vertices are visited in the order of their numbers, for sequential memory access.
         v = proposal % n
         degree = indptr[v + 1] - indptr[v]
         if degree == 0:

@@ -1,4 +1,4 @@
-"""Work of the annealing for hops and for the cut, by effort."""
+"""The work of annealing for hops and for the cut, by effort."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..method import Effort
 
 @dataclass(frozen=True)
 class Work:
-    """One annealing: so many sweeps (a proposal a vertex each), but no more than make `work` proposals."""
+    """The work of one annealing: `sweeps` sweeps (one proposal per vertex each), but at most `work` proposals."""
 
     sweeps: float
     work: float
@@ -18,7 +18,7 @@ class Work:
     """Least number of proposals on a small graph, where full cores leave few possible moves."""
 
     def sweeps_of(self, graph: Graph) -> float:
-        """Sweeps for a graph (a fiftieth of a vertex's edges counts as a proposal too), at least 10 if any."""
+        """Number of sweeps for a graph, at least 10 if any; a fiftieth of the edges counts as proposals, too."""
         sweep = max(1.0, graph.vertices + 0.02 * graph.indices.size)
         return min(max(self.sweeps, self.least / sweep), max(10.0, self.work / sweep))
 
@@ -34,25 +34,25 @@ class Schedule:
     starts: int
     """Number of anneals of the coarsest graph from a hot start; one if its work is bounded."""
     start: Work
-    """Each start."""
+    """The work of each start."""
     kept: int
     """Number of starts that are refined, up to the first graph whose work is bounded."""
     coarse: Work
-    """Each merged graph, from the best start."""
+    """The work on each merged graph, from the best start."""
     trial: Work
-    """The graph itself, from each start that was followed to there."""
+    """The work on the graph itself, from each start that has been refined up to there."""
     fine: Work
-    """The graph itself, from the best."""
+    """The work on the graph itself, from the best mapping."""
     spare: float = 0.1
-    """Of its capacity: how much more a core may hold at first in every annealing."""
+    """Share of its capacity by which a core may exceed it at first in every annealing."""
 
     def limits(self, capacity: int, last: int | None = None) -> tuple[int, int]:
-        """What a core may hold at first, and in the end: the capacity, where `last` is not given."""
+        """The largest load of a core at first, and in the end: `last`, by default the capacity."""
         last = last or capacity
         return max(last, capacity + int(self.spare * capacity)), last
 
     def merged_limits(self, graph: Graph, capacity: int) -> tuple[int, int]:
-        """The same for merged vertices: a core accepts one more if at least half of it fits."""
+        """As `limits`, for merged vertices: a core accepts a vertex if at least half of it fits."""
         return self.limits(capacity, capacity + int(graph.size.max(initial=0)) // 2)
 
 

@@ -1,8 +1,8 @@
 """
-Start of a mapping by hops: the best of several, tried on a graph with few vertices per core.
+Starts of a mapping for few hops: the best of several starts on a graph with few vertices per core.
 
-A single start sometimes ends with the network twisted over the mesh, which refinement cannot repair. On a graph of this
-size a start takes a fraction of a second.
+A single start sometimes gives a mapping that is twisted over the mesh, which refinement cannot repair. On a graph of
+this size a start takes a fraction of a second.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from .schedule import Schedule
 from .target import Cooling, Target
 
 _PARTS_SCANNED = 1e8
-"""So many edges are looked at for the start from parts of a small cut, which scans the edges of every vertex."""
+"""Largest number of edges that are visited for the start from a small cut, which scans the edges of every vertex."""
 
 _HOT, _COLD = 1.0, 0.03
-"""Hot enough to forget the previous mapping."""
+"""First and last temperature; the first is high enough to destroy the previous mapping."""
 
 _MILD = 0.8
-"""Keeps most of the mapping: for good starts."""
+"""First temperature for good starts, which keeps most of the mapping."""
 
 
 @dataclass(frozen=True)
 class Start:
-    """A start on a graph."""
+    """A start of the mapping of a graph."""
 
     graph: Graph
     bisected: Array
-    """[n] core of each vertex by cutting graph and mesh together."""
+    """[n] core of each vertex by bisecting graph and mesh together."""
     core_of: Array
     """[n] the best mapping so far."""
     cost: int
@@ -42,7 +42,7 @@ class Start:
 
 
 def first_start(graph: Graph, target: Target, state: Array, schedule: Schedule) -> Start:
-    """Graph and mesh cut together, then annealed hot."""
+    """The start by bisecting graph and mesh together, then annealing from a high temperature."""
     bisected = dual_bisection(graph, target, state)
     core_of = bisected.copy()
     sweeps, limits = schedule.start.sweeps_of(graph), schedule.merged_limits(graph, target.capacity)
@@ -51,7 +51,10 @@ def first_start(graph: Graph, target: Target, state: Array, schedule: Schedule) 
 
 
 def best_starts(start: Start, target: Target, state: Array, schedule: Schedule) -> list[Array]:
-    """Cores of the vertices ([n] int32), best first: the `schedule.kept` best of `start` and others on its graph."""
+    """
+    The best mappings ([n] int32, core of each vertex), best first: `schedule.kept` of those of `start` and of other
+    starts on its graph.
+    """
     graph = start.graph
     sweeps, limits = schedule.start.sweeps_of(graph), schedule.merged_limits(graph, target.capacity)
     scans = min(sweeps, _PARTS_SCANNED / max(1, graph.indices.size))

@@ -1,6 +1,6 @@
 """
-Mapping by the cycles of a step: the mappings by hops and by multicast traffic, each annealed on the busiest resource;
-the better one is kept.
+Mapping for few cycles of a step: the mappings for few hops and for little multicast traffic are each annealed for the
+load of the busiest resource; the better one is kept.
 
 Fewer hops do not imply fewer cycles: they may concentrate traffic on one core, whose input port then limits the step.
 """
@@ -18,7 +18,7 @@ from .step_anneal import anneal_step, step_loads
 from .target import Cooling, Target
 
 HOT, COLD = 3e-4, 3e-6
-"""Worsening proposals are accepted up to about this share of the cost, at first and in the end."""
+"""Worse proposals are accepted up to about this share of the cost, at first and in the end."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,11 @@ class StepWork:
     """The work of an effort."""
 
     multicast: Effort | None
-    """Of the start by multicast traffic; None: there is none."""
+    """Effort of the start for little multicast traffic; None: there is no such start."""
     sweeps: float
-    """Proposals per vertex,"""
+    """Largest number of proposals per vertex."""
     work: float
-    """or as many as look at so many pins."""
+    """Largest number of pins that the proposals visit, if this gives fewer proposals."""
 
 
 STEP_WORK = {
@@ -44,7 +44,7 @@ def refine_step(nets: Nets, graph: Graph, core_of: Array, target: Target, state:
     """
     Core of each vertex ([n] int32), from a mapping `core_of` within the capacity; `graph` is the same network.
 
-    Networks with too many nets for the mesh (`multicast.MAX_COUNTS`) stay as they are.
+    If there are too many nets for the mesh (`multicast.MAX_COUNTS`), the mapping is returned unchanged.
     """
     if nets.count * target.mesh.cores > MAX_COUNTS:
         return core_of

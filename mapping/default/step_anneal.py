@@ -1,8 +1,8 @@
 """
-Annealing on the cycles of one step of the network, in which all sources send along XY trees at once.
+Simulated annealing for few cycles of one step of the network, in which all sources send along XY trees at once.
 
-A step is limited by the busiest link, or core input or output. The cost is the sum over all of these of (load / load of
-the busiest one)^8, a smooth approximation of the maximum.
+A step is limited by the busiest resource: a link, or the input or output of a core. The cost is the sum over all
+resources of (load / load of the busiest one)^8, a smooth approximation of the maximum.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .nets import Nets
 from .target import Cooling, Target
 
 INTO, OUT_OF = 4, 5
-"""Resources besides the links east, west, north and south: a core's input from the network, and its output to it."""
+"""Resources besides the links east, west, north and south: a core's input from the mesh, and its output to the mesh."""
 
 
 def anneal_step(
@@ -30,10 +30,11 @@ def anneal_step(
     cooling: Cooling,
 ) -> None:
     """
-    Change `core_of` ([n] int32, on `cores`) in place; what had the least load on its busiest way counts.
+    Change `core_of` ([n] int32, on the target's cores) in place, to the mapping found with the least load of the
+    busiest resource.
 
-    `cooling`: worsening proposals are accepted up to about this share of the cost, at first and in the end. No load
-    of a core beyond the capacity grows.
+    `cooling`: worse proposals are accepted up to about this share of the cost, at first and in the end. No load of a
+    core that exceeds the capacity grows.
     """
     mesh = target.mesh
     root_start, rooted = group_members(nets.root, size.size)
@@ -45,7 +46,7 @@ def anneal_step(
 
 
 def step_loads(nets: Nets, core_of: Array, mesh: Mesh) -> Array:
-    """[6, cores] what is sent east, west, north and south from each core, into it and out of it."""
+    """[6, cores] loads of the links east, west, north and south of each core, of its input and of its output."""
     loads = np.zeros((6, mesh.cores))
     counts, columns = _counted(nets.start, nets.pins, core_of, mesh.width, mesh.cores)
     _all_trees(counts, columns, nets.root, nets.weight, core_of, mesh.width, mesh.height, loads)
@@ -76,7 +77,7 @@ def _all_trees(
 
 @jit
 def _add(loads: Array, way: int, core: int, weight: float, scale: float) -> float:
-    """Add to a load; the change of the cost."""
+    """Add to a load. Returns the change of the cost."""
     before = loads[way, core]
     loads[way, core] = before + weight
     a, b = scale * before, scale * (before + weight)
@@ -89,7 +90,7 @@ def _add(loads: Array, way: int, core: int, weight: float, scale: float) -> floa
 def _tree(
     counts: Array, columns: Array, home: int, weight: float, width: int, height: int, loads: Array, scale: float
 ) -> float:
-    """Add a net's whole tree; the change of the cost."""
+    """Add the loads of a net's whole tree. Returns the change of the cost."""
     x, y = home % width, home // width
     change = 0.0
     low_x, high_x = x, x
@@ -125,13 +126,14 @@ def _branch(
     scale: float,
 ) -> float:  # fmt: skip
     """
-    Add what the tree from `home` needs for `core` beyond all others (`counts` says 0 for it, `columns` leaves it out).
+    Add the loads of the branch by which the tree from `home` reaches `core` besides all other cores (`counts` is 0 for
+    `core`, and `columns` does not count it).
 
-    The change of the cost.
+    Returns the change of the cost.
     """
     x, y, home_x, home_y = core % width, core // width, home % width, home // width
     change = _add(loads, INTO, core, weight, scale)
-    # The farthest core of the column, on this side, that the tree already reaches.
+    # The farthest core in the column, on this side, that the tree already reaches.
     others = int(columns[x])
     if home_x == x and counts[home] > 0:
         others -= 1
@@ -182,7 +184,7 @@ def _shift(
     root: Array, weight: Array, of_start: Array, of: Array, root_start: Array, rooted: Array, counts: Array,
     columns: Array, core_of: Array, width: int, height: int, loads: Array, v: int, to: int, scale: float,
 ) -> float:  # fmt: skip
-    """Move v to core `to`; the change of the cost."""
+    """Move v to core `to`. Returns the change of the cost."""
     at = int(core_of[v])
     change = 0.0
     for k in range(root_start[v], root_start[v + 1]):
@@ -235,7 +237,7 @@ def _anneal(
             first, members = group_members(core_of, cores)
         v = random_below(state, n)
         at = int(core_of[v])
-        # To a core that its sources or targets are on, or next to that or to its own.
+        # The proposed core is that of a source or target, or next to such a core or to its own.
         nets = int(root_start[v + 1] - root_start[v])
         gets = int(of_start[v + 1] - of_start[v])
         if nets + gets == 0:

@@ -41,7 +41,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Cooling:
-    """How an annealing cools: from one temperature to another, in so many sweeps (proposals per vertex)."""
+    """The cooling of an annealing: first and last temperature, and the number of sweeps (proposals per vertex)."""
 
     hot: float
     cold: float

@@ -1,4 +1,4 @@
-"""Repair of cores over their capacity, with the least increase of cut or hops."""
+"""Repair of mappings in which cores exceed their capacity, with a small increase of cut or hops."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .graph import Graph
 
 
 def check_capacity(size: Array, capacity: int, cores: int) -> None:
-    """Raise MeshloomError if a vertex is larger than a core, or all are larger than `cores` cores."""
+    """Raise MeshloomError if a vertex exceeds `capacity`, or all vertices together exceed that of `cores` cores."""
     largest = int(size.max(initial=0))
     if largest > capacity:
         raise MeshloomError(f"vertex {int(size.argmax())} has size {largest:,}, a core holds {capacity:,}")
@@ -23,9 +23,9 @@ def fit(graph: Graph, core_of: Array, x: Array, y: Array, cores: Array, capacity
     """
     Move vertices out of overfull cores until every core holds at most `capacity`; `core_of` [n] changes in place.
 
-    `cores` are the numbers of those that may be used, `x` and `y` [cores] the positions of all cores. Vertices move to
-    the core with free capacity where their edges are shortest; if sizes prevent that, all vertices are packed again,
-    largest first, near their old core, or else by first fit. Raises MeshloomError if that fails, too.
+    `cores` are the numbers of the cores that may be used, `x` and `y` [cores] the positions of all cores. Vertices move
+    to the core with free capacity on which their edges are shortest; if sizes prevent that, all vertices are packed
+    again, largest first, near their old core, or else by first fit. Raises MeshloomError if that fails, too.
     """
     load = np.bincount(core_of, graph.size, x.size).astype(np.int64)
     if (load <= capacity).all():
@@ -43,7 +43,10 @@ def fit(graph: Graph, core_of: Array, x: Array, y: Array, cores: Array, capacity
 
 
 def cores_to_pack(size: Array, capacity: int, least: int, most: int) -> int:
-    """The fewest cores, from `least` to `most`, into which first fit, largest first, packs vertices; else `most`."""
+    """
+    The smallest number of cores, from `least` to `most`, into which first fit packs the vertices, largest first; `most`
+    if none suffices.
+    """
     largest, total = int(size.max(initial=0)), int(size.sum())
     order = np.argsort(-size, kind="stable")
     for count in range(least, most):
@@ -101,7 +104,7 @@ def _spill(
             hops_now[count] = weight
             spilling[count] = v
             count += 1
-    # Vertices with the weakest ties to their core first.
+    # Vertices with the least edge weight to their core come first.
     for i in np.argsort(hops_now[:count], kind="mergesort"):
         v = spilling[i]
         at = core_of[v]
@@ -134,7 +137,7 @@ def _spill(
 
 @jit
 def _pack(size: Array, order: Array, core_of: Array, x: Array, y: Array, cores: Array, capacity: int) -> bool:
-    """Largest first, each to the nearest core with free capacity."""
+    """Move each vertex, in the given order, to the nearest core with free capacity. Returns whether all fit."""
     load = np.zeros(x.size, np.int64)
     for v in order:
         at = core_of[v]

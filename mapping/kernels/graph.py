@@ -1,4 +1,4 @@
-"""Graphs during mapping: merging of vertices, induced subgraphs, cut weight."""
+"""Graphs that methods of mapping work on: merging of vertices, induced subgraphs, cut weight."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from ...support.jit import Array, jit
 
 @dataclass(frozen=True)
 class Graph:
-    """An undirected weighted graph: rows of a topology, or what merging its vertices gave."""
+    """An undirected weighted graph in CSR: that of a topology, or the result of merging its vertices."""
 
     indptr: Array
     """[n + 1] int64"""
     indices: Array
     """[2 m] int32"""
     data: Array
-    """[2 m] weights, int32 (int64 where their sum needs it)"""
+    """[2 m] weights, int32 (int64 if their sum requires it)"""
     size: Array
     """[n] int64"""
 
     @property
     def vertices(self) -> int:
-        """n"""
+        """Number of vertices, n."""
         return self.size.size
 
 
@@ -37,8 +37,9 @@ def merge_vertices(graph: Graph, coarse_of: Array, count: int) -> Graph:
 
 def merge_steps(graph: Graph, steps: Sequence[Array]) -> Graph:
     """
-    Merge vertices step after step, `steps` hold the merged vertex of each vertex of the graph before: the same graph,
-    to the order of its entries, as from `merge_vertices` for each step, without the memory for those between.
+    Merge vertices in several steps, each of which gives the merged vertex of each vertex of the graph before it. The
+    result is the same, including the order of its entries, as by `merge_vertices` for each step, but the graphs between
+    take no memory.
     """
     if not steps:
         return graph
@@ -57,7 +58,9 @@ def _merged(graph: Graph, coarse_of: Array, start: Array, members: Array) -> Gra
 
 
 def induced(graph: Graph, vertices: Array, local: Array) -> Graph:
-    """The graph of `vertices` alone, numbered in their order. `local` [n] int32 is scratch, -1 before and after."""
+    """
+    The subgraph induced by `vertices`, numbered in their order. `local` [n] int32 is scratch, -1 before and after.
+    """
     indptr, indices, data = _induced(graph.indptr, graph.indices, graph.data, vertices, local)
     return Graph(indptr, indices, data, graph.size[vertices])
 
@@ -85,7 +88,7 @@ def _merge(
     count = start.size - 1
     new_size = np.zeros(count, np.int64)
     new_indptr = np.zeros(count + 1, np.int64)
-    # As long as before; only pages that are written take memory.
+    # The arrays are as long as those of the graph, but only pages that are written take memory.
     new_indices = np.empty(indices.size, np.int32)
     new_data = np.empty(indices.size, data.dtype)
     position = np.full(count, -1, np.int64)

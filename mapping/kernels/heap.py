@@ -1,8 +1,8 @@
 """
-A binary heap of vertices with decrease-key: least key first.
+A binary min-heap of vertices whose keys may change.
 
-`heap` [n] holds the vertices, `position` [n] where each stands (-1: not in the heap), `key` [n] the keys. The caller
-counts the vertices in the heap.
+`heap` [n] holds the vertices, `position` [n] the index of each in the heap (-1: not in the heap), `key` [n] the keys.
+The caller keeps the number of vertices in the heap.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def heap_down(heap: Array, position: Array, key: Array, count: int, vertex: int,
 
 @jit
 def heap_fix(heap: Array, position: Array, key: Array, count: int, vertex: int) -> None:
-    """Restore the heap of `count` after the key of `vertex` changed."""
+    """Restore the heap of `count` vertices after the key of `vertex` has changed."""
     at = position[vertex]
     if at > 0 and key[vertex] < key[heap[(at - 1) >> 1]]:
         heap_up(heap, position, key, vertex, at)
@@ -66,7 +66,7 @@ def heap_make(heap: Array, position: Array, key: Array, count: int) -> None:
 
 @jit
 def heap_remove(heap: Array, position: Array, key: Array, count: int, vertex: int) -> int:
-    """Take `vertex` out of the heap of `count`; the new count."""
+    """Remove `vertex` from the heap of `count` vertices. Returns the new count."""
     at = position[vertex]
     position[vertex] = -1
     count -= 1

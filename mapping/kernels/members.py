@@ -1,4 +1,4 @@
-"""Table of the vertices on each core, for random selection in constant time."""
+"""A table of the vertices on each core, for random selection in constant time."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ...support.jit import Array, jit
 @jit
 def member_table(core_of: Array, cores: int) -> tuple[Array, Array, Array]:
     """
-    (members [cores, width], number on each core, position of each vertex in its row). The width is the number on the
-    fullest core at first, plus the mean number.
+    (members [cores, width], number of vertices on each core, position of each vertex in its row). The width is the
+    number of vertices on the fullest core, plus the mean number.
     """
     count = np.zeros(cores, np.int64)
     for v in range(len(core_of)):
@@ -39,7 +39,7 @@ def move_member(members: Array, count: Array, position: Array, core_of: Array, v
 
 @jit
 def swap_members(members: Array, position: Array, core_of: Array, v: int, u: int) -> None:
-    """Exchange two vertices."""
+    """Swap two vertices."""
     members[core_of[v], position[v]] = u
     members[core_of[u], position[u]] = v
     position[v], position[u] = position[u], position[v]
@@ -48,7 +48,7 @@ def swap_members(members: Array, position: Array, core_of: Array, v: int, u: int
 
 @jit
 def core_loads(core_of: Array, size: Array, cores: int) -> Array:
-    """[cores] int64: the sizes on each core together."""
+    """[cores] int64: the sum of the sizes on each core."""
     load = np.zeros(cores, np.int64)
     for v in range(len(core_of)):
         load[core_of[v]] += size[v]

@@ -1,4 +1,4 @@
-"""A graph with renumbered vertices."""
+"""A graph whose vertices are renumbered in place."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Numbered:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.order = np.arange(graph.vertices, dtype=np.int32)
-        """[n] number that each vertex had at first."""
+        """[n] original number of each vertex."""
 
     def number(self, order: Array) -> None:
-        """Number the vertices in `order` ([n], of the numbers that they had at first); a row's entries keep theirs."""
+        """Renumber the vertices in `order` ([n], of original numbers); the order of the entries in a row is kept."""
         rows = _inverse(self.order)[order]
         indptr, indices, data, size = self.graph.indptr, self.graph.indices, self.graph.data, self.graph.size[rows]
         # Each array is freed as soon as its replacement exists.
@@ -34,7 +34,7 @@ class Numbered:
 
 
 def _inverse(order: Array) -> Array:
-    """[n] int32: where each number stands in `order`."""
+    """[n] int32: the index of each number in `order`."""
     inverse = np.empty(order.size, np.int32)
     inverse[order] = np.arange(order.size, dtype=np.int32)
     return inverse
@@ -42,7 +42,7 @@ def _inverse(order: Array) -> Array:
 
 @jit
 def _rows(indptr: Array, values: Array, rows: Array) -> Array:
-    """`values`, [2 m], of the rows in another order."""
+    """`values` [2 m] with the rows in the order `rows`."""
     taken = np.empty_like(values)
     out = 0
     for i in range(rows.size):
@@ -54,6 +54,6 @@ def _rows(indptr: Array, values: Array, rows: Array) -> Array:
 
 @jit
 def _relabel(indices: Array, number: Array) -> None:
-    """In place."""
+    """Replace the vertex numbers `indices` by their new numbers, in place."""
     for k in range(indices.size):
         indices[k] = number[indices[k]]

@@ -1,7 +1,7 @@
 """
-Random numbers in kernels: xorshift64* (Vigna 2016) over a state that the caller owns.
+Random numbers in kernels: xorshift64* (Vigna 2016) with a state that the caller owns.
 
-The state travels through all steps of a method, hence one seed fixes the whole run, whatever else draws numbers.
+All steps of a method use the same state, so one seed determines the whole run, independently of other random numbers.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from ...support.jit import Array, jit
 
 
 def random_state(seed: int) -> Array:
-    """A state for `seed` (any integer); near seeds give unrelated sequences."""
+    """A state for `seed` (any integer); similar seeds give unrelated sequences."""
     return np.random.SeedSequence(abs(seed) * 2 + (seed < 0)).generate_state(1, np.uint64) | np.uint64(1)
 
 
 @jit
 def random_bits(state: Array) -> np.uint64:
-    """64 random bits; `state` [1] uint64 moves on."""
+    """64 random bits; advances `state` [1] uint64."""
     x = state[0]
     x ^= x >> np.uint64(12)
     x ^= x << np.uint64(25)
@@ -29,20 +29,20 @@ def random_bits(state: Array) -> np.uint64:
 
 @jit
 def random_below(state: Array, n: int) -> int:
-    """A random integer of 0 .. n - 1, for n < 2^32; signed, as int64 + uint64 would be a float in a kernel."""
+    """A random integer in 0 .. n - 1, for n < 2^32; signed, as int64 + uint64 would be a float in a kernel."""
     below = ((random_bits(state) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32)
     return np.int64(below)  # pyright: ignore[reportReturnType]
 
 
 @jit
 def random_unit(state: Array) -> float:
-    """A random number of [0, 1)."""
+    """A random number in [0, 1)."""
     return np.float64(random_bits(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
 @jit
 def shuffle(state: Array, order: Array) -> None:
-    """Put `order` into random order, in place (Fisher and Yates)."""
+    """Shuffle `order` in place (Fisher and Yates)."""
     for i in range(order.size - 1, 0, -1):
         j = random_below(state, i + 1)
         other = order[i]

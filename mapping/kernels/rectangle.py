@@ -1,4 +1,4 @@
-"""Spec 4, S6: a free rectangle of cores."""
+"""Spec 4, S6: choice of a compact rectangle of usable cores."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..mesh import Mesh
 
 def choose_rectangle(mesh: Mesh, count: int) -> Array:
     """
-    Numbers of `count` usable cores ([count] int32) within the rectangle of least extent (in hops) that has so many.
+    Numbers of `count` usable cores ([count] int32) in the rectangle of least extent (in hops) that has that many.
 
-    Where it has more, those at the end of its longer side are left out.
+    If it has more, those at the end of its longer side are left out.
 
     Raises MeshloomError if the mesh has fewer usable cores.
     """
@@ -34,7 +34,10 @@ def choose_rectangle(mesh: Mesh, count: int) -> Array:
 
 @jit
 def _least_rectangle(filled: Array, x: Array, y: Array, count: int) -> tuple[int, int, int, int]:
-    """(left, top, right, bottom), ends exclusive; `filled` [y, x] counts the usable cores above and left."""
+    """
+    (left, top, right, bottom), ends exclusive; `filled` [y, x]: number of usable cores above row y and left of column
+    x.
+    """
     best = (0, 0, x.size, y.size)
     best_extent = x[-1] + y[-1] + 1
     best_long = x.size + y.size

@@ -1,1 +1,1 @@
-"""Reference implementation of the mapping of spec 4: one module for each step."""
+"""Reference implementation of the mapping of spec 4, with one module for each step."""

@@ -1,4 +1,4 @@
-"""Spec 4, S3: cut a graph in two by greedy growth."""
+"""Spec 4, S3: bisection of a graph by greedy growth."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def bisect(graph: Graph, target: int, state: Array, *, tries: int = 4) -> Array:
     """
     Side 0 or 1 of each vertex ([n] int8): side 0 grows from a random vertex until it holds `target` of the size.
 
-    The least cut of `tries` counts.
+    The bisection with the least cut of `tries` is returned.
     """
     best_cut = -1
     best = np.zeros(graph.vertices, np.int8)
@@ -29,7 +29,10 @@ def bisect(graph: Graph, target: int, state: Array, *, tries: int = 4) -> Array:
 
 @jit
 def _grow(indptr: Array, indices: Array, data: Array, size: Array, target: int, start: int) -> Array:
-    """The selected vertices are side 0. A vertex costs its edges to unselected vertices less those to selected ones."""
+    """
+    Side of each vertex; the selected vertices are side 0. The cost of a vertex is the weight of its edges to unselected
+    vertices minus that of its edges to selected vertices.
+    """
     n = size.size
     side = np.ones(n, np.int8)
     cost = np.zeros(n, np.int64)
@@ -43,7 +46,7 @@ def _grow(indptr: Array, indices: Array, data: Array, size: Array, target: int, 
     grown = 0
     v = start
     while count > 0:
-        # Stop before this vertex where that is nearer to the target than after it.
+        # Stop before this vertex if that is nearer to the target than stopping after it.
         if 2 * (target - grown) < size[v] or grown >= target:
             break
         count = heap_remove(heap, position, cost, count, v)

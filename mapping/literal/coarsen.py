@@ -1,4 +1,4 @@
-"""Spec 4, S2: merge pairs of vertices along their heaviest edges."""
+"""Spec 4, S2: coarsening by merging pairs of vertices along their heaviest edges."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..kernels.random import random_order
 
 def coarsen(graph: Graph, size_limit: int, state: Array, *, tries: int = 4) -> tuple[Graph, Array]:
     """
-    One level: the merged graph, and the merged vertex of each vertex ([n] int32).
+    Coarsen by one level. Returns the merged graph, and the merged vertex of each vertex ([n] int32).
 
-    Of `tries` visits in random orders, the one whose pairs remove most edge weight is kept. The heaviest edge of a
-    vertex is chosen among those whose ends may be paired; otherwise coarsening would stop long before sizes reach the
-    limit.
+    The vertices are visited `tries` times in random orders; the visit whose pairs remove the most edge weight is kept.
+    The heaviest edge of a vertex is chosen among those whose ends may be paired; otherwise coarsening would stop long
+    before sizes reach the limit.
     """
     best_weight = -1
     best = np.empty(0, np.int32)

@@ -1,4 +1,4 @@
-"""Spec 4, S9: swap groups in the direction of the force on them."""
+"""Spec 4, S9: swaps of groups in the direction of the forces on them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def relax(
     Swap groups until no swap is an improvement, or for `iterations`; changes `core_of` [groups] in place. Returns the
     number of swaps.
 
-    An edge of weight w between u at (x_u, y_u) and v pulls u by w (x_v - x_u, y_v - y_u) and v the other way; without
-    `weighted`, w is left out, as the patent's formula leaves it out. The cost of a swap is the change of the lengths of
-    both groups' forces. In each iteration the `share` of the groups with the largest forces look for a partner,
-    anywhere on the side where the force points.
+    An edge of weight w between u at (x_u, y_u) and v pulls u with the force w (x_v - x_u, y_v - y_u), and v with the
+    opposite force; without `weighted`, w is left out, as in the patent's formula. The cost of a swap is the change of
+    the lengths of both groups' forces. In each iteration, a partner is sought for the `share` of the groups with the
+    largest forces, anywhere on the side to which the force points.
     """
     data = groups.data if weighted else np.ones_like(groups.data)
     group_at = np.full(mesh.cores, -1, np.int32)
@@ -88,7 +88,7 @@ def _iteration(
             to_u[indices[k]] = data[k]
         best = -1
         best_cost = -1e-9
-        # Everything on the side where the force points, along x, along y, or between.
+        # All cores on the side to which the force points, along x, along y, or between.
         for to in range(width * height):
             ahead_x = (to % width - at % width) * np.sign(fx)
             ahead_y = (to // width - at // width) * np.sign(fy)
@@ -97,7 +97,7 @@ def _iteration(
             v = group_at[to]
             if to == at or v < 0 or (fy == 0 and to // width != at // width):
                 continue
-            # Both move by the same distance in opposite directions; the edge between them is reversed.
+            # Both groups move by the same distance in opposite directions; the edge between them is reversed.
             dx = x[to] - x[at]
             dy = y[to] - y[at]
             u_tied = tied[u] + to_u[v]

@@ -1,4 +1,4 @@
-"""Spec 4, S2 to S10: the reference that other methods are compared with."""
+"""Spec 4, S2 to S10: the reference method, with which other methods are compared."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from .refine import refine
 
 @dataclass(frozen=True)
 class LiteralSettings:
-    """Numbers that spec 4 leaves open."""
+    """Parameters that spec 4 leaves open."""
 
     tries: int = 4
-    """Random orders and starting points of S2 and S3."""
+    """Number of random orders of S2 and of random starting points of S3."""
     pair_share: int = 15
-    """Pairs of S2 hold at most this fraction (1 / pair_share) of the capacity."""
+    """The size of a pair of S2 is at most 1 / pair_share of the capacity."""
     least_removed: float = 0.2
     """Coarsening ends with the level that removes less than this share of the vertices."""
     force_share: float = 0.05
     """Share of the groups that move in an iteration of S9."""
     force_weighted: bool = True
-    """Whether forces count the weights."""
+    """Whether forces are weighted by the edges."""
 
 
 DEFAULTS = LiteralSettings()
@@ -39,9 +39,9 @@ DEFAULTS = LiteralSettings()
 
 def map_literal(request: MapRequest, settings: LiteralSettings = DEFAULTS) -> Mapping:
     """
-    Map `topology` onto `mesh` by spec 4.
+    Map the request's topology onto its mesh by spec 4.
 
-    The spec has one objective (the cut, then forces) and one effort: those of the request change nothing.
+    The spec has one objective (the cut, then forces) and one effort; those of the request are ignored.
 
     Raises MeshloomError if the vertices do not fit.
     """
@@ -65,7 +65,7 @@ def map_literal(request: MapRequest, settings: LiteralSettings = DEFAULTS) -> Ma
             graph = coarse
     with watch.step("partition"):
         part, parts = partition(graph, capacity, usable.size, state, tries=settings.tries)
-    # Parts have no position yet: with equal positions, vertices that do not fit move to any other part.
+    # Parts have no positions yet; with equal positions, vertices that do not fit move to any other part.
     nowhere = np.zeros(parts, np.int64)
     with watch.step("refine"):
         refine(graph, part, parts, capacity, state)
@@ -87,7 +87,10 @@ def map_literal(request: MapRequest, settings: LiteralSettings = DEFAULTS) -> Ma
 def _coarsen_or_restore(
     graph: Graph, size_limit: int, state: Array, tries: int, watch: Watch, level: int
 ) -> tuple[Graph, Array]:
-    """A level of S2, from the checkpoint of an earlier run if there is one, with the state of the random numbers."""
+    """
+    A level of S2. If an earlier run left a checkpoint, the result and the state of the random numbers are restored from
+    it.
+    """
     name = f"literal-coarsen-{level}"
     kept = watch.checkpoints.restore(name)
     if kept is not None:

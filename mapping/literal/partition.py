@@ -1,4 +1,4 @@
-"""Spec 4, S3 and S4: bisect and bisect again until every part fits a core."""
+"""Spec 4, S3 and S4: recursive bisection until every part fits a core."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ def partition(graph: Graph, capacity: int, cores: int, state: Array, *, tries: i
     """
     (part of each vertex, [n] int32; number of parts, at most `cores`).
 
-    Each side gets half of the cores (rounded) and its share of the size, so that the parts are as many as the cores
-    where halving alone would need up to twice as many. A part may be left too full by less than a vertex, see S5.
+    Each side gets half of the cores (rounded) and the corresponding share of the size, so that there are at most as
+    many parts as cores; halving the size would give up to twice as many. A part may exceed the capacity by less than a
+    vertex, see S5.
     """
     part = np.zeros(graph.vertices, np.int32)
     local = np.full(graph.vertices, -1, np.int32)

@@ -1,4 +1,4 @@
-"""Spec 4, S6 to S8: parts to cores, by bisecting the groups and a rectangle of cores together."""
+"""Spec 4, S6 to S8: placement of parts on cores, by bisecting the groups and a rectangle of cores together."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .bisect import bisect
 
 def place(groups: Graph, mesh: Mesh, state: Array, *, tries: int = 4) -> Array:
     """
-    Core of each group ([groups] int32), one group a core; the weights of `groups` are those between the parts.
+    Core of each group ([groups] int32), one group per core; the weights of `groups` are those between the parts.
 
-    The rectangle is the most compact one with enough usable cores; those beyond the number of groups count as unusable.
+    The rectangle is the most compact one with enough usable cores; cores beyond the number of groups are not used.
     """
     count = groups.vertices
     core_of = np.zeros(count, np.int32)
     local = np.full(count, -1, np.int32)
-    # S3 is to count groups here, not what they hold.
+    # S3 counts groups here, not their sizes.
     groups = replace(groups, size=np.ones(count, np.int64))
     usable = choose_rectangle(mesh, count)
     stack = [(np.arange(count, dtype=np.int32), usable)]
@@ -34,7 +34,7 @@ def place(groups: Graph, mesh: Mesh, state: Array, *, tries: int = 4) -> Array:
             core_of[members] = cores
             continue
         first, second = halves(cores, mesh.width)
-        # Where cores remain over, both halves hold a like share of the groups.
+        # If there are more cores than groups, both halves hold a similar share of the groups.
         taken = max(min(members.size * first.size // cores.size, first.size), members.size - second.size)
         side = np.ones(members.size, np.int8)
         if taken == members.size:
@@ -47,7 +47,7 @@ def place(groups: Graph, mesh: Mesh, state: Array, *, tries: int = 4) -> Array:
 
 
 def halves(cores: Array, width: int) -> tuple[Array, Array]:
-    """Cut the bounding rectangle of the cores at half of its longer side; a half without cores is cut away."""
+    """The cores in the two halves of their bounding rectangle, which is cut across its longer side."""
     x, y = cores % width, cores // width
     while True:
         along = x if x.max() - x.min() >= y.max() - y.min() else y

@@ -1,4 +1,4 @@
-"""Spec 4, S5: move vertices to the parts that their edges lead to."""
+"""Spec 4, S5: refinement by moving vertices to the parts that their edges lead to."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..kernels.random import random_order
 
 def refine(graph: Graph, part: Array, parts: int, capacity: int, state: Array) -> int:
     """
-    Visit every vertex once, in random order; `part` [n] changes in place. Returns the decrease of the cut.
+    Visit every vertex once, in random order; changes `part` [n] in place. Returns the decrease of the cut.
 
-    Moving v from part i to k costs w_i - w_k, where w_j is the weight of v's edges into part j: of the moves that gain
-    and whose target has room, the one that gains most is done.
+    Moving v from part i to k costs w_i - w_k, where w_j is the weight of v's edges into part j. Of the moves that
+    reduce the cut and whose target has free capacity, the one that reduces it most is made.
     """
     order = random_order(state, graph.vertices)
     return _pass(graph.indptr, graph.indices, graph.data, graph.size, part, parts, capacity, order)

@@ -1,4 +1,4 @@
-"""All costs of a mapping together."""
+"""All costs of a mapping, and a check of mappings."""
 
 from __future__ import annotations
 
@@ -23,30 +23,32 @@ class Costs:
 
     vertices: int
     edges: int
-    """Undirected ones."""
+    """Number of undirected edges."""
     cores: int
-    """Usable ones."""
+    """Number of usable cores."""
     used_cores: int
-    """Those with vertices on them."""
+    """Number of cores that hold vertices."""
     cut: int
     """Weight of the undirected edges between different cores."""
     hop_cost: int
     """Sum over undirected edges of weight x hops."""
     delivered_traffic: int | None
-    """Sum over sources, and other cores with targets, of the largest spikes x hops; None without directed edges."""
+    """
+    Sum over sources, and other cores with targets, of the largest number of spikes x hops; None without directed edges.
+    """
     tree_traffic: int | None
-    """The same along XY trees: every link of a source's tree counts once; None without directed edges."""
+    """Traffic along XY trees, in which every link of a source's tree counts once; None without directed edges."""
     max_link_load: float
-    """Load of the busiest link if each edge is a message (XY routing, each direction a link)."""
+    """Load of the busiest link if each edge is a message (XY routing, with a link for each direction)."""
     max_tree_link_load: int | None
-    """The same if sources send along trees; None without directed edges."""
+    """Load of the busiest link if sources send along trees; None without directed edges."""
     max_load: int
     """Sum of the sizes on the fullest core."""
     imbalance: float
-    """`max_load` over the mean over the usable cores."""
+    """`max_load` divided by the mean load of the usable cores."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """The costs as plain data for JSON."""
         return asdict(self)
 
 
@@ -54,7 +56,7 @@ def costs_of(topology: Topology, mesh: Mesh, core_of_vertex: NDArray[np.int32]) 
     """
     All costs of a mapping ([vertices] core numbers).
 
-    Raises InputError if it does not belong to the topology and the mesh.
+    Raises InputError if the mapping does not match the topology and the mesh.
     """
     check_mapping(topology, mesh, core_of_vertex)
     delivered = tree = tree_link = None
@@ -83,7 +85,7 @@ def costs_of(topology: Topology, mesh: Mesh, core_of_vertex: NDArray[np.int32]) 
 
 
 def link_costs(mesh: Mesh) -> NDArray[np.int64]:
-    """[4, cores] hops of the way east, west, north and south of each core; 0 where there is none."""
+    """[4, cores] hops of the links east, west, north and south of each core; 0 if there is no link."""
     x, y = mesh.x.reshape(mesh.height, mesh.width), mesh.y.reshape(mesh.height, mesh.width)
     costs = np.zeros((4, mesh.height, mesh.width), np.int64)
     costs[0, :, :-1] = costs[1, :, 1:] = np.diff(x, axis=1)

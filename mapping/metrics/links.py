@@ -1,4 +1,4 @@
-"""Loads of the links under XY routing: along the row of the sender first, then along the column of the receiver."""
+"""Loads of links under XY routing: first along the row of the sender, then along the column of the receiver."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ..mesh import Mesh
 from ..topology.topology import Topology
 
 EAST, WEST, NORTH, SOUTH = range(4)
-"""First index of loads: the way by which traffic leaves a router (north: y - 1)."""
+"""First index of loads: the direction in which traffic leaves a router (north: y - 1)."""
 
 
 def unicast_loads(topology: Topology, mesh: Mesh, core_of_vertex: NDArray[np.int32]) -> NDArray[np.float64]:
     """
-    [4, cores] what leaves each core east, west, north and south if every edge is sent by itself.
+    [4, cores] loads of the links east, west, north and south of each core if every edge is a message.
 
-    Directed edges carry their spikes from source to target; where only undirected ones are known, half of their weight
-    goes each way.
+    Directed edges carry their spikes from source to target; if only undirected edges are known, half of their weight is
+    sent in each direction.
     """
     if topology.src_indptr is None or topology.src_indices is None or topology.spikes is None:
         rows, share = (topology.indptr, topology.indices, topology.data), 0.5
@@ -38,7 +38,7 @@ def _xy_loads(
     width: int,
     height: int,
 ) -> NDArray[np.int64]:
-    # changes[way, router]: by how much the load of a way changes at a router, going along it; sums are the loads.
+    # changes[direction, router]: the change of the load at a router along a direction; cumulative sums are the loads.
     changes = np.zeros((4, height, width), np.int64)
     for source in range(len(indptr) - 1):
         x, y = core[source] % width, core[source] // width

@@ -1,8 +1,8 @@
 """
-Multicast traffic: a source sends to a core once, whatever the number of its targets there.
+Costs of multicast traffic, in which a source sends to a core once, whatever the number of its targets there.
 
-All follow one traversal of the directed edges: per source, the cores that hold targets of it, with the largest spikes
-into each.
+All costs are computed from a traversal of the directed edges that finds, for each source, the cores that hold its
+targets, with the largest number of spikes into each.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .links import EAST, NORTH, SOUTH, WEST
 
 def delivered_traffic(topology: Topology, mesh: Mesh, core_of_vertex: NDArray[np.int32]) -> int:
     """
-    Sum over sources, and the other cores that hold targets of it, of the largest spikes into that core x hops.
+    Sum over sources, and the other cores that hold their targets, of the largest number of spikes into the core x hops.
 
     Raises InputError without directed edges.
     """
@@ -31,17 +31,17 @@ def delivered_traffic(topology: Topology, mesh: Mesh, core_of_vertex: NDArray[np
 
 def multicast_loads(topology: Topology, mesh: Mesh, core_of_vertex: NDArray[np.int32]) -> NDArray[np.int64]:
     """
-    [4, cores] spikes that leave each core east, west, north and south when sources send along trees of XY ways.
+    [4, cores] spikes on the links east, west, north and south of each core if sources send along trees of XY routes.
 
-    A link of a source's tree carries the largest spikes of the cores behind it, once. Raises InputError without
-    directed edges.
+    A link of a source's tree carries, once, the largest number of spikes into the cores behind it. Raises InputError
+    without directed edges.
     """
     indptr, targets, spikes = directed_edges(topology)
     return _tree_loads(indptr, targets, spikes, core_of_vertex, mesh.width, mesh.cores)
 
 
 def directed_edges(topology: Topology) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]:
-    """Rows, targets and spikes by source. Raises InputError if the topology has none."""
+    """The directed edges by source: row pointers, targets and spikes. Raises InputError if the topology has none."""
     if topology.src_indptr is None or topology.src_indices is None or topology.spikes is None:
         raise InputError(
             "multicast traffic needs directed edges, and this topology has only undirected ones: give src_indptr, "
@@ -60,7 +60,10 @@ def _reached(
     largest: NDArray[np.int64],
     found: NDArray[np.int64],
 ) -> int:
-    """Write the cores of a row's targets to `found` and their largest spikes to `largest` (-1 elsewhere); how many."""
+    """
+    Write the cores of a row's targets to `found`, and the largest number of spikes into each to `largest` (-1
+    elsewhere). Returns the number of these cores.
+    """
     count = 0
     for k in range(low, high):
         there = core[targets[k]]
@@ -105,7 +108,7 @@ def _tree_loads(
     largest = np.full(cores, -1, np.int64)
     found = np.empty(cores, np.int64)
     loads = np.zeros((4, cores), np.int64)
-    carried = np.zeros((4, cores), np.int64)  # by the tree of the source at hand
+    carried = np.zeros((4, cores), np.int64)  # by the tree of the current source
     used = np.empty(4 * cores, np.int64)
     for source in range(len(indptr) - 1):
         home = core[source]
@@ -117,7 +120,7 @@ def _tree_loads(
             need = largest[there]
             largest[there] = -1
             at_x, at_y = there % width, there // width
-            # From the target back to the source, up to a link that already carries as much, as all before it do.
+            # From the target back to the source, up to a link that already carries as much; so do all links before it.
             while True:
                 if at_y != home_y:
                     way, step_x, step_y = (SOUTH, 0, -1) if at_y > home_y else (NORTH, 0, 1)

@@ -1,1 +1,1 @@
-"""Pictures of mappings: load of each core and of each link."""
+"""Pictures of mappings, which show the load of each core and of each link."""

@@ -1,4 +1,4 @@
-"""The contents of a picture of a mapping: shares between 0 and 1, and their meaning."""
+"""The contents of a picture of a mapping: relative loads of cores and links, and where they are drawn."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from ..topology.topology import Topology
 from .colours import UNUSABLE, colour
 
 SIDE = 0.5
-"""Side of a core's square, in core pitches; the rest is for the links."""
+"""Side of a core's square, in core pitches; the rest of the pitch is for the links."""
 LANE = 0.16
 """Width of a fully loaded link."""
 CHIP_GAP = 0.6
-"""By how much chips of an array stand apart."""
+"""Gap between the chips of an array, in core pitches."""
 
 
 @dataclass(frozen=True)
 class HeatMap:
-    """Loads of cores and of links, both directions of a link apart."""
+    """Loads of cores and of links, separately for both directions of a link."""
 
     mesh: Mesh
     title: str
     cores: NDArray[np.float64]
     """[cores] load over capacity; NaN where a core is not usable"""
     links: NDArray[np.float64]
-    """[4, cores] load over the largest load, by way (east, west, north, south)"""
+    """[4, cores] load over the largest load, by direction (east, west, north, south)"""
     core_legend: str
     link_legend: str
 
     @property
     def columns(self) -> list[float]:
-        """Where each column is drawn, in core pitches; chips stand apart."""
+        """Position of each column, in core pitches, with gaps between chips."""
         return _apart(np.diff(self.mesh.column_positions))
 
     @property
     def rows(self) -> list[float]:
-        """Where each row is drawn."""
+        """Position of each row, in core pitches, with gaps between chips."""
         return _apart(np.diff(self.mesh.row_positions))
 
     def tiles(self) -> Iterator[tuple[float, float, str]]:
@@ -55,7 +55,7 @@ class HeatMap:
             yield x, y, UNUSABLE if math.isnan(share) else colour(share)
 
     def lines(self) -> Iterator[tuple[float, float, float, float, float, str]]:
-        """(x, y, x, y, width, colour) of each link that carries anything, lighter ones first; right-hand traffic."""
+        """(x, y, x, y, width, colour) of each link with a load, lighter ones first; drawn as right-hand traffic."""
         columns, rows, width = self.columns, self.rows, self.mesh.width
         ways, routers = np.nonzero(self.links)
         order = np.argsort(self.links[ways, routers], kind="stable")
@@ -84,7 +84,10 @@ def _apart(costs: NDArray[np.int64]) -> list[float]:
 def heat_map(
     topology: Topology, mesh: Mesh, core_of_vertex: NDArray[np.int32], capacity: int, title: str, *, multicast: bool
 ) -> HeatMap:
-    """Loads of a mapping; those of links by trees (`multicast`, for which there must be directed edges) or by edges."""
+    """
+    The heat map of a mapping. The loads of links are those of trees (`multicast`, which requires directed edges) or of
+    one message per edge.
+    """
     loads = core_loads(topology.size, mesh.cores, core_of_vertex)
     shares = np.where(mesh.usable, loads / max(capacity, 1), np.nan)
     carried = (multicast_loads if multicast else unicast_loads)(topology, mesh, core_of_vertex).astype(np.float64)

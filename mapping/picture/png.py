@@ -11,7 +11,7 @@ from .heat import SIDE, HeatMap
 
 
 def to_png(heat: HeatMap) -> bytes:
-    """The picture as the bytes of a PNG file. Raises InputError where matplotlib is not installed."""
+    """The picture as the bytes of a PNG file. Raises InputError if matplotlib is not installed."""
     try:
         import matplotlib
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""A heat map as SVG, written by hand: no library is needed, and any browser shows it."""
+"""A heat map as SVG, written without a library; any browser shows it."""
 
 from __future__ import annotations
 

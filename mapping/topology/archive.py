@@ -1,4 +1,4 @@
-"""Whole topologies to and from archives (`archive_writer` and `archive_reader` do the same in blocks)."""
+"""Reads and writes archives of whole topologies (`archive_writer` and `archive_reader` do the same in blocks)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .gaps import CompressedGraph, Compressor
 from .topology import Topology, from_directed, make_topology
 
 _CHUNK = 1 << 20
-"""Records that are put together at a time."""
+"""Number of records that are written at a time."""
 
 _Rows = tuple[NDArray[np.int64], NDArray[Any], NDArray[Any], int]
 """CSR arrays and the flag of their records."""
@@ -25,9 +25,10 @@ _Rows = tuple[NDArray[np.int64], NDArray[Any], NDArray[Any], int]
 
 def write_archive(topology: Topology, path: str | Path) -> None:
     """
-    Write `topology`; of kind "directed" where its undirected weights are the sums of its spikes, else "both".
+    Write `topology`; with directed edges, as kind "directed" if the undirected weights are the sums of the spikes, else
+    as kind "both".
 
-    Raises MeshloomError where the file cannot be written.
+    Raises MeshloomError if the file cannot be written.
     """
     undirected: _Rows = (topology.indptr, topology.indices, topology.data, UNDIRECTED)
     if topology.src_indptr is None or topology.src_indices is None or topology.spikes is None:
@@ -43,7 +44,7 @@ def write_archive(topology: Topology, path: str | Path) -> None:
 
 
 def read_archive(path: str | Path) -> Topology:
-    """Read the whole network at `path`. Raises InputError as `ArchiveReader`."""
+    """Read the whole network at `path`. Raises InputError as `ArchiveReader` does."""
     with ArchiveReader(path) as archive:
         n = archive.vertices
         flags = (OUTGOING, UNDIRECTED)
@@ -77,15 +78,15 @@ def read_archive(path: str | Path) -> Topology:
 def write_rows(
     path: str | Path, indptr: NDArray[np.int64], indices: NDArray[Any], data: NDArray[Any], size: NDArray[np.int64]
 ) -> None:
-    """Write the rows of an undirected graph, in the order given. Raises MeshloomError where that fails."""
+    """Write the rows of an undirected graph, in the given order. Raises MeshloomError if that fails."""
     _write(path, "undirected", size, [(indptr, indices, data, UNDIRECTED)])
 
 
 def read_rows(path: str | Path) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any], NDArray[np.int64]]:
     """
-    (indptr, indices, data, size) as `write_rows` was given them; `data` int32 where that holds it.
+    (indptr, indices, data, size) as they were given to `write_rows`; `data` is int32 if its values fit.
 
-    Raises InputError as `ArchiveReader`.
+    Raises InputError as `ArchiveReader` does.
     """
     with ArchiveReader(path) as archive:
         indptr = np.zeros(archive.vertices + 1, np.int64)
@@ -100,14 +101,14 @@ def read_rows(path: str | Path) -> tuple[NDArray[np.int64], NDArray[Any], NDArra
 
 
 def _joined(chunks: list[NDArray[Any]]) -> NDArray[Any]:
-    """The concatenation of `pieces`, which are freed."""
+    """The concatenation of `chunks`, which are freed."""
     whole = np.concatenate(chunks) if chunks else np.zeros(0, np.int32)
     chunks.clear()
     return whole
 
 
 def _write(path: str | Path, kind: Kind, size: NDArray[np.int64], parts: list[_Rows]) -> None:
-    """Rows of all `parts` one after the other under each vertex."""
+    """Write an archive in which each vertex has its rows of all `parts`, one after the other."""
     total: NDArray[np.int64] = np.zeros(size.size + 1, np.int64)
     for indptr, _, _, _ in parts:
         total += indptr
@@ -123,7 +124,7 @@ def _write(path: str | Path, kind: Kind, size: NDArray[np.int64], parts: list[_R
 def _interleaved(
     parts: list[_Rows], first: int, last: int
 ) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any], NDArray[np.uint8]]:
-    """CSR of the rows `first` to `last` - 1 of all parts, each vertex's rows side by side, and the flags."""
+    """The rows `first` to `last` - 1 of all parts as CSR, with each vertex's rows joined, and the flags."""
     chunks = [slice(int(indptr[first]), int(indptr[last])) for indptr, _, _, _ in parts]
     rows = np.concatenate([np.repeat(np.arange(last - first), np.diff(p[0][first : last + 1])) for p in parts])
     order = np.argsort(rows, kind="stable")
@@ -137,9 +138,9 @@ def _interleaved(
 
 def compress_archive(path: str | Path) -> CompressedGraph:
     """
-    The undirected graph of the archive at `path`, compressed as it is read: the network is never held expanded.
+    The undirected graph of the archive at `path`, compressed while it is read, so that it is never expanded in memory.
 
-    Raises InputError as `ArchiveReader`, and for archives of kind "outgoing", whose rows are incomplete.
+    Raises InputError as `ArchiveReader` does, and for archives of kind "outgoing", whose rows are incomplete.
     """
     with ArchiveReader(path) as archive:
         if archive.kind == "outgoing":

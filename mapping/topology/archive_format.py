@@ -1,5 +1,5 @@
 """
-The archive of a topology: names, flags and limits, and its member `topology.txt`.
+The format of a topology's archive: names, flags and limits, and the member `topology.txt`.
 
 docs/reference/topology.md describes the format (spec 4, S1).
 """
@@ -13,37 +13,37 @@ from typing import Literal, cast, get_args
 from ...support.errors import InputError
 
 Kind = Literal["directed", "undirected", "outgoing", "both"]
-"""Which records there are; see `FLAGS`."""
+"""The kind of an archive, which tells the flags of its records; see `FLAGS`."""
 
 OUTGOING = 0
-"""Flag: the edge starts at the vertex under which the record stands."""
+"""Flag: the edge starts at the vertex that the record belongs to."""
 
 INCOMING = 1
 """Flag: the edge starts at the other vertex."""
 
 UNDIRECTED = 2
-"""Flag: an edge without direction; it stands under both its ends, with the same weight."""
+"""Flag: an undirected edge; both its ends have a record of it, with the same weight."""
 
 FLAGS: dict[Kind, tuple[int, ...]] = {
-    "directed": (OUTGOING, INCOMING),  # an edge stands under its source and under its target
+    "directed": (OUTGOING, INCOMING),  # both source and target have a record of an edge
     "undirected": (UNDIRECTED,),
-    "outgoing": (OUTGOING,),  # an edge stands under its source alone
-    "both": (OUTGOING, UNDIRECTED),  # directed edges under their source, and an undirected graph of other weights
+    "outgoing": (OUTGOING,),  # only the source has a record of an edge
+    "both": (OUTGOING, UNDIRECTED),  # as "outgoing", and an undirected graph of other weights
 }
 
 HEADER_MEMBER = "topology.txt"
 MAGIC = "meshloom topology 1"
 BLOCK_TARGET = 1 << 20
-"""Bytes of records after which a block is closed."""
+"""Number of bytes of records after which a block is closed."""
 
 BLOCK_VERTICES = 1 << 16
-"""The most vertices of a block."""
+"""The largest number of vertices of a block."""
 
 BLOCK_MOST = 1 << 26
-"""The most bytes of a block before compression: what a reader must be ready to hold."""
+"""The largest number of bytes of a block before compression, which a reader must be able to hold."""
 
 ROW_MOST = BLOCK_MOST - 2 * BLOCK_TARGET
-"""The most bytes that the records of one vertex take, so that a block can hold them."""
+"""The largest number of bytes of the records of one vertex, so that a block can hold them."""
 
 _NAME = "block-{:012d}"
 _DATE = (1980, 1, 1, 0, 0, 0)
@@ -52,22 +52,22 @@ _MOST_DIGITS = 18
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What `topology.txt` says."""
+    """The contents of `topology.txt`."""
 
     kind: Kind
     vertices: int
     records: int
-    """Edge records in all blocks together."""
+    """Number of edge records in all blocks together."""
 
     blocks: int
 
     def text(self) -> str:
-        """The member's content."""
+        """The text of the member."""
         return f"{MAGIC}\nedges {self.kind}\nvertices {self.vertices}\nrecords {self.records}\nblocks {self.blocks}\n"
 
 
 def parse_header(text: bytes) -> Header:
-    """Raises InputError unless `text` is as `Header.text` writes it."""
+    """The header that `text` describes. Raises InputError unless `text` is as `Header.text` writes it."""
     lines = text.decode("ascii", "replace").split("\n")
     if lines[0] != MAGIC:
         raise InputError(f"starts with {lines[0][:40]!r}, expected {MAGIC!r}")
@@ -88,7 +88,7 @@ def block_name(first: int) -> str:
 
 
 def member_info(name: str) -> zipfile.ZipInfo:
-    """A member's entry without anything that varies from run to run."""
+    """A member's entry in the archive without data that varies from run to run."""
     info = zipfile.ZipInfo(name, _DATE)
     info.compress_type = zipfile.ZIP_DEFLATED
     info.external_attr = 0o644 << 16

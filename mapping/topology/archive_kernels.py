@@ -1,4 +1,7 @@
-"""Compiled coding of an archive's blocks: rows of records (flag, other vertex, its size, weight); see spec 4, S1."""
+"""
+Compiled encoding and decoding of an archive's blocks: rows of records (flag, other vertex, its size, weight); see spec
+4, S1.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from .archive_format import INCOMING, OUTGOING
 from .varint import get, length, put
 
 FINE, BAD_NUMBER, BAD_FLAG, BAD_VERTEX, BAD_SIZE, BAD_WEIGHT, BAD_COUNT, LEFT_OVER = range(8)
-"""What `decode_rows` and `decode_sizes` find."""
+"""Results of `decode_rows` and `decode_sizes`: no error, or the kind of error."""
 
 _LIMIT = 1 << 61
 
@@ -33,7 +36,7 @@ def encode_rows(
     """
     Write rows from `row` to `out[at:]` until `rows` is reached or `target` bytes are written.
 
-    Returns the next row, the next place, and 0, or the bytes that the next row needs where `out` is too small for it.
+    Returns the next row, the next index in `out`, and 0, or the bytes that the next row needs if `out` is too small.
     """
     while row < rows and at < target:
         first, last = indptr[row], indptr[row + 1]
@@ -54,7 +57,9 @@ def encode_rows(
 
 @jit
 def decode_sizes(data: NDArray[np.uint8], at: int, size: NDArray[np.int64]) -> tuple[int, int]:
-    """Read `size.size` vertex sizes from `data[at:]`; returns what was found and where the rows start."""
+    """
+    Read `size.size` vertex sizes from `data[at:]`. Returns the result code, and the index at which the rows start.
+    """
     for k in range(size.size):
         size[k], at = get(data, at, data.size)
         if at < 0:
@@ -66,7 +71,7 @@ def decode_sizes(data: NDArray[np.uint8], at: int, size: NDArray[np.int64]) -> t
 
 @jit_with(inline="always")
 def _mix(u: Any, v: Any, w: Any) -> Any:
-    """A number that looks random for each edge (u, v) of weight w (the finaliser of SplitMix64)."""
+    """A pseudo-random number for each edge (u, v) of weight w (the finaliser of SplitMix64)."""
     z = np.uint64(u) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(v) * np.uint64(0xD1B54A32D192ED03) + np.uint64(w)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -87,11 +92,12 @@ def decode_rows(
     balance: NDArray[np.uint64],
 ) -> tuple[int, int]:
     """
-    Read the rows of vertices `first`, `first` + 1, ... from `data[at:]` into CSR arrays, which say how many there are.
+    Read the rows of vertices `first`, `first` + 1, ... from `data[at:]` into CSR arrays, whose lengths tell the numbers
+    of rows and records.
 
-    `allowed` has bit f set for every flag f that may occur. `size` holds every vertex's size, or -1 where it is yet to
-    be learnt from a record. `balance[0]` stays 0 over the whole network if each edge stands under both its ends.
-    Returns what was found, and the vertex where.
+    `allowed` has bit f set for every flag f that may occur. `size` holds every vertex's size, or -1 if it is not yet
+    known from a record. Over the whole network, the changes of `balance[0]` add up to 0 if both ends of each edge have
+    a record of it. Returns the result code, and the vertex at which an error was found.
     """
     n = size.size
     paired = (allowed >> INCOMING) & 1 != 0
@@ -150,7 +156,10 @@ def decode_rows(
 def undirected_rows(
     indptr: NDArray[np.int64], keep: NDArray[np.bool_], others: NDArray[Any], weights: NDArray[np.int64], first: int
 ) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[np.int64]]:
-    """Rows of the records with `keep`: ascending, weights of equal neighbours added up, the vertex itself dropped."""
+    """
+    The records with `keep` as ascending rows, with the weights of equal neighbours added up, and without edges from a
+    vertex to itself.
+    """
     start = np.zeros_like(indptr)
     rows = np.empty_like(others)
     total = np.empty_like(weights)

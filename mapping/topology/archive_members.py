@@ -1,4 +1,4 @@
-"""Members of an untrusted zip archive: bounded memory, and one error message for any damage."""
+"""Reads members of an untrusted zip archive with bounded memory, and one error message for any damage."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _DAMAGE = (
 
 
 class Damage:
-    """Context that turns any error into an InputError about damage of member `name` of the file at `path`."""
+    """A context that converts any error to an InputError about damage of member `name` of the file at `path`."""
 
     def __init__(self, path: Path, name: str) -> None:
         self.path = path
@@ -52,7 +52,10 @@ class Members:
     """The members of the zip file at `path`, by name."""
 
     def __init__(self, path: str | Path) -> None:
-        """Raises InputError: not a zip file, two members of one name, members that claim impossible lengths."""
+        """
+        Raises InputError if the file is not a zip file, has two members of the same name, or a member with an
+        impossible length.
+        """
         self.path = Path(path)
         if not self.path.is_file():
             raise InputError(f"{path}: no such file")
@@ -74,14 +77,14 @@ class Members:
         self._archive.close()
 
     def damage(self, name: str) -> Damage:
-        """See `Damage`."""
+        """The context for reading member `name`, see `Damage`."""
         return Damage(self.path, name)
 
     def read(self, name: str, most: int, prefix: int | None = None) -> bytes:
         """
-        The content of member `name`, of at most `most` bytes; just its first `prefix` bytes where that is given.
+        The content of member `name`, of at most `most` bytes; only its first `prefix` bytes if that is given.
 
-        Raises InputError: missing, too long, damaged (its CRC is checked unless only a prefix is read).
+        Raises InputError if it is missing, too long, or damaged (its CRC is checked unless only a prefix is read).
         """
         with self.damage(name):
             info = self._checked(name, most)
@@ -89,15 +92,15 @@ class Members:
             with self._archive.open(info) as member:
                 data = member.read(wanted)
                 if prefix is None:
-                    data += member.read(1)  # at the end: the CRC
+                    data += member.read(1)  # reading at the end checks the CRC
             if len(data) != wanted:
                 raise InputError(f"{len(data)} bytes, the zip directory says {wanted}")
             return data
 
     def read_into(self, name: str, start: Callable[[IO[bytes], int], tuple[bytearray, int]]) -> bytearray:
         """
-        The end of member `name`, read in place: `start(member, length)` reads its head, of the length that it returns
-        beside the memory for the rest. Raises InputError as `read`.
+        Read the rest of member `name` into memory that the caller provides: `start(member, length)` reads the head of
+        the member, and returns the memory for the rest and the length of the head. Raises InputError as `read` does.
         """
         with self.damage(name):
             info = self._checked(name, MOST_DEFLATED * self.path.stat().st_size)

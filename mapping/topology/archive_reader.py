@@ -1,4 +1,4 @@
-"""Read an archive of a topology in blocks, without holding the network in memory."""
+"""Reads an archive of a topology in blocks, without holding the network in memory."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Block:
 
     first: int
     indptr: NDArray[np.int64]
-    """[k + 1] rows of the records"""
+    """[k + 1] index of the first record of each vertex"""
     others: NDArray[Any]
     """[r] the other vertex of each record; int32 (int64 where there are too many vertices)"""
     weights: NDArray[np.int64]
@@ -59,7 +59,7 @@ class Block:
     """[r] OUTGOING, INCOMING or UNDIRECTED"""
 
     def outgoing(self) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[np.int64]]:
-        """CSR of the edges that start here (rows as they stand): indptr [k + 1], targets, spikes."""
+        """The edges that start at these vertices as CSR, in the order of the file: indptr [k + 1], targets, spikes."""
         keep = self.flags == OUTGOING
         before = np.zeros(keep.size + 1, np.int64)
         np.cumsum(keep, out=before[1:])
@@ -67,9 +67,9 @@ class Block:
 
     def undirected(self) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[np.int64]]:
         """
-        CSR of the undirected graph: rows ascending, parallel edges and both directions added up.
+        The undirected graph as CSR: rows are ascending; parallel edges and both directions are added up.
 
-        Complete rows, unless the archive is of kind "outgoing", where each edge stands under its source alone.
+        Rows are complete, unless the archive is of kind "outgoing", in which only the source has a record of an edge.
         """
         both = bool((self.flags == UNDIRECTED).any())
         keep = self.flags == UNDIRECTED if both else np.ones(self.flags.size, np.bool_)
@@ -78,23 +78,24 @@ class Block:
 
 class ArchiveReader:
     """
-    The archive at `path`: with blocks of vertices, or with one member a vertex.
+    The archive at `path`, which has blocks of vertices, or one member for each vertex.
 
         with ArchiveReader("net.zip") as archive:
             for block in archive.blocks():
                 ...
 
-    Holds the sizes of all vertices and one block. Everything that can be wrong raises InputError with file and member.
+    Holds the sizes of all vertices and one block in memory. Any error in the file raises InputError with the names of
+    the file and the member.
     """
 
     size: NDArray[np.int64]
     """[n] size of every vertex"""
 
     kind: Kind
-    """Which flags there are."""
+    """Which flags the records have."""
 
     records: int | None
-    """Edge records of the whole archive; None where that is not written down (one member a vertex)."""
+    """Number of edge records of the archive; None if the archive does not state it (one member per vertex)."""
 
     def __init__(self, path: str | Path) -> None:
         self.members = Members(path)
@@ -109,7 +110,7 @@ class ArchiveReader:
 
     @property
     def vertices(self) -> int:
-        """n"""
+        """Number of vertices, n."""
         return self.size.size
 
     def __enter__(self) -> Self:
@@ -128,7 +129,7 @@ class ArchiveReader:
         """
         All blocks in the order of their vertices.
 
-        Raises InputError as soon as something is wrong; at the end, if an edge does not stand at both its ends.
+        Raises InputError as soon as an error is found; at the end, if only one end of an edge has a record of it.
         """
         balance = np.zeros(1, np.uint64)
         records = 0
@@ -162,7 +163,7 @@ class ArchiveReader:
         self._rows = _after_sizes
 
     def _read_index(self, header: Header) -> list[tuple[str, int, int]]:
-        """Name, first vertex and number of vertices of all blocks; reads the sizes."""
+        """Read the sizes. Returns the name, first vertex and number of vertices of all blocks."""
         index: list[tuple[str, int, int]] = []
         first = 0
         while first < header.vertices:
@@ -184,7 +185,10 @@ class ArchiveReader:
         return index
 
     def _open_vertices(self) -> None:
-        """One member a vertex, named by its number: sizes are learnt from a first reading of all records."""
+        """
+        Open an archive with one member per vertex, named by its number. The sizes are collected by reading all records
+        once.
+        """
         names = self.members.by_name
         n = len(names)
         for v in range(n):
@@ -205,7 +209,7 @@ class ArchiveReader:
     def _kind_of(self, seen: set[int]) -> Kind:
         """The kind of archive whose flags are `seen`."""
         if seen == {INCOMING}:
-            return "directed"  # incomplete, as `blocks` will say
+            return "directed"  # incomplete; `blocks` will raise the error
         for kind in ("undirected", "outgoing", "directed", "both"):
             if seen <= set(FLAGS[kind]):
                 return kind
@@ -232,7 +236,7 @@ class ArchiveReader:
 
 
 def _head(data: bytes) -> tuple[int, int, int, int]:
-    """First vertex, number of vertices, number of records, and where the sizes start."""
+    """First vertex, number of vertices, number of records, and the index at which the sizes start."""
     values: list[int] = []
     at = 0
     for _ in range(3):
@@ -243,7 +247,7 @@ def _head(data: bytes) -> tuple[int, int, int, int]:
 
 
 def _after_sizes(data: NDArray[np.uint8], count: int) -> tuple[int, int]:
-    """Where the rows of a block start, and its number of records."""
+    """The index at which the rows of a block start, and its number of records."""
     _, _, records, at = _head(data[:_HEAD_MOST].tobytes())
     found, at = kernels.decode_sizes(data, at, np.empty(count, np.int64))
     _complain(found, None)
@@ -251,7 +255,7 @@ def _after_sizes(data: NDArray[np.uint8], count: int) -> tuple[int, int]:
 
 
 def _at_once(data: NDArray[np.uint8], count: int) -> tuple[int, int]:
-    """The same for a member of one vertex: it starts with the number of its records."""
+    """As `_after_sizes`, for a member of one vertex, which starts with the number of its records."""
     records, at = get(data, 0, data.size)
     _complain(kernels.FINE if at >= 0 else kernels.BAD_NUMBER, None)
     return 0, records

@@ -1,4 +1,4 @@
-"""Write an archive of a topology in blocks, without holding the network in memory."""
+"""Writes an archive of a topology in blocks, without holding the network in memory."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ from .topology import LIMIT, integers
 from .varint import encode_varints
 
 COMPRESSION = 4
-"""zlib's level: the next ones take up to three times as long and gain 2%."""
+"""Level of compression of zlib: higher levels take up to three times as long and save 2%."""
 
 
 class ArchiveWriter:
     """
-    A topology file that grows by rows; the file appears under its name when the block ends without an error.
+    A topology file that is written row by row. It appears under its name when the `with` block ends without an error.
 
         with ArchiveWriter("net.zip", "directed", size) as archive:
             for indptr, others, weights, flags in pieces:  # vertices 0, 1, 2, ... in order
                 archive.add(indptr, others, weights, flags)
 
-    Holds the sizes of all vertices and one block of about a megabyte. How the rows are cut into pieces does not
-    change the file's bytes.
+    Holds the sizes of all vertices and one block of about a megabyte in memory. The file's bytes do not depend on how
+    the rows are cut into pieces.
     """
 
     def __init__(self, path: str | Path, kind: Kind, size: ArrayLike, compression: int = COMPRESSION) -> None:
-        """`size`: [n] size of every vertex, >= 0; `kind`: which flags there are (`archive_format.FLAGS`)."""
+        """`size`: [n] size of every vertex, >= 0; `kind`: which flags records may have (`archive_format.FLAGS`)."""
         self.path = Path(path)
         self.kind: Kind = kind
         self.size = integers("size", size).astype(np.int64, copy=False)
         self.compression = compression
         self.added: int = 0
-        """Vertices whose rows have been given."""
+        """Number of vertices whose rows have been added."""
         self._written: int = 0
         self._records: int = 0
         self._block_records: int = 0
@@ -80,9 +80,10 @@ class ArchiveWriter:
 
     def add(self, indptr: ArrayLike, others: ArrayLike, weights: ArrayLike, flags: ArrayLike | int) -> None:
         """
-        The records of the next vertices: `indptr` [k + 1] from 0, `others`, `weights` and `flags` [indptr[k]].
+        Add the records of the next vertices: `indptr` [k + 1] from 0, `others`, `weights` and `flags` [indptr[k]].
 
-        Raises InputError: more vertices than sizes, numbers out of range, a flag that the archive's kind has not.
+        Raises InputError if there are more vertices than sizes, a number is out of range, or the archive's kind does
+        not have a flag.
         """
         starts = integers("indptr", indptr).astype(np.int64, copy=False)
         others_ = integers("others", others, max(self.size.size - 1, 0))

@@ -1,4 +1,7 @@
-"""Compiled passes over CSR arrays: sort and merge rows, symmetry, union with the transposed graph. All O(edges)."""
+"""
+Compiled passes over CSR arrays: sorting and merging of rows, check of symmetry, union with the transposed graph. All
+take O(edges).
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,12 @@ from numpy.typing import NDArray
 from ...support.jit import jit
 
 IN_ORDER, OUT_OF_ORDER, REPEATED, LOOPS = range(4)
-"""What `row_state` finds: strictly ascending rows; a descent; equal neighbours side by side; an edge to itself."""
+"""States of rows: strictly ascending; not ascending; adjacent equal neighbours; an edge from a vertex to itself."""
 
 
 @jit
 def row_state(indptr: NDArray[Any], indices: NDArray[Any]) -> int:
-    """The worst of the states above over all rows; OUT_OF_ORDER at once, for then nothing else is known."""
+    """The worst of the states above over all rows; OUT_OF_ORDER as soon as it is found, as it hides the others."""
     state = IN_ORDER
     for u in range(indptr.size - 1):
         for k in range(indptr[u], indptr[u + 1]):
@@ -33,7 +36,9 @@ def row_state(indptr: NDArray[Any], indices: NDArray[Any]) -> int:
 def transposed(
     indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """The transposed graph: rows ascending, equal neighbours in the order of the input (a stable counting sort)."""
+    """
+    The transposed graph; rows are ascending, with equal neighbours in the order of the input (stable counting sort).
+    """
     n = indptr.size - 1
     start = np.zeros(n + 1, np.int64)
     for k in range(indices.size):
@@ -56,7 +61,7 @@ def transposed(
 def merge_rows(
     indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Drop edges to itself and add up equal neighbours, which must stand side by side."""
+    """Remove edges from a vertex to itself, and add up equal neighbours, which must be adjacent."""
     n = indptr.size - 1
     start = np.zeros(n + 1, np.int64)
     out = 0
@@ -80,9 +85,9 @@ def merge_rows(
 @jit
 def first_asymmetry(indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any]) -> tuple[int, int]:
     """
-    The first edge (u, v) whose counterpart (v, u) is missing or weighs otherwise; (-1, -1) if there is none.
+    The first edge (u, v) whose counterpart (v, u) is missing or has another weight; (-1, -1) if there is none.
 
-    Rows must be strictly ascending: visiting the sources in order then meets every row's entries from left to right.
+    Rows must be strictly ascending: visiting the sources in order then visits every row's entries from left to right.
     """
     at = indptr[:-1].copy()
     for u in range(indptr.size - 1):
@@ -107,7 +112,10 @@ def _union(
     rows: NDArray[Any],
     weights: NDArray[np.int64],
 ) -> None:
-    """Merge ascending rows, adding up repeats and dropping edges to itself: `start`, and if `write` all the rest."""
+    """
+    Merge the ascending rows of two graphs; repeated edges are added up, and edges from a vertex to itself removed.
+    Fills `start`, and if `write` is set also `rows` and `weights`.
+    """
     out = 0
     for u in range(a_indptr.size - 1):
         a, a_end, b, b_end = a_indptr[u], a_indptr[u + 1], b_indptr[u], b_indptr[u + 1]
@@ -140,7 +148,10 @@ def union_with_transposed(
     t_indices: NDArray[Any],
     t_data: NDArray[Any],
 ) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[np.int64]]:
-    """w(u, v) + w(v, u) for every pair, without edges to itself; rows of both inputs ascending, repeats add up."""
+    """
+    The graph with weights w(u, v) + w(v, u), without edges from a vertex to itself. The rows of both inputs are
+    ascending; repeated edges are added up.
+    """
     both = (indptr, indices, data, t_indptr, t_indices, t_data)
     start = np.zeros(indptr.size, np.int64)
     _union(*both, False, start, np.empty(0, indices.dtype), np.empty(0, np.int64))

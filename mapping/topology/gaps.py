@@ -1,9 +1,9 @@
 """
-A graph that stays compressed in memory: sorted neighbours as gaps, decoded while they are visited.
+Graphs that are compressed in memory: sorted neighbours are stored as gaps, and decoded while they are visited.
 
 The row of vertex u, in integers of variable length (see `varint`):
 
-    2 * degree + uniform                  uniform: all edges of the row weigh the same
+    2 * degree + uniform                  uniform: all edges of the row have the same weight
     weight                                if uniform and degree > 0
     first neighbour - u, folded           2 d for d >= 0, -2 d - 1 below; then [its weight]
     each next neighbour - the one before  then [its weight]
@@ -22,32 +22,35 @@ from ...support.jit import jit, jit_with
 from .varint import get, length, put
 
 _END = 1 << 62
-"""Reads need no bound here: `offsets` and `code` were written by this module."""
+"""No bound is needed for reads, as this module wrote `offsets` and `code`."""
 
 
 class CompressedGraph(NamedTuple):
     """
-    Rows of n vertices, ascending (equal neighbours may follow each other); numba functions take it as an argument.
+    The ascending rows of n vertices (neighbours may be repeated). Functions compiled by Numba accept it as an argument.
 
-    Made by `compress` or `Compressor`; read by `row_into`, `first_of` and `next_of`, or `neighbours`.
+    Created by `compress` or `Compressor`; read by `row_into`, `first_of` and `next_of`, or `neighbours`.
     """
 
     offsets: NDArray[np.int64]
-    """[n + 1] where each row starts in `code`"""
+    """[n + 1] index in `code` at which each row starts"""
 
     code: NDArray[np.uint8]
-    """Rows one after the other"""
+    """The encoded rows, one after the other"""
 
 
 Cursor = tuple[int, int, int, int, bool]
-"""A place in a row: entries left, this neighbour, its weight, where the next one stands, uniform."""
+"""
+A position in a row: number of entries left, the current neighbour, its weight, the index in `code` of the next one,
+uniform.
+"""
 
 
 @jit_with(inline="always")
 def first_of(graph: CompressedGraph, u: int) -> Cursor:
     """
-    A cursor at the first neighbour of vertex `u`. Takes 3 ns an edge in functions compiled with `_nrt=False` (they
-    must not allocate), 20 ns in others, where each step counts references to the arrays:
+    A cursor at the first neighbour of vertex `u`. An edge takes 3 ns in functions compiled with `_nrt=False` (which
+    must not allocate memory), 20 ns in others, in which each step counts references to the arrays:
 
         left, v, weight, at, uniform = first_of(graph, u)
         while left > 0:
@@ -72,7 +75,7 @@ def first_of(graph: CompressedGraph, u: int) -> Cursor:
 
 @jit_with(inline="always")
 def next_of(graph: CompressedGraph, left: int, v: int, weight: int, at: int, uniform: bool) -> Cursor:
-    """The cursor at the next neighbour; after the last one nothing is left."""
+    """The cursor at the next neighbour; after the last one, `left` is 0."""
     left -= 1
     if left > 0:
         gap, at = get(graph.code, at, _END)
@@ -86,7 +89,7 @@ def next_of(graph: CompressedGraph, left: int, v: int, weight: int, at: int, uni
 @njit(nogil=True)  # pyright: ignore[reportUntypedFunctionDecorator]
 def neighbours(graph: CompressedGraph, u: int) -> Generator[tuple[int, int]]:
     """
-    Iterate over (neighbour, weight) of vertex `u`, ascending; in Python, and in numba where 20 ns an edge will do.
+    Iterate over (neighbour, weight) of vertex `u`, ascending; for Python, and for Numba if 20 ns per edge suffice.
 
         for v, weight in neighbours(graph, u): ...
     """
@@ -98,7 +101,7 @@ def neighbours(graph: CompressedGraph, u: int) -> Generator[tuple[int, int]]:
 
 @jit_with(inline="always")
 def row_into(graph: CompressedGraph, u: int, indices: NDArray[Any], weights: NDArray[Any], out: int) -> int:
-    """Write the row of vertex `u` to `indices[out:]` and `weights[out:]`; returns the end."""
+    """Write the row of vertex `u` to `indices[out:]` and `weights[out:]`. Returns the index after its end."""
     code = graph.code
     head, at = get(code, graph.offsets[u], _END)
     degree = head >> 1
@@ -133,7 +136,7 @@ def row_into(graph: CompressedGraph, u: int, indices: NDArray[Any], weights: NDA
 
 @jit_with(inline="always")
 def _row_length(u: int, row: NDArray[Any], weights: NDArray[Any]) -> int:
-    """Bytes of a row."""
+    """Number of bytes of an encoded row."""
     degree = row.size
     if degree == 0:
         return 1
@@ -168,7 +171,7 @@ def _put_row(code: NDArray[np.uint8], at: int, u: int, row: NDArray[Any], weight
 
 @jit
 def _measure(first: int, indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any]) -> NDArray[np.int64]:
-    """Where the row of each vertex from `first` on starts, from 0."""
+    """The offset at which the row of each vertex from `first` on starts, from 0."""
     offsets = np.zeros(indptr.size, np.int64)
     for row in range(indptr.size - 1):
         low, high = indptr[row], indptr[row + 1]
@@ -203,7 +206,7 @@ def _expand(graph: CompressedGraph, indices: NDArray[Any], weights: NDArray[Any]
 
 
 class Compressor:
-    """Compresses a graph that arrives in blocks; holds only the compressed rows."""
+    """Compresses a graph that is given in blocks; holds only the compressed rows in memory."""
 
     def __init__(self, vertices: int) -> None:
         self._offsets: NDArray[np.int64] = np.zeros(vertices + 1, np.int64)
@@ -212,11 +215,11 @@ class Compressor:
         self._rows: int = 0
 
     def add(self, indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any]) -> None:
-        """The rows of the next vertices: ascending neighbours, `indptr` [k + 1] from 0, weights >= 0."""
+        """Add the rows of the next vertices: ascending neighbours, `indptr` [k + 1] from 0, weights >= 0."""
         offsets = _measure(self._rows, indptr, indices, data)
         needed = self._used + int(offsets[-1])
         if needed > self._code.size:
-            # In place if the system can remap pages; growth by an eighth keeps copies rare.
+            # Resized in place if the system can remap pages; growth by an eighth keeps copies rare.
             self._code.resize(needed + needed // 8, refcheck=False)
         _fill(self._code, self._used, self._rows, indptr, indices, data)
         self._offsets[self._rows + 1 : self._rows + offsets.size] = self._used + offsets[1:]
@@ -224,7 +227,7 @@ class Compressor:
         self._used = needed
 
     def finish(self) -> CompressedGraph:
-        """The graph; rows that were not given are empty. The compressor is not to be used any more."""
+        """The graph; rows that were not added are empty. The compressor must not be used afterwards."""
         missing = self._offsets.size - 1 - self._rows
         self.add(*(np.zeros(missing + 1, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64)))
         self._code.resize(self._used, refcheck=False)
@@ -240,7 +243,7 @@ def compress(indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any]) ->
 
 
 def expand(graph: CompressedGraph) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]:
-    """CSR arrays: indptr int64, indices int32 (int64 beyond its range), weights int64."""
+    """The CSR arrays of a graph: indptr int64, indices int32 (int64 beyond its range), weights int64."""
     indptr = _degrees(graph)
     total = int(indptr[-1])
     indices = np.empty(total, np.int32 if indptr.size <= 1 << 31 else np.int64)

@@ -1,8 +1,10 @@
 """
-Matrix Market files (`.mtx`; Boisvert, Pozo, Remington: The Matrix Market Exchange Formats, NISTIR 5935).
+Reads and writes Matrix Market files (`.mtx`; Boisvert, Pozo, Remington: The Matrix Market Exchange Formats, NISTIR
+5935).
 
-A square sparse matrix is a topology: `symmetric` an undirected graph, `general` directed edges, entry (i, j) from i to
-j. Values are weights (whole numbers >= 0; `pattern` stands for ones). Sizes of vertices are not in this format.
+A square sparse matrix is a topology: a `symmetric` matrix is an undirected graph, a `general` one has directed edges,
+entry (i, j) from i to j. Values are weights (whole numbers >= 0; `pattern` means ones). The format has no sizes of
+vertices.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ _SYMMETRIES = ("general", "symmetric")
 
 
 def read_matrix_market(path: str | Path) -> Topology:
-    """Read a `.mtx` file. Raises InputError naming the file and what is wrong."""
+    """Read a `.mtx` file. Raises InputError with the name of the file and the error."""
     text = read_text(path)
     banner, _, body = text.partition(b"\n")
     words = banner.decode("utf-8", "replace").lower().split()
@@ -58,9 +60,10 @@ def read_matrix_market(path: str | Path) -> Topology:
 
 def write_matrix_market(topology: Topology, path: str | Path) -> None:
     """
-    Write the directed edges where they are known (`general`), else the undirected graph (`symmetric`).
+    Write the directed edges if they are known (`general`), else the undirected graph (`symmetric`).
 
-    Raises InputError for vertices of other sizes than 1, which the format cannot hold; MeshloomError on failure.
+    Raises InputError if a vertex has a size other than 1, which the format cannot represent; MeshloomError if writing
+    fails.
     """
     if bool((topology.size != 1).any()):
         raise InputError(f"{path}: Matrix Market files hold no sizes of vertices; use .npz, .zip or .graph")
@@ -70,7 +73,7 @@ def write_matrix_market(topology: Topology, path: str | Path) -> None:
 def _topology(
     n: int, rows: NDArray[np.int64], columns: NDArray[np.int64], weights: NDArray[np.int64], symmetric: bool
 ) -> Topology:
-    if symmetric:  # one triangle is there, the diagonal once
+    if symmetric:  # the file has one triangle, and the diagonal once
         off = rows != columns
         rows, columns, weights = (
             np.concatenate([rows, columns[off]]),

@@ -1,10 +1,10 @@
 """
-METIS graph files (`.graph`; METIS 5 manual, section 4.1.1).
+Reads and writes METIS graph files (`.graph`; METIS 5 manual, section 4.1.1).
 
-A header `vertices edges [format [constraints]]`, then one line a vertex: [size] [weights] (neighbour [weight])...; the
-three digits of the format say whether there are vertex sizes, vertex weights, edge weights. Ids start at 1; lines that
-start with % are comments. METIS partitions by vertex weight, so that is our size; its own "vertex size" (volume of
-communication) takes this place only where there are no weights.
+A header `vertices edges [format [constraints]]` is followed by one line per vertex: [size] [weights] (neighbour
+[weight])...; the three digits of the format tell whether there are vertex sizes, vertex weights, edge weights. Ids
+start at 1; lines that start with % are comments. METIS balances the vertex weights, so these are the sizes of the
+topology; METIS's "vertex size" (volume of communication) is used as size only if there are no weights.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def read_metis(path: str | Path) -> Topology:
     if len(header) == 4 and header[3] != 1:
         raise InputError(f"{path}: {header[3]} weights a vertex, expected one")
     rows = ends[: n + 1]
-    if rows.size != n + 1 or ends[-1] != rows[-1]:  # blank lines after the last vertex's line belong to no vertex
+    if rows.size != n + 1 or ends[-1] != rows[-1]:  # blank lines after the last vertex's line do not belong to a vertex
         raise InputError(f"{path}: {ends.size - 1} lines of vertices, the first line says {n}")
     skipped, step = int(has_size) + int(has_weight), 1 + int(has_edge_weight)
     lengths = np.diff(rows) - skipped
@@ -64,9 +64,10 @@ def read_metis(path: str | Path) -> Topology:
 
 def write_metis(topology: Topology, path: str | Path) -> None:
     """
-    Write the undirected graph of `topology`, vertex and edge weights where they are not all 1.
+    Write the undirected graph of `topology`, with vertex and edge weights if they are not all 1.
 
-    METIS wants weights of at least 1; ours are written as they are. Raises MeshloomError.
+    METIS requires weights of at least 1; those of the topology are written unchanged. Raises MeshloomError if writing
+    fails.
     """
     write_chunks(path, _chunks(topology))
 

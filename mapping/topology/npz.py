@@ -1,6 +1,6 @@
 """
-NumPy archives of CSR arrays: indptr, indices, data, size (optional), and for the directed edges src_indptr,
-src_indices, spikes (optional).
+Reads and writes topologies as NumPy archives of CSR arrays: indptr, indices, data, size (optional), and for directed
+edges src_indptr, src_indices, spikes (optional).
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def read_npz(path: str | Path) -> Topology:
     """
     Read a topology from a NumPy archive; `indptr` and `indices` are required.
 
-    Raises InputError naming the file and the array: not an archive, damaged, not numbers, or not a topology.
+    Raises InputError naming the file and the array if the file is not an archive, is damaged, or does not contain
+    numbers or a topology.
     """
     members = Members(path)
     try:
@@ -43,7 +44,10 @@ def read_npz(path: str | Path) -> Topology:
 
 
 def write_npz(topology: Topology, path: str | Path) -> None:
-    """Write the arrays of `topology`, uncompressed, the same bytes every time. Raises MeshloomError."""
+    """
+    Write the arrays of `topology`, uncompressed; the same topology gives the same bytes. Raises MeshloomError if
+    writing fails.
+    """
     with open_atomically(path) as file, zipfile.ZipFile(file, "w") as archive:
         for name in NAMES:
             array: NDArray[Any] | None = getattr(topology, name)
@@ -53,7 +57,7 @@ def write_npz(topology: Topology, path: str | Path) -> None:
 
 
 def _read_member(members: Members, name: str) -> NDArray[Any]:
-    """One array; its header must agree with the member's length before any memory is taken for it."""
+    """One array; its header is checked against the member's length before memory is allocated for it."""
     shape: tuple[int, ...] = ()
     dtype: np.dtype[Any] = np.dtype(np.int64)
 
@@ -68,7 +72,7 @@ def _read_member(members: Members, name: str) -> NDArray[Any]:
         return bytearray(length - head), head
 
     data = members.read_into(name, start)
-    # The order of elements matters only beyond one dimension, which no topology has.
+    # The order of elements matters only for several dimensions, which the arrays of a topology do not have.
     return np.frombuffer(data, dtype).reshape(shape)
 
 

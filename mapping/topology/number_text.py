@@ -1,4 +1,4 @@
-"""Lines of numbers in text files, as METIS and Matrix Market write them, parsed and printed by compiled code."""
+"""Compiled parsing and printing of lines of numbers in text files, such as those of METIS and Matrix Market."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ _LINE, _SPACE, _RETURN, _TAB, _PERCENT, _PLUS, _MINUS, _ZERO, _NINE, _DOT, _E_SM
 
 @jit
 def _digits(text: NDArray[np.uint8], at: int, value: Any, most: int) -> tuple[Any, int, int]:
-    """`value` followed by the digits at `at`; where they end; how many there are, or -1 if it exceeds `most`."""
+    """
+    The number `value` continued by the digits at `at`; the index after them; the number of digits, or -1 if the result
+    exceeds `most`.
+    """
     start = at
     while at < text.size and _ZERO <= text[at] <= _NINE:
         if value > most // 10:
@@ -33,7 +36,10 @@ def _digits(text: NDArray[np.uint8], at: int, value: Any, most: int) -> tuple[An
 
 @jit
 def _number(text: NDArray[np.uint8], at: int) -> tuple[Any, int]:
-    """The whole number >= 0 at `at`, also as `3.00` or `1.2e+01`, and where it ends; -1 if it is none."""
+    """
+    The whole number >= 0 at `at`, which may be written as `3.00` or `1.2e+01`, and the index after it; -1 if there is
+    no such number.
+    """
     if text[at] == _PLUS:
         at += 1
     value, at, count = _digits(text, at, np.int64(0), _MOST)
@@ -81,9 +87,10 @@ def _number(text: NDArray[np.uint8], at: int) -> tuple[Any, int]:
 @jit
 def _parse(text: NDArray[np.uint8], values: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[int, int, int]:
     """
-    Numbers of all lines that do not start with %, and for each line the number of values up to its end.
+    Fills `values` with the numbers of all lines that do not start with %, and `ends` with the number of values up to
+    the end of each line.
 
-    Returns the numbers of values and lines, and -1 or the first byte of the word that is no whole number >= 0.
+    Returns the numbers of values and lines, and -1 or the first byte of the word that is not a whole number >= 0.
     """
     count = 0
     lines = 0
@@ -113,7 +120,7 @@ def _parse(text: NDArray[np.uint8], values: NDArray[np.int64], ends: NDArray[np.
 
 @jit
 def _print(values: NDArray[np.int64], ends: NDArray[np.int64], first: int, text: NDArray[np.uint8]) -> int:
-    """Lines of `values`, which end at `ends` - `first`; returns the length."""
+    """Write lines of `values`, which end at `ends` - `first`, to `text`. Returns the length of the text."""
     out = 0
     k = 0
     for line in range(ends.size):
@@ -140,9 +147,9 @@ def _print(values: NDArray[np.int64], ends: NDArray[np.int64], first: int, text:
 
 def parse_lines(path: str | Path, text: bytes, first_line: int = 1) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """
-    All numbers of `text` and, for each line that is no comment (%), how many numbers there are up to its end.
+    All numbers of `text` and, for each line that is not a comment (%), the number of numbers up to its end.
 
-    Raises InputError naming file, line and word where something is no whole number in 0..2^62.
+    Raises InputError naming file, line and word if a word is not a whole number in 0..2^62.
     """
     data = np.frombuffer(text, np.uint8)
     values = np.empty(len(text) // 2 + 1, np.int64)
@@ -156,7 +163,7 @@ def parse_lines(path: str | Path, text: bytes, first_line: int = 1) -> tuple[NDA
 
 
 def print_lines(values: NDArray[Any], ends: NDArray[np.int64]) -> Generator[bytes]:
-    """The text of `values` (>= 0), cut into lines at `ends`, in pieces."""
+    """The text of `values` (>= 0), divided into lines at `ends`, in pieces."""
     line = 0
     while line < ends.size:
         first = int(ends[line - 1]) if line else 0
@@ -168,7 +175,7 @@ def print_lines(values: NDArray[Any], ends: NDArray[np.int64]) -> Generator[byte
 
 
 def read_text(path: str | Path) -> bytes:
-    """The file's content. Raises InputError where there is none."""
+    """The content of a file. Raises InputError if it cannot be read."""
     try:
         return read_regular(path)
     except OSError as error:

@@ -22,44 +22,44 @@ class Topology:
     """
     A network of n vertices (neurons, tiles) and m undirected edges, in compressed sparse rows.
 
-    Made by `make_topology` or `from_directed`, which check and normalise; the constructor itself checks nothing.
-    Every row is strictly ascending, without the vertex itself; (u, v) and (v, u) are both there, with one weight.
+    Created by `make_topology` or `from_directed`, which check and normalise the arrays; the constructor checks nothing.
+    Every row is strictly ascending, without the vertex itself; both (u, v) and (v, u) are present, with equal weights.
     """
 
     indptr: NDArray[np.int64]
-    """[n + 1] where each vertex's row starts in `indices`."""
+    """[n + 1] index in `indices` at which each vertex's row starts."""
 
     indices: NDArray[Any]
     """[2 m] neighbours; int32 (int64 where n exceeds its range)."""
 
     data: NDArray[Any]
-    """[2 m] weight of the edge >= 0, spikes or bytes per run, both directions together; int32 (int64 where needed)."""
+    """[2 m] weights of the edges >= 0: spikes or bytes per run, the sum of both directions; int32 (int64 if needed)."""
 
     size: NDArray[np.int64]
-    """[n] what each vertex takes of a core's capacity, >= 0."""
+    """[n] the part of a core's capacity that each vertex takes, >= 0."""
 
     src_indptr: NDArray[np.int64] | None = None
-    """[n + 1] rows of the directed edges by source; None where only the undirected graph is known."""
+    """[n + 1] row pointers of the directed edges by source; None if only the undirected graph is known."""
 
     src_indices: NDArray[Any] | None = None
-    """[e] targets of each source, ascending (a target may stand several times)."""
+    """[e] targets of each source, ascending (a target may occur several times)."""
 
     spikes: NDArray[Any] | None = None
-    """[e] what the source sends over this edge in a run, >= 0."""
+    """[e] number of spikes that the source sends over this edge in a run, >= 0."""
 
     @property
     def vertices(self) -> int:
-        """n"""
+        """Number of vertices, n."""
         return self.size.size
 
     @property
     def edges(self) -> int:
-        """m: undirected edges."""
+        """Number of undirected edges, m."""
         return self.indices.size // 2
 
     @property
     def directed_edges(self) -> int | None:
-        """e, or None where the directions are not known."""
+        """Number of directed edges, e; None if the directions are not known."""
         return None if self.src_indices is None else self.src_indices.size
 
     @property
@@ -78,11 +78,11 @@ def make_topology(
     spikes: ArrayLike | None = None,
 ) -> Topology:
     """
-    Check and normalise CSR arrays (shapes as in `Topology`; weights, spikes and sizes are 1 where not given).
+    Check and normalise CSR arrays (shapes as in `Topology`; weights, spikes and sizes are 1 if they are not given).
 
-    Rows may come unsorted, with parallel edges (their weights add up) and edges to itself (dropped).
-    Raises InputError naming the array and the first bad entry: shapes, ranges, negative or fractional numbers,
-    an edge whose counterpart is missing or weighs otherwise, sums beyond 2^62.
+    Rows may be unsorted, and have parallel edges (which are added up) and edges from a vertex to itself (which are
+    removed). Raises InputError naming the array and the first bad entry for wrong shapes or ranges, negative or
+    fractional numbers, an edge whose counterpart is missing or has another weight, and sums beyond 2^62.
     """
     pointers = _pointers("indptr", indptr)
     n = pointers.size - 1
@@ -113,9 +113,10 @@ def from_directed(
     src_indptr: ArrayLike, src_indices: ArrayLike, spikes: ArrayLike | None = None, size: ArrayLike | None = None
 ) -> Topology:
     """
-    The topology of directed edges by source: an undirected edge weighs the spikes of both directions together.
+    The topology of directed edges by source. The weight of an undirected edge is the sum of the spikes of both
+    directions.
 
-    Raises InputError as `make_topology`.
+    Raises InputError as `make_topology` does.
     """
     sources = _pointers("src_indptr", src_indptr)
     targets, sent = _rows("src_indices", "spikes", sources, src_indices, spikes)
@@ -129,7 +130,10 @@ def from_directed(
 def normalised(
     indptr: NDArray[np.int64], indices: NDArray[Any], data: NDArray[Any]
 ) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]:
-    """Rows strictly ascending, without edges to itself, parallel edges added up; the same arrays where they are so."""
+    """
+    The rows strictly ascending, without edges from a vertex to itself, and with parallel edges added up; the same
+    arrays if they already are.
+    """
     indices, data = _sorted_rows(indptr, indices, data)
     if kernels.row_state(indptr, indices) != kernels.IN_ORDER:
         return kernels.merge_rows(indptr, indices, data.astype(np.int64, copy=False))
@@ -138,9 +142,9 @@ def normalised(
 
 def integers(name: str, values: ArrayLike, most: int = LIMIT) -> NDArray[Any]:
     """
-    `values` as a vector of int64 (or of int32, where they are that already) within 0..`most`.
+    `values` as a vector of int64 (or of int32, if they already are) within 0..`most`.
 
-    Raises InputError naming `name`: not a vector, not whole numbers, out of range.
+    Raises InputError naming `name` if they are not a vector, not whole numbers, or out of range.
     """
     try:
         array: NDArray[Any] = np.asarray(values)
@@ -175,7 +179,7 @@ def _pointers(name: str, values: ArrayLike) -> NDArray[np.int64]:
 def _rows(
     name: str, weights_name: str, pointers: NDArray[np.int64], indices: ArrayLike, data: ArrayLike | None
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Neighbours in the narrowest type and weights, both checked against `pointers`."""
+    """Neighbours, in the narrowest type, and weights, both checked against `pointers`."""
     n = pointers.size - 1
     neighbours = integers(name, indices, n - 1) if n else integers(name, indices)
     if neighbours.size != pointers[-1]:
@@ -203,7 +207,7 @@ def _check_sum(name: str, values: NDArray[Any]) -> None:
 def _sorted_rows(
     indptr: NDArray[np.int64], indices: NDArray[Any], data: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Rows ascending (stable): transposing twice sorts them all in time proportional to the edges."""
+    """Ascending rows (stable): transposing twice sorts all of them in time proportional to the number of edges."""
     if kernels.row_state(indptr, indices) != kernels.OUT_OF_ORDER:
         return indices, data
     _, indices, data = kernels.transposed(*kernels.transposed(indptr, indices, data))
@@ -211,6 +215,6 @@ def _sorted_rows(
 
 
 def _narrow(values: NDArray[Any]) -> NDArray[Any]:
-    """int32 where every value fits it."""
+    """The values as int32 if all of them fit, else unchanged."""
     fits = values.size == 0 or values.max() <= _INT32
     return values.astype(np.int32 if fits else np.int64, copy=False)

@@ -1,5 +1,6 @@
 """
-Integers of variable length (spec 4, S1): seven bits a byte, most significant group first, top bit 1 = more follow.
+Integers of variable length (spec 4, S1): seven bits per byte, most significant group first; a top bit of 1 means that
+more follow.
 
 A number has at most nine bytes, hence 0 <= number < 2^63.
 """
@@ -16,14 +17,14 @@ from ...support.jit import jit, jit_with
 from .topology import integers
 
 MOST_BYTES = 9
-"""Length of the longest number."""
+"""Length of the longest number, in bytes."""
 
 _LARGEST = (1 << 63) - 1
 
 
 @jit_with(inline="always")
 def put(out: NDArray[np.uint8], at: int, value: Any) -> int:
-    """Write `value` at `out[at:]`; returns where the next number goes."""
+    """Write `value` at `out[at:]`. Returns the index of the next number."""
     shift = 0
     while value >> (shift + 7) != 0:
         shift += 7
@@ -37,7 +38,7 @@ def put(out: NDArray[np.uint8], at: int, value: Any) -> int:
 
 @jit_with(inline="always")
 def get(data: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
-    """The number at `data[at:end]` and where the next one starts; -1 if it is cut off or longer than nine bytes."""
+    """The number at `data[at:end]`, and the index of the next one; -1 if it is cut off or longer than nine bytes."""
     value: Any = np.int64(0)
     stop = min(end, at + 9)
     while at < stop:
@@ -51,7 +52,7 @@ def get(data: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
 
 @jit_with(inline="always")
 def length(value: Any) -> int:
-    """Bytes that `value` takes."""
+    """Number of bytes of `value`."""
     count = 1
     while value >> 7 != 0:
         value >>= 7
@@ -73,7 +74,7 @@ def _encode(values: NDArray[Any]) -> NDArray[np.uint8]:
 
 @jit
 def _decode(data: NDArray[np.uint8]) -> tuple[NDArray[np.int64], int]:
-    """All numbers, and -1 or where the bad one starts."""
+    """All numbers, and -1 or the index at which an invalid one starts."""
     count = 0
     for k in range(data.size):
         count += data[k] < 128
@@ -88,12 +89,12 @@ def _decode(data: NDArray[np.uint8]) -> tuple[NDArray[np.int64], int]:
 
 
 def encode_varints(values: ArrayLike) -> bytes:
-    """The bytes of `values` (a vector of integers in 0..2^63 - 1). Raises InputError on others."""
+    """The bytes of `values` (a vector of integers in 0..2^63 - 1). Raises InputError for other values."""
     return _encode(integers("values", values, _LARGEST)).tobytes()
 
 
 def decode_varints(data: bytes) -> NDArray[np.int64]:
-    """The numbers in `data`. Raises InputError naming the byte where a number is cut off or too long."""
+    """The numbers in `data`. Raises InputError naming the byte at which a number is cut off or too long."""
     values, bad = _decode(np.frombuffer(data, np.uint8))
     if bad >= 0:
         raise InputError(f"byte {bad}: a number that is cut off or longer than {MOST_BYTES} bytes")

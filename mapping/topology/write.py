@@ -1,4 +1,4 @@
-"""Write a topology to any of the known kinds of files."""
+"""Writes a topology to a file of any supported format."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WRITERS: dict[str, Callable[[Topology, Path], None]] = {
 
 
 def check_writable(path: str | Path) -> None:
-    """Raises InputError unless `write_topology` knows the extension of `path` and its folder is there."""
+    """Raises InputError unless `write_topology` supports the extension of `path` and its folder exists."""
     path = Path(path)
     if path.suffix.lower() not in _WRITERS:
         raise InputError(f"{path}: cannot write this kind of topology; known are {', '.join(_WRITERS)}")
@@ -31,9 +31,10 @@ def check_writable(path: str | Path) -> None:
 
 def write_topology(topology: Topology, path: str | Path) -> None:
     """
-    Write `.npz` arrays, a `.zip` archive, a METIS `.graph` (undirected) or a Matrix Market `.mtx` (no sizes).
+    Write `.npz` arrays, a `.zip` archive, a METIS `.graph` (undirected) or a Matrix Market `.mtx` (without sizes).
 
-    Raises InputError for other extensions, and where the format cannot hold the network; MeshloomError on failure.
+    Raises InputError for other extensions, and if the format cannot represent the network; MeshloomError if writing
+    fails.
     """
     check_writable(path)
     path = Path(path)

@@ -1,5 +1,5 @@
 """
-A compressed format: tensors whose values saturate at 0 and 6, such as results of relu6, take one byte per element.
+A compressed format with one byte per element, for tensors whose values saturate at 0 and 6, such as results of relu6.
 """
 
 from __future__ import annotations
@@ -14,17 +14,19 @@ from meshloom.plugins import Format, elements_of
 
 LARGEST = 6.0
 STEPS = np.float32(255 / LARGEST)
-"""In a unit."""
+"""Number of steps per unit of the values."""
 STEP = np.float32(LARGEST / 255)
 
 
 class ByteToSix(Format):
-    """255 equal steps from 0 to 6. Values outside of it become 0 or 6, so that it is for networks that have none."""
+    """
+    255 equal steps from 0 to 6. Values outside of this range become 0 or 6, so it is for networks without such values.
+    """
 
     name = "byte_to_six"
     nbytes = 1
     relative_error = 0.002
-    """Half a step of 255."""
+    """Half a step, relative to the largest value."""
 
     def pack(self, values: NDArray[np.float32]) -> NDArray[np.uint8]:
         return np.clip(np.rint(np.nan_to_num(values * STEPS)), 0, 255).astype(np.uint8)[..., None]
@@ -34,11 +36,11 @@ class ByteToSix(Format):
 
 
 def pack_bytes(emitter: Emitter, out: View, source: View) -> None:
-    """One instruction of the chip's own, which rounds and saturates."""
+    """Pack a tile by one instruction of the chip, which rounds and saturates."""
     emitter.quantize(elements_of(out, TypeCode.U8), source, float(STEPS), 0)
 
 
 def unpack_bytes(emitter: Emitter, out: View, source: View) -> None:
-    """A conversion, and a product with the size of a step."""
+    """Unpack a tile by a conversion and a multiplication by the size of a step."""
     emitter.unary("mov", out, elements_of(source, TypeCode.U8))
     emitter.binary("mul", out, out, float(STEP))

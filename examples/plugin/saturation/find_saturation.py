@@ -1,4 +1,4 @@
-"""A pass on operators that finds the pattern for the new operation."""
+"""A pass on operators that replaces a pattern by the new operation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FindSaturation(RewritePattern):
 
 
 def number(value: SSAValue) -> float | None:
-    """The f32 that all elements of a constant are; None for all else."""
+    """The value of all elements of an f32 constant; None if they differ, and for other values."""
     if not isinstance(value.owner, ConstantOp):
         return None
     constant = value.owner.value
@@ -42,11 +42,11 @@ def number(value: SSAValue) -> float | None:
 
 
 class FindSaturationPass(ModulePass):
-    """Make one operation of a minimum and a maximum with known bounds."""
+    """Replace a minimum and a maximum with known bounds by one operation."""
 
     name = "find-saturation"
     semantic_effect: ClassVar[SemanticEffect] = EXACT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Rewrite all that are found."""
+        """Rewrite all occurrences of the pattern."""
         PatternRewriteWalker(KeepLocations(FindSaturation())).rewrite_module(op)

@@ -1,4 +1,4 @@
-"""An instruction that saturates, one that finds bounds, and the kernels that use them."""
+"""An instruction that saturates, one that finds the least and the greatest element, and the kernels that emit them."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from meshloom.plugins import ChipKey, row_instruction, vector_instruction
 from .operations import BoundsOp, ClampOp
 
 CLAMP = vector_instruction("clamp", 0xE0, 3, "D = the least of C and the greatest of A and B")
-"""As fast as an addition, where a maximum and a minimum would take twice as long."""
+"""Takes as long as an addition; a maximum and a minimum take twice as long."""
 
 
 def clamp(a: NDArray[Any], low: NDArray[Any], high: NDArray[Any]) -> NDArray[Any]:
-    """What the emulated unit computes."""
+    """The results that the emulated unit computes."""
     return np.minimum(np.maximum(a, low), high)
 
 
 HAS_CLAMP = ChipKey("has_clamp", default=False)
-"""Whether a chip has the instruction, a key of its description."""
+"""A key of a chip's description: whether the chip has the instruction `clamp`."""
 
 
 def select_clamp(op: ClampOp, tile: Tile) -> None:
-    """One instruction, its bounds immediate values, where the chip has it; else two that each chip has."""
+    """One instruction with the bounds as immediates if the chip has it; else two instructions that each chip has."""
     (source,), (low, high) = tile.operands, op.bounds
     if HAS_CLAMP.of(tile.emitter.chip):
         tile.emitter.ternary("clamp", tile.out, source, low, high)
@@ -39,14 +39,14 @@ def select_clamp(op: ClampOp, tile: Tile) -> None:
 BOUNDS = row_instruction(
     "bounds", 0xE1, "D = the least and the greatest of each row of A", [(TypeCode.F32, TypeCode.F32)]
 )
-"""One pass over each row, where two reductions would take two."""
+"""Takes one pass over each row; two reductions take two passes."""
 
 
 def bounds(rows: NDArray[Any]) -> NDArray[Any]:
-    """What the emulated unit computes."""
+    """The results that the emulated unit computes."""
     return np.stack([rows.min(axis=-1), rows.max(axis=-1)], axis=-1)
 
 
 def select_bounds(op: BoundsOp, tile: Tile) -> None:
-    """One instruction."""
+    """One instruction computes both bounds."""
     tile.emitter.rows("bounds", tile.out, tile.views[0])

@@ -1,4 +1,4 @@
-"""Minimal methods to place tiles, to map networks, to order tasks and to fuse subgraphs."""
+"""Minimal methods of placement, mapping, ordering of tasks and fusion of subgraphs."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ from numpy.typing import NDArray
 def place_mirrored(
     graph: TileGraph, chip: Chip, planned: NDArray[np.int32], objective: PlaceObjective, seed: int
 ) -> NDArray[np.int32]:
-    """As planned, left and right exchanged."""
+    """The planned placement, mirrored left to right."""
     del graph, objective, seed
     row, column = np.divmod(planned, chip.cols)
     return (row * chip.cols + chip.cols - 1 - column).astype(np.int32)
 
 
 def serpentine(request: MapRequest) -> Mapping:
-    """Core after core, every other row from right to left: neighbours in the order are neighbours on the mesh."""
+    """
+    Fill the cores one after the other, every other row from right to left, so that successive cores are neighbours.
+    """
     topology, mesh, capacity, watch = request.topology, request.mesh, request.capacity, request.watch
     with watch.step("fill"):
         cores = sorted(mesh.usable_cores.tolist(), key=lambda core: _position(core, mesh.width))
@@ -54,7 +56,7 @@ def best_of_a_few(cost: search.OrderCost, effort: search.Effort) -> search.Found
 
 
 class FuseFirstTwo:
-    """The first two subgraphs become one where that compiles; all others stay."""
+    """Fuses the first two subgraphs if the result compiles; the others stay unchanged."""
 
     def __call__(self, count: int, compiles: Compiles) -> list[Interval]:
         start = 2 if count > 1 and compiles(0, 2).compiled else 0
@@ -62,6 +64,6 @@ class FuseFirstTwo:
 
 
 def make_first_two(parts: Sequence[PartSize], bounds: GroupBounds) -> FusionStrategy:
-    """The strategy, for which sizes and bounds do not count."""
+    """The strategy, which ignores sizes and bounds."""
     del parts, bounds
     return FuseFirstTwo()

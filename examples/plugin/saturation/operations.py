@@ -1,4 +1,4 @@
-"""A dialect of two operations, which define their computation, tiling and cost."""
+"""A dialect with two operations, which define their computation, tiling and cost."""
 
 from __future__ import annotations
 

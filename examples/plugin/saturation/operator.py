@@ -10,6 +10,6 @@ from meshloom.plugins import onnx_op
 
 @onnx_op("Saturate", domain="com.example")
 def saturate(node: Node) -> Tensor:
-    """min(max(x, low), high), of operations that there are: the pass makes one of them."""
+    """min(max(x, low), high) as existing operations; the pass `find-saturation` replaces them by one operation."""
     x = node[0]
     return node.build.minimum(node.build.maximum(x, node.float("low", -1.0)), node.float("high", 1.0))

@@ -1,4 +1,4 @@
-"""A sparse format: an index of two levels, which is short if nonzero elements are contiguous."""
+"""A sparse format whose index has two levels; it is short if nonzero elements are contiguous."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ RUN = 8
 
 
 class TwoLevelKind(IndexKind):
-    """A bit for each run of eight positions, 1 where one of them is stored; then a byte for each of these runs."""
+    """
+    A bit for each run of eight positions, which is 1 if one of them is stored; then a byte for each of these runs.
+    """
 
     name: ClassVar[str] = "two_level"
     code: ClassVar[int] = 1
     read_as: ClassVar[Literal["bits", "codes"]] = "bits"
-    """Mapping units read it as they read a direct index, so many bits a cycle."""
+    """Mapping units read it like a direct index, at the same number of bits per cycle."""
 
     def write(self, chosen: NDArray[np.bool_], bits: int) -> Written:
         runs = np.packbits(chosen, axis=1, bitorder="little").reshape(-1)

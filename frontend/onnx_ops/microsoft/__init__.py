@@ -1,6 +1,6 @@
 """
-Operators of the domain `com.microsoft`, as ONNX Runtime's optimiser, its quantiser and exporters write them. Their
-semantics are those of ONNX Runtime's CPU kernels. All are of version 1 of the domain.
+The import of operators of the domain `com.microsoft`, which ONNX Runtime's optimiser, its quantiser and exporters
+write. Their semantics are those of ONNX Runtime's CPU kernels. All belong to version 1 of the domain.
 """
 
 from __future__ import annotations

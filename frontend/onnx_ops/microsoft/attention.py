@@ -1,4 +1,4 @@
-"""Attention with as many heads of keys as of queries; keys and values of earlier positions may be given."""
+"""Attention with as many heads of keys as of queries, optionally with keys and values of earlier positions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .attention_parts import attend, causal_mask, join_heads, padding_mask, scor
 @microsoft_op("Attention")
 @in_f32
 def attention(node: Node) -> Sequence[Tensor]:
-    """Attention of a sequence to itself: projection to queries, keys and values, softmax of their products."""
+    """Self-attention: projection to queries, keys and values, then scaled dot-product attention."""
     for name in ("do_rotary", "past_present_share_buffer"):
         if node.int(name, 0):
             raise NodeError(f"{name} = 1 is not supported")
@@ -43,14 +43,14 @@ def attention(node: Node) -> Sequence[Tensor]:
 
 
 def _state(b: Builder, past: Tensor, index: int) -> Tensor:
-    """Keys (0) or values (1) of [2, B, N, P, H]."""
+    """The keys (index 0) or values (index 1) of `past` [2, B, N, P, H]."""
     return b.reshape(b.slice_axis(past, 0, index, 1), past.shape[1:])
 
 
 @microsoft_op("MultiHeadAttention")
 @in_f32
 def multi_head_attention(node: Node) -> Sequence[Tensor]:
-    """Attention of queries to keys, softmax of their products, which weights values."""
+    """Scaled dot-product attention of given queries, keys and values."""
     for index, name in ((8, "past_sequence_length"), (9, "cache_indirection")):
         if node.get(index) is not None:
             raise NodeError(f"operand {index}, {name} of a buffer that past and present share, is not supported")
@@ -71,7 +71,7 @@ def multi_head_attention(node: Node) -> Sequence[Tensor]:
 
 
 def _operands(node: Node, heads: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Queries, keys and values as [B, N, S, H], however they are packed."""
+    """Queries, keys and values, packed or not, as [B, N, S, H]."""
     b, query, key, value = node.build, node[0], node.get(1), node.get(2)
     if query.rank == 5:
         query, key, value = (_packed(b, query, index) for index in range(3))
@@ -88,7 +88,7 @@ def _operands(node: Node, heads: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _packed(b: Builder, x: Tensor, index: int) -> Tensor:
-    """Queries, keys or values [B, N, S, H] of [B, S, N, 2 or 3, H]."""
+    """Queries, keys or values [B, N, S, H] from packed x [B, S, N, 2 or 3, H]."""
     batch, length, heads, _, size = x.shape
     return b.transpose(b.reshape(b.slice_axis(x, 3, index, 1), [batch, length, heads, size]), [0, 2, 1, 3])
 
@@ -97,9 +97,9 @@ def _attended(
     node: Node, query: Tensor, key: Tensor, value: Tensor, past: int, added: tuple[Tensor | None, Tensor | None]
 ) -> tuple[Tensor, Tensor]:
     """
-    The result [B, S, N H], and the scores with all that is added to them.
+    The result [B, S, N H], and the scores after all additions.
 
-    The first `past` keys are of earlier positions; `added`: a padding mask, and what is added to the scores.
+    The first `past` keys belong to earlier positions. `added`: a padding mask, and a bias, both added to the scores.
     """
     b, hidden = node.build, node.float("mask_filter_value", -10000.0)
     mask, bias = added

@@ -1,6 +1,6 @@
 """
-Building blocks of attention operators: heads, products, masks. In shapes: B batch, S queries, T keys, N heads, H
-elements of a head.
+Building blocks of attention operators: heads, products, masks. Letters in shapes: B batch, S queries, T keys, N heads,
+H elements of a head, P earlier positions.
 """
 
 from __future__ import annotations
@@ -33,33 +33,33 @@ def join_heads(b: Builder, x: Tensor) -> Tensor:
 
 
 def scores(b: Builder, query: Tensor, key: Tensor, scale: float) -> Tensor:
-    """scale Q K' [B, N, S, T]; a scale of 0 stands for 1 / sqrt(H)."""
+    """scale Q K' [B, N, S, T]; a scale of 0 means 1 / sqrt(H)."""
     if query.shape[-1] != key.shape[-1]:
         raise NodeError(f"heads of queries have {query.shape[-1]} elements, those of keys {key.shape[-1]}")
     return b.matmul(b.mul(query, scale or 1 / math.sqrt(query.shape[-1])), key, transpose_b=True)
 
 
 def attend(b: Builder, logits: Tensor, value: Tensor) -> Tensor:
-    """The means of the values [B, N, T, H], weighted by softmax of the scores."""
+    """The sums of the values [B, N, T, H], weighted by the softmax of the scores, [B, N, S, H]."""
     return b.matmul(softmax(b, logits, [logits.rank - 1]), value)
 
 
 def with_past(b: Builder, past: Tensor | None, new: Tensor) -> Tensor:
-    """[B, N, P + S, H]: the cached positions and the new ones."""
+    """The keys or values of cached and new positions, [B, N, P + S, H]."""
     return new if past is None else b.concat([past, new], 2)
 
 
 def causal_mask(queries: int, keys: int, past: int) -> Tensor:
-    """[S, T]: `LOWEST` where the key comes after the query, the first of which is at the position `past`; else 0."""
+    """The mask [S, T]: `LOWEST` if the key comes after the query, else 0. The first query is at the position `past`."""
     return known(np.triu(arrays.full((queries, keys), LOWEST, np.float32), past + 1))
 
 
 def padding_mask(b: Builder, mask: Tensor, batch: int, keys: int, hidden: float) -> Tensor:
     """
-    What is added to the scores, shaped to broadcast over [B, N, S, T]: `hidden` for keys that are padding, else 0.
+    The mask that is added to the scores, shaped to broadcast over [B, N, S, T]: `hidden` for padding keys, else 0.
 
-    mask, by its shape: [B, T] or [B, S, T], where padding is 0; [B], the ends of the keys; [2 B], ends and then starts.
-    Raises NodeError for others.
+    The shape of `mask` tells its meaning: [B, T] or [B, S, T]: 0 for padding; [B]: the ends of the keys; [2 B]: the
+    ends, then the starts. Raises NodeError for other shapes.
     """
     if mask.rank in (2, 3) and mask.shape[0] in (1, batch) and mask.shape[-1] == keys:
         shown = b.compare("gt", mask, 0)

@@ -1,4 +1,4 @@
-"""The embedding of words, positions and segments, normalised."""
+"""Normalised embeddings of words, positions and segments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from . import microsoft_op
 @microsoft_op("EmbedLayerNormalization")
 @in_f32
 def embed_layer_normalisation(node: Node) -> Sequence[Tensor]:
-    """Layer normalisation of the sum of embeddings; how many words each mask shows; the sum itself."""
+    """Layer normalisation of the sum of embeddings; the number of words that each mask keeps; the sum."""
     b, words, segments = node.build, node[0], node.get(1)
     if words.rank != 2:
         raise NodeError(f"words of shape {list(words.shape)} are not supported, expected two dimensions")

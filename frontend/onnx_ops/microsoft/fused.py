@@ -1,4 +1,4 @@
-"""Convolutions and matrix products with what ONNX Runtime's optimiser fuses into them."""
+"""Convolutions and matrix products with the operators that ONNX Runtime's optimiser fuses into them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def fused_gemm(node: Node) -> Tensor:
 @microsoft_op("FusedMatMul", "TransposeMatMul")
 @in_f32
 def fused_matmul(node: Node) -> Tensor:
-    """alpha A' B', matrices transposed or with the first dimension as rows and those after it as batch."""
+    """alpha A' B'; operands may be transposed, or have the rows as first dimension, before the batch dimensions."""
     b, alpha = node.build, node.float("alpha", 1.0)
     x = _batch_first(node, node[0], "transBatchA")
     y = _batch_first(node, node[1], "transBatchB")
@@ -55,7 +55,7 @@ def fused_matmul(node: Node) -> Tensor:
 
 
 def _batch_first(node: Node, x: Tensor, attribute: str) -> Tensor:
-    """[rows, batch..., columns] as [batch..., rows, columns] where the attribute says so."""
+    """x [rows, batch..., columns] as [batch..., rows, columns] if the attribute is set."""
     if not node.int(attribute, 0) or x.rank < 3:
         return x
     order: Sequence[int] = [*range(1, x.rank - 1), 0, x.rank - 1]

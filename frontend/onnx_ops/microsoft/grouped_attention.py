@@ -1,4 +1,4 @@
-"""Attention in which several heads of queries share one of keys, with a cache of the keys and values so far."""
+"""Attention in which several heads of queries share one head of keys and values, with a cache of keys and values."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _REFUSED = {
 
 @dataclass(frozen=True)
 class _Rows:
-    """Where the S new tokens of each batch entry are: int64 [B, 1]."""
+    """Positions and numbers of the S new tokens of each batch element: int64 [B, 1]."""
 
     past: Tensor
-    """Tokens before these."""
+    """Number of tokens before the new ones."""
     new: Tensor
-    """Number of rows that are tokens for the cache."""
+    """Number of new rows that are stored in the cache."""
     all: Tensor
-    """Number of tokens that are attended to."""
+    """Number of tokens that the queries attend to."""
 
 
 @microsoft_op("GroupQueryAttention")
 @in_f32
 def group_query_attention(node: Node) -> Sequence[Tensor | None]:
-    """Causal attention of heads in groups, of which each has one head of keys and values; these go to the cache."""
+    """Causal attention with one head of keys and values per group of query heads; keys and values are cached."""
     for index, reason in _REFUSED.items():
         if node.get(index) is not None:
             raise NodeError(reason)
@@ -80,7 +80,7 @@ def _operands(node: Node, heads: int, groups: int) -> tuple[Tensor, Tensor, Tens
 
 
 def _rows(node: Node, batch: int, length: int, total: int) -> _Rows:
-    """Where the new tokens are, by how many there are with those before and, if that is given, without."""
+    """The places of the new tokens, from the number of all tokens and, if it is given, the number of new tokens."""
     b = node.build
     after = b.add(b.reshape(b.cast(node[5], INT64), [batch, 1]), 1)
     given = node.get(16)
@@ -102,7 +102,7 @@ def _positions(node: Node, rows: _Rows, length: int) -> Tensor:
 
 
 def _cached(b: Builder, past: Tensor | None, new: Tensor, rows: _Rows, total: int) -> Tensor:
-    """The cache [B, N, C, H] with new tokens [B, S, N, H] after those that it holds; zeros where there is nothing."""
+    """The cache [B, N, C, H] with the new tokens [B, S, N, H] after those that it holds; unused positions are 0."""
     batch, length, heads, size = new.shape
     held = 0 if past is None else past.shape[2]
     room = max(held, total)
@@ -124,7 +124,7 @@ def _cached(b: Builder, past: Tensor | None, new: Tensor, rows: _Rows, total: in
 def _attended(
     node: Node, query: Tensor, caches: tuple[Tensor, Tensor], rows: _Rows, total: int
 ) -> tuple[Tensor, Tensor | None]:
-    """The result [B, S, N H], and the scores before or after softmax where the node asks for them."""
+    """The result [B, S, N H], and, if the node has them as output, the scores before or after softmax."""
     b, (key, value) = node.build, caches
     batch, length, heads, size = query.shape
     groups, room = key.shape[1:3]
@@ -161,7 +161,10 @@ def _visible(node: Node, rows: _Rows, length: int, room: int) -> Tensor:
 
 
 def _softmax(node: Node, logits: Tensor) -> Tensor:
-    """Softmax over the keys; a sink of each head, or with `smooth_softmax` one of score 0, counts in the sum alone."""
+    """
+    Softmax over the keys. The sink of each head, or with `smooth_softmax` a sink of score 0, is added to the sum in the
+    denominator only.
+    """
     b, sink = node.build, node.get(11)
     axis = [logits.rank - 1]
     if sink is not None:

@@ -1,4 +1,4 @@
-"""Products with matrices whose elements have few bits, in blocks with scales of their own."""
+"""Products with matrices of integers of few bits; each block has a scale."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UINT8 = np.dtype(np.uint8)
 @microsoft_op("MatMulNBits")
 @in_f32
 def matmul_nbits(node: Node) -> Tensor:
-    """A times a matrix [N, K], transposed, of integers of 2, 4 or 8 bits; each block along K has its scale."""
+    """A B', where B [N, K] has integers of 2, 4 or 8 bits and a scale for each block along K."""
     if node.int("weight_prepacked", 0):
         raise NodeError("weight_prepacked is not 0: the layout of the weights is another device's")
     if (group := node.get(4)) is not None and group.size:
@@ -44,7 +44,7 @@ def matmul_nbits(node: Node) -> Tensor:
 def _by_blocks(
     b: Builder, x: Tensor, weights: Tensor, zero: Tensor | float, scales: Tensor, depth: int
 ) -> Tensor | None:
-    """The product with weights [N, blocks, block] that are known and stay as narrow as they are; else None."""
+    """The product with known weights [N, blocks, block], which stay narrow; None for other weights."""
     zeros = zero.array if isinstance(zero, Tensor) else full(scales.shape, zero, np.float32)
     if weights.array is None or scales.array is None or zeros is None:
         return None
@@ -55,7 +55,7 @@ def _by_blocks(
 
 
 def _zero_points(node: Node, bits: int, outputs: int, blocks: int) -> Tensor | float:
-    """[N, blocks, 1], packed or not, or the middle of the range."""
+    """The zero points [N, blocks, 1], unpacked if they are packed; the middle of the range if there are none."""
     b, zero = node.build, node.get(3)
     if zero is None:
         return float(1 << (bits - 1))
@@ -66,7 +66,7 @@ def _zero_points(node: Node, bits: int, outputs: int, blocks: int) -> Tensor | f
 
 
 def _unpacked(b: Builder, x: Tensor, bits: int) -> Tensor:
-    """The integers in the bytes of the last dimension, low bits first."""
+    """The integers of `bits` bits in the bytes of the last dimension, low bits first."""
     if bits == 8:
         return x
     parts = [

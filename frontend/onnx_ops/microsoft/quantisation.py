@@ -28,7 +28,7 @@ def scale_of(node: Node, index: int) -> Tensor:
 
 
 def offset(b: Builder, x: Tensor, zero: Tensor | None) -> Tensor:
-    """x - zero of quantised values, which is exact in f32."""
+    """x - zero in f32, which is exact for quantised values."""
     wide = b.cast(x, FLOAT32)
     return wide if zero is None else b.sub(wide, b.cast(zero, FLOAT32))
 

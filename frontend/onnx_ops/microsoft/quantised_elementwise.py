@@ -1,4 +1,4 @@
-"""Arithmetic, activations and concatenation of quantised values, with scales of their own."""
+"""Arithmetic, activations and concatenation of quantised values; each operand and result has its own scale."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _activated(node: Node, function: Callable[[Builder, Tensor], Tensor]) -> Ten
 
 @microsoft_op("QLinearConcat")
 def quantised_concat(node: Node) -> Tensor:
-    """Quantised tensors one after the other, each brought to the scale and zero point of the result."""
+    """The concatenation of quantised tensors, each requantised with the result's scale and zero point."""
     b, scale, zero = node.build, scale_of(node, 0), scalar(node, 1)
     if zero is None or len(node.inputs) < 5 or len(node.inputs) % 3 != 2:
         raise NodeError("the operands are no scale and zero point, followed by tensors each with its own two")

@@ -1,4 +1,4 @@
-"""The LSTM whose inputs and states are quantised on the way, for products with quantised weights."""
+"""The LSTM that quantises inputs and states at run time, and multiplies them by quantised weights."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from . import microsoft_op
 
 @dataclass(frozen=True)
 class _Weights:
-    """Quantised weights [K, 4 H] of one direction, and their scale, of all or of each column."""
+    """Quantised weights [K, 4 H] of one direction, and their scale: one, or one for each column."""
 
     values: Centred
     scale: Tensor
 
     def product(self, b: Builder, x: Tensor) -> Tensor:
-        """x [M, K], quantised by the range of its values, times the weights: f32 [M, 4 H]."""
+        """The product of x [M, K], quantised by the range of its values, and the weights: f32 [M, 4 H]."""
         codes, scale, zero = dynamically_quantised(b, x)
         exact = integer_matmul(b, centred(b, codes, zero), self.values)
         return b.mul(b.cast(exact, FLOAT32), b.mul(scale, self.scale))
@@ -38,19 +38,19 @@ class _Direction:
     weights: _Weights
     recurrent: _Weights
     bias: Tensor | None
-    """[4 H], of inputs and states together."""
+    """The sum of the biases of inputs and states, [4 H]."""
     peepholes: list[Tensor] | None
-    """Of input, output and forget gate, [H] each."""
+    """Weights from the cell state to the input, output and forget gate, each [H]."""
     activations: list[Activation]
     hidden: Tensor
     cell: Tensor
-    """States before the first step, [N, H]."""
+    """The cell state before the first step, [N, H]."""
     reverse: bool
 
 
 @microsoft_op("DynamicQuantizeLSTM")
 def dynamic_quantise_lstm(node: Node) -> Sequence[Tensor]:
-    """LSTM with quantised weights, transposed; inputs and states become uint8 by the range of their values."""
+    """LSTM with transposed, quantised weights; inputs and states become uint8 by the range of their values."""
     b, x = node.build, node[0]
     if x.rank != 3:
         raise NodeError(f"the sequence has {x.rank} dimensions, expected 3")
@@ -66,7 +66,7 @@ def _direction(node: Node, x: Tensor, index: int, kind: str) -> _Direction:
     names = node.strs("activations", ["Sigmoid", "Tanh", "Tanh"] * (index + 1))[3 * index : 3 * index + 3]
     alphas, betas = node.floats("activation_alpha", []), node.floats("activation_beta", [])
     clip = node.float("clip") if node.has("clip") else None
-    # What is clipped are gates; the cell, which the third function takes, is not.
+    # Only the operands of gates are clipped, not the cell state, which is the operand of the third function.
     activations = [
         named_activation(
             b, name, alphas[at] if at < len(alphas) else None, betas[at] if at < len(betas) else None, limit
@@ -91,7 +91,7 @@ def _direction(node: Node, x: Tensor, index: int, kind: str) -> _Direction:
 
 
 def _weights(node: Node, index: int, scale: int, direction: int) -> _Weights:
-    """The operand `index` for one direction; its scale and its zero point are operands `scale` and `scale` + 1."""
+    """The weights of one direction in operand `index`; operands `scale` and `scale` + 1 are scale and zero point."""
     b = node.build
     parts = [_part(b, node[at], direction) for at in (index, scale, scale + 1)]
     values, factor, zero = (part for part in parts if part is not None)
@@ -123,7 +123,7 @@ def _run(node: Node, x: Tensor, one: _Direction) -> tuple[Tensor, Tensor, Tensor
         new, new_cell = _step(node, b.add(slices[0], one.recurrent.product(b, hidden)), cell, one)
         if lengths is None:
             return [new, new_cell], [new]
-        # Sequences that are over keep their state and give zeros.
+        # Sequences that have ended keep their state, and their results are 0.
         alive = b.reshape(b.compare("gt", lengths, slices[1]), [batch, 1])
         return [b.select(alive, new, hidden), b.select(alive, new_cell, cell)], [b.select(alive, new, 0)]
 
@@ -136,9 +136,9 @@ def _run(node: Node, x: Tensor, one: _Direction) -> tuple[Tensor, Tensor, Tensor
 
 def _reversed(b: Builder, x: Tensor, lengths: Tensor | None) -> Tensor:
     """
-    [S, N, K] with the elements of each sequence in reverse order, from its own end on.
+    x [S, N, K] with the elements of each sequence reversed from its own end.
 
-    Which steps of different sequences are quantised together depends on that.
+    The quantisation of a step depends on the range over all sequences, and hence on this alignment.
     """
     steps, batch, width = x.shape
     if lengths is None:
@@ -152,7 +152,10 @@ def _reversed(b: Builder, x: Tensor, lengths: Tensor | None) -> Tensor:
 
 
 def _step(node: Node, total: Tensor, cell: Tensor, one: _Direction) -> tuple[Tensor, Tensor]:
-    """Hidden and cell state [N, H] after one step, of products [N, 4 H] in the order input, output, forget, cell."""
+    """
+    Hidden and cell state [N, H] after one step, from `total` [N, 4 H], the products in the order input, output, forget,
+    cell.
+    """
     b = node.build
     if one.bias is not None:
         total = b.add(total, one.bias)

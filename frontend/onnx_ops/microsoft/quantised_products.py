@@ -1,4 +1,4 @@
-"""Products of quantised matrices, of which one may be quantised on the way."""
+"""Products of quantised matrices, one of which may be quantised at run time."""
 
 from __future__ import annotations
 
@@ -13,19 +13,22 @@ from .quantisation import rounded, scalar, scale_of
 
 @microsoft_op("MatMulIntegerToFloat")
 def integer_matmul_to_float(node: Node) -> Tensor:
-    """The product of two quantised matrices as floats, and a bias."""
+    """The product of two quantised matrices plus a bias, as floats."""
     return _product(node, node[0], scale_of(node, 2), scalar(node, 4), (3, 5, 6))
 
 
 @microsoft_op("DynamicQuantizeMatMul")
 def dynamic_quantise_matmul(node: Node) -> Tensor:
-    """A as uint8, by the range of its values, times a quantised matrix; and a bias."""
+    """The product of A, quantised to uint8 by the range of its values, and a quantised matrix, plus a bias."""
     x, scale, zero = dynamically_quantised(node.build, node[0])
     return _product(node, x, scale, zero, (2, 3, 4))
 
 
 def _product(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None, rest: tuple[int, int, int]) -> Tensor:
-    """x times the second operand; `rest`: where that has its scale and its zero point, and where the bias is."""
+    """
+    x times the second operand, plus a bias; `rest`: the indices of the second operand's scale and zero point, and of
+    the bias.
+    """
     b, y = node.build, node[1]
     zero_y = None if node.get(rest[1]) is None else per_column(b, node[rest[1]])
     exact = integer_matmul(b, centred(b, x, zero), centred(b, y, zero_y))
@@ -36,13 +39,13 @@ def _product(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None, rest: tu
 
 
 def per_column(b: Builder, parameter: Tensor) -> Tensor:
-    """A scale or zero point of a matrix, or of each of its columns, shaped to broadcast over the matrix."""
+    """A scale or zero point, one or one for each column, shaped to broadcast over a matrix."""
     return b.reshape(parameter, []) if parameter.size == 1 else parameter
 
 
 @microsoft_op("QGemm")
 def quantised_gemm(node: Node) -> Tensor:
-    """alpha (A - a)' (B - b)' + C in the scales of A and B: as floats, or quantised."""
+    """alpha (A - a)' (B - b)' + C, multiplied by the scales of A and B; as floats, or quantised."""
     b, alpha = node.build, node.float("alpha", 1.0)
     x, y = (
         b.transpose(node[at], [1, 0]) if node.int(flip, 0) else node[at] for at, flip in ((0, "transA"), (3, "transB"))

@@ -17,20 +17,20 @@ from .quantisation import exact_sum, offset, rounded, scalar, scale_of
 
 @microsoft_op("QLinearSoftmax")
 def quantised_softmax(node: Node) -> Tensor:
-    """Softmax of quantised values, quantised; by `opset` over one axis, or (before 13) over all from it on."""
+    """Softmax of quantised values, quantised; over one axis, or if `opset` is below 13 over this and all later axes."""
     b, x = node.build, node[0]
     old = node.int("opset") < 13
     axis = x.axis(node.int("axis", -1))
     # Softmax subtracts the maximum, which cancels the zero point.
     shares = softmax(b, b.mul(b.cast(x, FLOAT32), scale_of(node, 1)), list(range(axis, x.rank)) if old else [axis])
-    # ONNX Runtime counts whole steps of the result in 1.
+    # As in ONNX Runtime, a share of 1 is a whole number of steps of the result's scale.
     steps = b.unary("floor", b.unary("reciprocal", scale_of(node, 3)))
     return rounded(b, b.mul(shares, steps), scalar(node, 4), x.dtype)
 
 
 @microsoft_op("QLinearGlobalAveragePool")
 def quantised_global_average_pool(node: Node) -> Tensor:
-    """Mean of quantised values over all of space, quantised; channels second, or last."""
+    """Mean of quantised values over all spatial dimensions, quantised; channels are the second or last dimension."""
     return _channels_second(node, _global_average)
 
 
@@ -53,16 +53,16 @@ def quantised_average_pool(node: Node) -> Tensor:
 def _average(node: Node, x: Tensor) -> Tensor:
     b = node.build
     window, high = pooling_window(node, x)
-    # With the padding a window counts whole, also what of it lies beyond the padding.
+    # If padding is included, a window counts all of its elements, also those beyond the padding.
     whole = bool(node.int("count_include_pad", 0))
     counts = np.asarray(math.prod(window.sizes)) if whole else window_counts(x.shape[2:], window, high, False)
-    # Sums of integers are exact: how many steps a mean is from the zero point is rounded once.
+    # Sums of integers are exact, so the mean, in steps from the zero point, is rounded once.
     steps = average(b, offset(b, x, scalar(node, 2)), window, high, counts)
     return rounded(b, b.mul(steps, b.div(scale_of(node, 1), scale_of(node, 3))), scalar(node, 4), x.dtype)
 
 
 def _channels_second(node: Node, function: Callable[[Node, Tensor], Tensor]) -> Tensor:
-    """The result of a function on [N, C, S...], for an operand that may be [N, S..., C] by the node's attribute."""
+    """Apply a function on [N, C, S...] to an operand that is [N, S..., C] if the node's attribute says so."""
     b, x = node.build, node[0]
     if not node.int("channels_last", 0):
         return function(node, x)

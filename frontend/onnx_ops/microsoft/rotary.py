@@ -1,4 +1,4 @@
-"""Rotary embeddings: pairs of elements of each head turned by an angle that grows with the position."""
+"""Rotary embeddings: pairs of elements of each head are rotated by an angle that grows with the position."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from . import microsoft_op
 
 @microsoft_op("RotaryEmbedding")
 def rotary_embedding(node: Node) -> Tensor:
-    """Each head turned by the angles of its position, whose cosines and sines are operands."""
+    """Each head rotated by the angles of its position, whose cosines and sines are operands."""
     if node.int("is_packed_batching", 0):
         raise NodeError("is_packed_batching = 1 is not supported")
     b, x, positions, interleaved = node.build, node[0], node[1], bool(node.int("interleaved", 0))
@@ -38,10 +38,10 @@ def rotary_embedding(node: Node) -> Tensor:
 
 def rotated(b: Builder, x: Tensor, caches: tuple[Tensor, Tensor], positions: Tensor, interleaved: bool) -> Tensor:
     """
-    x [B, S, N, H] turned; the elements of a pair are neighbours, or half of what is turned apart.
+    x [B, S, N, H] with the first R elements of each head rotated in pairs: of neighbours if `interleaved`, else of
+    elements at a distance of R / 2.
 
-    caches: cosines and sines [positions, R / 2], of which the first R elements of each head are turned; positions
-    [B, S] or [1, S].
+    caches: cosines and sines [positions, R / 2]; positions [B, S] or [1, S].
     """
     half = caches[0].shape[1]
     if x.shape[3] < 2 * half:

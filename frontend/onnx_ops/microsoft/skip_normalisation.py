@@ -1,4 +1,4 @@
-"""Layer normalisation of sums, and by the root of the mean square."""
+"""Layer and root-mean-square normalisation of sums."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..normalisation import mean, normalise
 from . import microsoft_op
 
 EPSILON = 1e-12
-"""The attribute's default in `com.microsoft`."""
+"""The default value of the attribute `epsilon` in `com.microsoft`."""
 
 
 @microsoft_op("SkipLayerNormalization")
@@ -38,7 +38,7 @@ def skip_rms_normalisation(node: Node) -> Sequence[Tensor | None]:
 
 
 def _sum(node: Node, bias: int) -> Tensor:
-    """Input, skip and bias, in f32 at least; a skip without the batch, or for one batch, is for all."""
+    """The sum of input, skip and bias, in f32 at least; a skip without a batch dimension, or of batch 1, broadcasts."""
     b, x = node.build, node[0]
     wide = b.cast(x, FLOAT32) if x.dtype.itemsize < 4 else x
     total = b.add(wide, b.cast(node[1], wide.dtype))
@@ -53,7 +53,7 @@ def _inverse_root(node: Node, x: Tensor, axes: list[int], epsilon: float) -> Ten
 
 @onnx_op("SimplifiedLayerNormalization")
 def simplified_layer_normalisation(node: Node) -> Sequence[Tensor]:
-    """RMSNormalization under the name that ONNX Runtime gives it, and the inverse root as second output."""
+    """RMSNormalization under ONNX Runtime's name, with the inverse root mean square as second output."""
     b, x, scale = node.build, node[0], node[1]
     axes = list(range(x.axis(node.int("axis", -1)), x.rank))
     wide = b.cast(x, FLOAT32) if x.dtype.itemsize < 4 else x

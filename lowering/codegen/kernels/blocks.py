@@ -1,4 +1,4 @@
-"""Operations on panels that are encoded while the program runs: an instruction of the mapping unit for each panel."""
+"""Operations on panels that are encoded at run time: an instruction of the mapping unit for each panel."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _side(op: BlockOp, tile: Tile, layout: PanelsAttr, view: View, element: Attr
 
 
 def select_panel_encode(op: PanelEncodeOp, tile: Tile) -> None:
-    """One `encode` a panel."""
+    """One `encode` per panel."""
     (x,), element, chip = tile.views, element_of(op.matrix), tile.emitter.chip
     target = _side(op, tile, op.layout, tile.out, element)
     threshold = encoder_threshold(op.threshold.value.data, element)
@@ -83,7 +83,7 @@ def select_panel_encode(op: PanelEncodeOp, tile: Tile) -> None:
 
 
 def select_panel_decode(op: PanelDecodeOp, tile: Tile) -> None:
-    """One `decode` a panel."""
+    """One `decode` per panel."""
     (encoded,), chip = tile.views, tile.emitter.chip
     source = _side(op, tile, op.layout, encoded, element_of(op.result))
     for panel in range(tile.box.sizes[op.rows_dim]):
@@ -93,7 +93,7 @@ def select_panel_decode(op: PanelDecodeOp, tile: Tile) -> None:
 
 
 def select_panel_connections(op: PanelConnectionsOp, tile: Tile) -> None:
-    """One `connect` a panel."""
+    """One `connect` per panel."""
     (encoded,), chip = tile.views, tile.emitter.chip
     source, target = _side(op, tile, op.layout, encoded, op.element), _side(op, tile, op.target, tile.out, i1)
     for panel in range(tile.box.sizes[0]):
@@ -104,7 +104,7 @@ def select_panel_connections(op: PanelConnectionsOp, tile: Tile) -> None:
 
 
 def select_panel_combine(op: PanelCombineOp, tile: Tile) -> None:
-    """One `combine` a panel."""
+    """One `combine` per panel."""
     chip, target = tile.emitter.chip, _side(op, tile, op.target, tile.out, i1)
     sides = [_side(op, tile, layout, view, i1) for layout, view in zip(op.layouts, tile.views, strict=True)]
     for panel in range(tile.box.sizes[0]):
@@ -115,7 +115,7 @@ def select_panel_combine(op: PanelCombineOp, tile: Tile) -> None:
 
 
 def select_panel_compact(op: PanelCompactOp, tile: Tile) -> None:
-    """One `compact` a panel."""
+    """One `compact` per panel."""
     (x, given), chip = tile.views, tile.emitter.chip
     target = _side(op, tile, op.target, tile.out, element_of(op.matrix))
     connections = _side(op, tile, op.layout, given, i1)

@@ -18,13 +18,13 @@ class Tile(NamedTuple):
     """
 
     box: Box
-    """In the operation's iteration space."""
+    """The tile's box in the operation's iteration space."""
     out: View
     """The tile of the result."""
     operands: Sequence[Operand]
-    """The operation's slices for the tile, with padding materialised: shapes come from them."""
+    """The operands' slices for the tile, with padding materialised; kernels take shapes from them."""
     accumulate: bool
-    """The tile continues a split reduction: its result is combined with the contents of `out`."""
+    """Whether the tile continues a split reduction: its result is then combined with the contents of `out`."""
     emitter: Emitter
     scratch: int | None = None
     """Address of the operation's scratch memory (`scratch_bytes`)."""
@@ -33,7 +33,7 @@ class Tile(NamedTuple):
 
     @property
     def views(self) -> list[View]:
-        """The operands. Raises MeshloomError for a constant, which only elementwise operations take."""
+        """The operands as views. Raises MeshloomError for a number, which only elementwise operations accept."""
         found: list[View] = []
         for operand in self.operands:
             if not isinstance(operand, View):

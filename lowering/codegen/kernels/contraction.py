@@ -36,7 +36,7 @@ def select_matmul(op: MatmulOp, tile: Tile) -> None:
 
 
 def _multiply_in_two_sums(tile: Tile, a: View, b: View, terms: int) -> None:
-    """A product of one row: the matrix unit sums so many terms, the last ones, and the vector unit the others."""
+    """A product of one row: the matrix unit sums the last `terms` terms, and the vector unit the others."""
     assert tile.scratch is not None
     (columns,) = b.shape[-1:]
     out, a, b = (view.walk(view.shape[-2:], view.strides[-2:]) for view in (tile.out, a, b))
@@ -63,7 +63,7 @@ def select_partial_matmul(op: PartialMatmulOp, tile: Tile) -> None:
 
 
 def transposed(view: View) -> View:
-    """With its last two dimensions exchanged."""
+    """The view with its last two dimensions exchanged."""
     rank = len(view.shape)
     return view.permute((*range(rank - 2), rank - 1, rank - 2))
 
@@ -71,7 +71,7 @@ def transposed(view: View) -> View:
 def select_conv(op: ConvOp, tile: Tile) -> None:
     """A matrix product whose first operand walks (n, spatial | channel, kernel) over the padded input.
 
-    Groups are batch dimensions where the tile holds whole ones, otherwise one product each.
+    Groups are batch dimensions if the tile holds whole groups; otherwise there is one product for each group.
     """
     out, (x, w) = tile.out, tile.views
     outputs, per_group = op.operand_shape(1)[0] // op.group_count, op.group_channels
@@ -99,7 +99,9 @@ def select_conv(op: ConvOp, tile: Tile) -> None:
 
 
 def _grouped_products(op: ConvOp, out: View, x: View, w: View, tile: Tile) -> None:
-    """The products of groups. The matrix and the vector unit may share them: the last ones are the matrix unit's."""
+    """
+    The products of groups. The matrix unit and the vector unit may share them: the matrix unit computes the last ones.
+    """
     shared = None
     if x.dtype == w.dtype and out.dtype in (TypeCode.F32, TypeCode.I32):
         shared = shared_groups(op.cost(tile.box), tile.emitter.chip, x.item_bytes)
@@ -140,8 +142,8 @@ def windows_of(
     op: ConvOp | PartialConvOp | PanelConvOp, x: View, positions: Sequence[int], kernel: Sequence[int]
 ) -> View:
     """
-    [..., places..., C, kernel...] of [..., C, S...]: the elements of the padded input that each position of the kernel
-    meets.
+    The view [..., places..., C, kernel...] of x [..., C, S...]: the elements of the padded input that each position of
+    the kernel covers.
     """
     spatial = len(positions)
     channel = len(x.shape) - spatial - 1

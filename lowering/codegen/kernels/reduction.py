@@ -1,4 +1,4 @@
-"""Reductions: over axes, over windows, to positions, and running sums."""
+"""Reductions over axes and windows, reductions to positions, and running sums."""
 
 from __future__ import annotations
 
@@ -35,8 +35,10 @@ def select_arg_reduce(op: ArgReduceOp, tile: Tile) -> None:
 
 
 def select_cumsum(op: CumsumOp, tile: Tile) -> None:
-    """Running sums along the axis, moved last; backwards by negative strides. The exclusive form shifts the result by
-    one position and needs an `out` apart from the operand."""
+    """
+    Running sums along the axis, moved last; backwards by negative strides. The exclusive form shifts the result by one
+    position, so `out` must not overlap the operand.
+    """
     out, (a,) = tile.out, tile.views
     axis = op.axis.value.data
     last = len(a.shape) - 1

@@ -105,7 +105,7 @@ DRAM_OPERANDS: dict[type[Operation], frozenset[int]] = {GatherOp: frozenset({0})
 
 
 def kernel_of(op: Operation) -> Kernel:
-    """The kernel for an operation. Raises MeshloomError where there is none."""
+    """The kernel for an operation. Raises MeshloomError if there is none."""
     for kind in type(op).__mro__:
         kernel = KERNELS.get(kind)
         if kernel is not None:

@@ -1,4 +1,6 @@
-"""Products of operands of two types: the vector unit widens one slice while the matrix unit multiplies another."""
+"""
+Products of operands of different types: the vector unit widens one slice while the matrix unit multiplies another.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,10 @@ def multiply(
     busy: Busy = IDLE,
 ) -> None:
     """
-    D[b, m, n] = (or, where the tile accumulates, +=) sum over k of A[b, m, k] * B[b, k, n]; one of the two may be of
-    8-bit integers, with floats as the other. `pairs`: which one (0 or 1) is bytes of two 4-bit integers each,
-    neighbours along the first of the dimensions k. `busy`: what the units do at the same time, of operands of one type.
+    D[b, m, n] = (or, if the tile accumulates, +=) sum over k of A[b, m, k] * B[b, k, n]; one operand may have 8-bit
+    integers if the other one has floats. `pairs`: the operand (0 or 1) of which each byte holds two 4-bit integers that
+    are neighbours along the first of the dimensions k. `busy`: other work of the units at the same time, for operands
+    of the same type.
     """
     if (a.dtype == b.dtype and pairs is None) or 0 in out.shape or 0 in a.shape:
         tile.emitter.matmul(out, a, b, groups, tile.accumulate, nonzero, busy)
@@ -73,7 +76,8 @@ def multiply(
 
 def _multiply_bytes(tile: Tile, out: View, a: View, b: View, groups: Groups, first: bool, pairs: bool) -> None:
     """
-    By sums of products of the vector unit, which reads bytes directly; for pairs, of one half and then of the other.
+    The product by sums of products on the vector unit, which reads bytes directly; for pairs, first of one half, then
+    of the other.
     """
     emitter = tile.emitter
     if not pairs:
@@ -105,7 +109,7 @@ def _widened(tile: Tile, source: View, address: int, dtype: int) -> View:
 
 
 def _unpacked(tile: Tile, source: View, axis: int, address: int, dtype: int) -> View:
-    """The integers of pairs along an axis, which is twice as long then; contiguous, in the order of the pairs."""
+    """The integers of pairs along an axis, which becomes twice as long; contiguous, in the order of the pairs."""
     strides = _strides_in_order(source, ITEM_BYTES[dtype], axis)
     shape = tuple(1 if stride == 0 else size for size, stride in zip(source.shape, source.strides, strict=True))
     step = strides[axis]
@@ -119,8 +123,8 @@ def _unpacked(tile: Tile, source: View, axis: int, address: int, dtype: int) -> 
 
 def _strides_in_order(source: View, item_bytes: int, doubled: int | None = None) -> tuple[int, ...]:
     """
-    Strides without gaps for elements of this size, by dimension; 0 where the view repeats its elements. `doubled`: an
-    axis that is twice as long as the view's.
+    Strides without gaps for elements of this size, by dimension; 0 for dimensions along which the view repeats its
+    elements. `doubled`: an axis that is twice as long as in the view.
     """
     strides, step = [0] * len(source.shape), item_bytes
     for dim in sorted(range(len(strides)), key=lambda dim: (abs(source.strides[dim]), -dim)):
