@@ -41,6 +41,7 @@ def without_pad(op: ConvOp | ReduceWindowOp) -> ConvOp | ReduceWindowOp | None:
             pad_high=list(map(sum, zip(high, ints(op.pad_high), strict=True))),
             groups=op.group_count,
             pad_value=op.padding,
+            nonzero=None if op.nonzero is None else op.expected,
             result_element=element_of(op.result),
         )
     pad = _padding(op.operand, identity(op.kind.data, element_of(op.operand)))
