@@ -32,7 +32,7 @@
 // CHECKED: OK: all outputs equal the interpreter
 // NEEDED: error: {{.*}}net.mlx holds instructions 'clamp' of plug-in 'saturation': load it with --plugin
 // DIALECTS: saturate
-// PASSES: find-saturation Make one operation of a minimum and a maximum with known bounds
+// PASSES: find-saturation Replace a minimum and a maximum with known bounds by one operation
 // WITHOUT: error: -p 'find-saturation': unknown pass 'find-saturation'
 func.func @main(%x: tensor<7xf32> {dataflow.name = "x"}) -> (tensor<7xf32> {dataflow.name = "y"}) {
   %low = dataflow.constant dense<-1.0> : tensor<f32>

@@ -46,7 +46,7 @@ def test_published_break_even_densities_and_ratios() -> None:
     # With 8-bit values, direct breaks even at density 0.875, stride4 at 0.667, csr16 at 0.333.
     assert expected_bits(DIRECT, 0.875, 8) == 8
     assert expected_bits(stride(4), 2 / 3, 8) == pytest.approx(8, rel=1e-6)
-    assert 1 / 3 * (8 + 16) == pytest.approx(8)
+    assert expected_bits(csr(16), 1 / 3, 8, 1 << 20) == pytest.approx(8, rel=1e-3)
     # Densities at which the next of stride8, 6, 5, 4 and direct becomes smaller, by the formula of runs of 2**s.
     ways = (run_length(8), run_length(6), run_length(5), run_length(4), DIRECT)
     for (sparser, denser), density in zip(pairwise(ways), (0.032, 0.077, 0.144, 0.241), strict=True):
