@@ -124,7 +124,7 @@ def test_docstrings_below_fields_belong_to_them() -> None:
     (node,) = ast.parse(CLASS).body
     assert isinstance(node, ast.ClassDef)
     assert documents_in(node) == {"first": "Of the first.", "third": "Of the third."}
-    assert field_documents(TaskOp)["keeps"] == "Numbers of operands."
+    assert field_documents(TaskOp)["keeps"] == "Numbers of the operands that stay in the cores for later tasks."
 
 
 def test_a_constraint_without_words_is_an_error() -> None:
