@@ -102,22 +102,28 @@ def split_reductions(function: FuncOp, chip: Chip, memo: PlanMemo | None = None)
     others = [split for split in found if not split.is_conv]
     for split in convs:
         split.carry_out()
-    before = _network_cycles(function, chip, memo) if others else inf
+    if others and convs:
+        network = plan_network(function, chip, column_major(chip), memo)
+    before = _network_cycles(network, chip) if others else inf
     for split in others:
         split.carry_out()
-    if others and _network_cycles(function, chip, memo) >= NETWORK_ACCEPT_RATIO * before:
+    if others and _planned_cycles(function, chip, memo) >= NETWORK_ACCEPT_RATIO * before:
         for split in others:
             split.revert()
         others = []
     return len(convs) + len(others)
 
 
-def _network_cycles(function: FuncOp, chip: Chip, memo: PlanMemo) -> float:
+def _planned_cycles(function: FuncOp, chip: Chip, memo: PlanMemo) -> float:
+    """Estimated cycles of the tasks of a function as they would be planned."""
+    return _network_cycles(plan_network(function, chip, column_major(chip), memo), chip)
+
+
+def _network_cycles(network: NetworkPlan, chip: Chip) -> float:
     """
     Estimated cycles of the whole network. They are fewer than the sum over all tasks if tasks wait for DRAM together,
     and more if a loop reads a result that is distributed in another way.
     """
-    network = plan_network(function, chip, column_major(chip), memo)
     works = TaskWorks(network)
     try:
         return sum(estimated_times(network, lay_out_sram(network, chip, works), chip, works))

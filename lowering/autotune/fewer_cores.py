@@ -26,6 +26,12 @@ MIN_CORES = 32
 Number of usable cores of a chip from which on fewer are tried. Measured with bench/more_resources.py: none of its
 networks is faster on half of 16 cores.
 """
+MAX_CORES_SHARE = 0.75
+"""
+The number of cores with the least reference time of the steps is tried only if it is at most this share of all cores:
+with more, exchanges take nearly as long as with all. Measured with bench/recurrent.py: 56 of the 64 cores of `grid` are
+not faster for `lstm_stack`.
+"""
 PlanOn: TypeAlias = Callable[[ModuleOp, Chip], AutotunedSubgraph]
 """Tile, place and prefetch the tasks of a module for a chip; the module is rewritten."""
 
@@ -36,18 +42,20 @@ def plan_on_fewer_cores(module: ModuleOp, chip: Chip, plan_on: PlanOn) -> Autotu
     `plan_on` does for all cores.
 
     Fewer cores may be faster, since they exchange fewer and larger messages. For networks with loops, the number of
-    cores with the least reference time of the steps is tried. Half of the columns of cores, a quarter and so on, up to
-    the first that is no faster than the one before, are tried only if the plan for all cores takes many more cycles
-    than the lower bound for half of them (`MAX_BOUND_SHARE`).
+    cores with the least reference time of the steps is tried if it is much smaller (`MAX_CORES_SHARE`). For others,
+    half of the columns of cores, a quarter and so on, up to the first that is no faster than the one before, are tried
+    if the plan for all cores takes many more cycles than the lower bound for half of them (`MAX_BOUND_SHARE`).
     """
     search = _Search(module.clone(), chip, plan_on, plan_on(module, chip))
-    layers = recurrent_layers(find_main(search.untiled))
-    cores = steps_time(chip, layers)[1] if layers else len(chip.usable_cores)
-    if cores < len(chip.usable_cores):
-        search.try_cores(cores, f"{cores} of {len(chip.usable_cores)} cores")
-    columns = chip.cols // 2 if _may_be_faster_on_half(search.best, chip) else 0
-    while columns and search.try_cores(columns * chip.rows, f"{columns} of {chip.cols} columns of cores"):
-        columns //= 2
+    usable = len(chip.usable_cores)
+    if layers := recurrent_layers(find_main(search.untiled)):
+        cores = steps_time(chip, layers)[1]
+        if cores <= MAX_CORES_SHARE * usable:
+            search.try_cores(cores, f"{cores} of {usable} cores")
+    elif _may_be_faster_on_half(search.best, chip):
+        columns = chip.cols // 2
+        while columns and search.try_cores(columns * chip.rows, f"{columns} of {chip.cols} columns of cores"):
+            columns //= 2
     return search.result(module)
 
 
