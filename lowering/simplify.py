@@ -26,6 +26,7 @@ from ..transforms.dataflow_merge_products import DataflowMergeProductsPass
 from ..transforms.dataflow_note_loops import DataflowNoteLoopsPass
 from ..transforms.dataflow_pack_weights import DataflowPackWeightsPass
 from ..transforms.dataflow_roll_loops import DataflowRollLoopsPass
+from ..transforms.dataflow_split_loop_weights import DataflowSplitLoopWeightsPass
 from ..transforms.dataflow_split_widened import DataflowSplitWidenedPass
 from ..transforms.dataflow_transpose_scans import DataflowTransposeScansPass
 from ..transforms.dataflow_transpose_weights import DataflowTransposeWeightsPass
@@ -51,6 +52,7 @@ PLACES = (
     DataflowBlockOutputsPass.name,
     DataflowSplitWidenedPass.name,
     DataflowMergeConstantsPass.name,
+    DataflowSplitLoopWeightsPass.name,
     DataflowTransposeWeightsPass.name,
     DataflowPackWeightsPass.name,
     SparsePackPass.name,
@@ -81,6 +83,7 @@ def simplifying_passes(chip: str | None = None) -> Iterator[ModulePass]:
         DataflowBlockOutputsPass(chip),
         DataflowSplitWidenedPass(chip),
         DataflowMergeConstantsPass(),
+        DataflowSplitLoopWeightsPass(chip),
         DataflowTransposeWeightsPass(chip),
         DataflowPackWeightsPass(),
         SparsePackPass(chip),

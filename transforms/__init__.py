@@ -13,6 +13,7 @@ PASSES: dict[str, str] = {
     "dataflow-prune": "dataflow_prune:DataflowPrunePass",
     "dataflow-remove-zero-channels": "dataflow_remove_zero_channels:DataflowRemoveZeroChannelsPass",
     "dataflow-split-batch": "dataflow_split_batch:DataflowSplitBatchPass",
+    "dataflow-split-loop-weights": "dataflow_split_loop_weights:DataflowSplitLoopWeightsPass",
     "dataflow-split-widened": "dataflow_split_widened:DataflowSplitWidenedPass",
     "dataflow-split-to-fit": "dataflow_split_to_fit:DataflowSplitToFitPass",
     "dataflow-block-outputs": "dataflow_block_outputs:DataflowBlockOutputsPass",

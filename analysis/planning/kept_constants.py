@@ -25,7 +25,8 @@ LEAST_BYTES = 4096
 """Smallest size of a task's constants for which tasks are given the same tiling."""
 KEPT_SHARE = 0.7
 """
-Largest share of SRAM for kept constants at one time: tasks need memory for their own values and for other constants.
+Largest share of SRAM for kept constants at one time, except for those of loops, which every step reads: tasks need
+memory for their own values and for other constants.
 """
 
 ReadOf = tuple[int, int]
@@ -54,7 +55,7 @@ def find_sharing(tasks: Sequence[TaskInfo], numbers: Sequence[int]) -> list[Shar
     alike: dict[Hashable, list[int]] = {}
     for task, (info, number) in enumerate(zip(tasks, numbers, strict=True)):
         if constants := _may_keep(info):
-            largest = max(constants, key=lambda operand: (_bytes_of(info, operand), operand))
+            largest = max(constants, key=lambda operand: (operand_bytes(info, operand), operand))
             alike.setdefault((number, largest, _root(info.operands[largest])), []).append(task)
     found: list[Sharing] = []
     end_of = {number: span.last for span in spans_of(tasks) for number in range(span.first, span.last + 1)}
@@ -77,7 +78,7 @@ def _may_keep(info: TaskInfo) -> tuple[int, ...]:
         return tuple(operand for operand in info.op.kept if operand in constants)
     if isinstance(info.op.parent_op(), LoopOp):
         return constants  # every step reads them
-    return constants if sum(_bytes_of(info, operand) for operand in constants) >= LEAST_BYTES else ()
+    return constants if sum(operand_bytes(info, operand) for operand in constants) >= LEAST_BYTES else ()
 
 
 def _is_constant(value: SSAValue) -> bool:
@@ -90,7 +91,8 @@ def _root(value: SSAValue) -> SSAValue:
     return value
 
 
-def _bytes_of(info: TaskInfo, operand: int) -> int:
+def operand_bytes(info: TaskInfo, operand: int) -> int:
+    """Bytes of an operand of a task, over all cores."""
     size = info.argument_bytes[operand]
     for extent in info.argument_shapes[operand]:
         size *= extent
@@ -177,10 +179,15 @@ class Keeping:
             return None
         if first is None:
             kept = kept_bytes(plan) + sum(map(kept_bytes, self.beside(plans).values()))
-            if kept > KEPT_SHARE * self.chip.sram_bytes:
+            if not one.in_loop and kept > KEPT_SHARE * self.chip.sram_bytes:
                 self.given_up.add(one)
                 return None
         return plan
+
+    def in_loop(self, task: int) -> tuple[int, ...]:
+        """The constants among the operands of a task in a loop that all steps should keep; none for other tasks."""
+        one = self._of_task.get(task)
+        return one.operands if one is not None and one.in_loop and one not in self.given_up else ()
 
     def give_up(self, kept: Mapping[Sharing, TaskPlan]) -> int:
         """Give up the largest of these. Returns the number of the first task that must be planned again."""

@@ -16,6 +16,7 @@ from xdsl.ir import SSAValue
 
 from ...chips import Chip
 from ...chips.dram_ports import dram_rate
+from ...dialects.dataflow import LoopOp
 from ...dialects.dataflow.types import shape_of
 from ...dialects.locations import at, located
 from ...dialects.manycore import Grid
@@ -24,7 +25,7 @@ from ...support.phases import phase
 from ..tasks.task_info import TaskInfo, value_bytes
 from .check_loops import check_loops
 from .estimate import PASS_THROUGH, Pricing
-from .kept_constants import Keeping, Sharing, find_sharing, keep_operands, kept_bytes, with_loads
+from .kept_constants import Keeping, Sharing, find_sharing, keep_operands, kept_bytes, operand_bytes, with_loads
 from .loop_grids import LoopGrids, first_of, loop_grids, spread_tilings
 from .loops import held_as, held_rows, is_carry, loops_in, memory_root, part_of, spans_of, tasks_in
 from .network_plan import NetworkPlan
@@ -173,7 +174,11 @@ class _NetworkPlanner:
             budget = SramBudget(available)
             return plan_tiled(info, self._chip, sources, self._fixed[number], budget, free, resident=True)
         planned = partial(self._plan_unspecified, number, available=available)
-        plan = self._keeping.plan(prefix.plans, sources, planned) or planned(sources)
+        plan = self._keeping.plan(prefix.plans, sources, planned)
+        if plan is None and (victims := self._victims_of_kept(number, available)):
+            self._evict(victims)
+            return None
+        plan = plan or planned(sources)
         # Many steps may mean that too many values are resident: the task may be faster with the largest values in DRAM.
         if isinstance(plan, TaskPlan) and plan.fitting_steps >= CROWDED_STEPS and prefix.movable:
             if victims := self._victims(number, plan, available):
@@ -191,6 +196,32 @@ class _NetworkPlanner:
         other = self._plan_unspecified(number, sources, available=more)
         detour = sum(_detour(victim, self._chip) for victim in victims)
         return victims if isinstance(other, TaskPlan) and other.cycles + detour < plan.cycles else set()
+
+    def _victims_of_kept(self, number: int, available: int) -> set[SSAValue]:
+        """
+        The largest movable values, if a task in a loop can keep its constants when they are in DRAM, and to store and
+        load them takes less time than to load the constants in every step; else none.
+        """
+        prefix, info = self._prefix, self._tasks[number]
+        constants = self._keeping.in_loop(number)
+        if not constants:
+            return set()
+        loop = info.op.parent_op()
+        assert isinstance(loop, LoopOp)
+        left = (loop.step_count - 1) * sum(operand_bytes(info, one) for one in constants) / dram_rate(self._chip)
+        victims: set[SSAValue] = set()
+        for value in sorted(prefix.movable, key=prefix.bytes_of, reverse=True):
+            victims.add(value)
+            left -= _detour(value, self._chip)
+            if left <= 0:
+                break
+            available += prefix.bytes_of(value)
+            rest = {one: plan for one, plan in prefix.resident.items() if one not in victims}
+            sources = [source_of(operand, rest) for operand in info.operands]
+            planned = partial(self._plan_unspecified, number, available=available)
+            if self._keeping.plan(prefix.plans, sources, planned) is not None:
+                return victims
+        return set()
 
     def _plan_unspecified(
         self, number: int, sources: Sequence[Source], *, available: int, grid: Grid | None = None
