@@ -93,14 +93,41 @@ class _Buffers:
     keys: list[Key] = field(default_factory=list[Key])
     sizes: list[int] = field(default_factory=list[int])
     first: list[int] = field(default_factory=list[int])
+    """The first task of each lifetime, for constants without prefetch."""
     last: list[int] = field(default_factory=list[int])
+    reads: list[int] = field(default_factory=list[int])
+    """Positions of the buffers of loaded and received values."""
+    prefetched: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    """(position, task) of the buffers that prefetch fills."""
 
-    def add(self, key: Key, size: int, first: int, last: int) -> None:
+    def add(self, key: Key, size: int, first: int, last: int) -> bool:
+        """Add a buffer, unless it is empty. Returns whether it was added."""
         if size:
             self.keys.append(key)
             self.sizes.append(aligned(size))
             self.first.append(first)
             self.last.append(last)
+        return size > 0
+
+    def add_read(self, key: Key, size: int, first: int, last: int, *, prefetched: bool) -> None:
+        """Add a buffer of a loaded or received value, unless it is empty."""
+        if self.add(key, size, first, last):
+            self.reads.append(len(self.keys) - 1)
+            if prefetched:
+                self.prefetched.append((self.reads[-1], key[1]))
+
+    def with_prefetch(self, prefetch_from: Mapping[int, int], early: bool = False) -> _Buffers:
+        """
+        The buffers with the lifetimes that follow from `prefetch_from`; with `early`, buffers of loaded values are
+        allocated one task before the loads may begin.
+        """
+        first = self.first.copy()
+        for position, task in self.prefetched:
+            first[position] = prefetch_from.get(task, first[position])
+        if early:
+            for position in self.reads:
+                first[position] = max(0, first[position] - 1)
+        return replace(self, first=first)
 
 
 def lay_out_sram(network: NetworkPlan, chip: Chip, works: TaskWorks | None = None) -> SramLayout:
@@ -204,13 +231,15 @@ def lay_out(
         if parts_interleave(info, plan) and plan.slots > 1
     ]
     # Tasks with the most free SRAM come first: if not all of them fit, half of them may.
-    live = _live_bytes(_collect(network, plain.prefetch_from, multi_buffered, frozenset(wanted)), len(network.tasks))
+    live = _live_bytes(
+        _collect(network, multi_buffered, frozenset(wanted)).with_prefetch(plain.prefetch_from), len(network.tasks)
+    )
     wanted = sorted((task for task in wanted if live[task] <= chip.sram_bytes), key=lambda task: (live[task], task))
     halves = [frozenset(wanted[: len(wanted) >> cut]) for cut in range(len(wanted).bit_length() + 1)]
     for early, apart in ((early, apart) for early in (True, False) for apart in halves):
         if not early and not apart:
             break
-        buffers = _collect(network, plain.prefetch_from, multi_buffered, apart, early)
+        buffers = _collect(network, multi_buffered, apart).with_prefetch(plain.prefetch_from, early)
         result = allocate(buffers.sizes, buffers.first, buffers.last, ALIGNMENT)
         if result.peak <= chip.sram_bytes:
             return _layout(network, buffers, result, plain.prefetch_from, multi_buffered, apart)
@@ -222,8 +251,9 @@ def _delay_prefetches(
 ) -> SramLayout:
     """The layout without staging buffers, with prefetches delayed until everything fits. Raises ResourceError."""
     rounds = 0
+    collected = _collect(network, multi_buffered)
     while True:
-        buffers = _collect(network, prefetch_from, multi_buffered)
+        buffers = collected.with_prefetch(prefetch_from)
         live = _live_bytes(buffers, len(network.tasks))
         crowded = [task for task, start in prefetch_from.items() if max(live[start:task]) > chip.sram_bytes]
         if not crowded:
@@ -281,17 +311,8 @@ def _layout(
     )
 
 
-def _collect(
-    network: NetworkPlan,
-    prefetch_from: Mapping[int, int],
-    multi_buffered: Mapping[int, int],
-    apart: frozenset[int] = frozenset(),
-    early: bool = False,
-) -> _Buffers:
-    """
-    Collect all buffers with lifetimes; with `early`, buffers of loaded values are allocated one task before the loads
-    may begin.
-    """
+def _collect(network: NetworkPlan, multi_buffered: Mapping[int, int], apart: frozenset[int] = frozenset()) -> _Buffers:
+    """Collect all buffers with their lifetimes without prefetch."""
     buffers = _Buffers()
     for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True)):
         span = network.loop_of.get(number)
@@ -312,10 +333,9 @@ def _collect(
                 continue
             last = network.kept_until.get((number, index), end)
             loaded_ahead = (multi_buffered.get(number, 1) if plan.changes_always(index) else 1) if read.constant else 0
+            size = plan.sizes[index].buffer_bytes
             for slot in range(plan.buffers_of(index, multi_buffered.get(number, 0))):
-                first = prefetch_from.get(number, begin) if slot < loaded_ahead else begin
-                first = max(0, first - early)
-                buffers.add(("read", number, index, slot), plan.sizes[index].buffer_bytes, first, last)
+                buffers.add_read(("read", number, index, slot), size, begin, last, prefetched=slot < loaded_ahead)
     return buffers
 
 
