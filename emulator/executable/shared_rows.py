@@ -35,6 +35,19 @@ def number_type(rows: int) -> np.dtype[Any]:
     return _SHORT if rows <= 1 << 16 else _LONG
 
 
+def differences(numbers: NDArray[Any]) -> NDArray[Any]:
+    """
+    Each index minus the previous one, the first minus 0, modulo the range of their type. Programs refer to most rows in
+    the order of the table, so that most differences are 1, which compression shortens.
+    """
+    return np.diff(numbers, prepend=numbers.dtype.type(0))
+
+
+def undo_differences(numbers: NDArray[Any]) -> NDArray[Any]:
+    """The indices of which these are the `differences`."""
+    return np.cumsum(numbers, dtype=numbers.dtype)
+
+
 def runs_of(values: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """[runs, 2] run-length encoding: value and number of equal neighbours."""
     if not len(values):
