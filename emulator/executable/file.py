@@ -3,10 +3,11 @@ Executables as `.mlx` files: an ELF64 file with one section per part, and a chec
 
     .note.meshloom   checksum, versions, chip (JSON), its fingerprint
     .notes           notes (JSON)
-    .words           the distinct words of all programs, in the order of their first appearance
-    .descs           the distinct access descriptors, in the same order
-    .programs        their number, then for each: counts, name, indices of its words in `.words` and of its descriptors in
-                     `.descs` (16 bits each, or 32 if these are too few; each minus the previous one), parameters
+    .words           the distinct words of all programs, in the order of their first appearance: the first byte of all
+                     words, then their second, and so on
+    .descs           the distinct access descriptors, in the same way
+    .programs        their number, then for each: counts, name, indices of its words in `.words` and of its descriptors
+                     in `.descs` (16 bits each, or 32 if these are too few; each minus the previous one), parameters
     .controller      the controller's words
     .core_sets       their number, then for each a bit per core, padded to bytes
     .launches        their number, then for each: program of every core, all parameter values
@@ -51,6 +52,7 @@ from .compression import compressed
 from .elf import NOTE, FoundSection, Section, find_sections, lay_out, pack_note, read_notes
 from .executable import Executable, Program, as_view
 from .sections import PARTS, ProgramTables, encode_programs
+from .shared_rows import by_position
 
 FORMAT_VERSION = 5
 OWNER = "Meshloom"
@@ -58,7 +60,7 @@ CHECKSUM, VERSION, CHIP, FINGERPRINT = 1, 2, 3, 4
 """Kinds of ELF notes."""
 _VERSION = struct.Struct("<IIQQQQ")
 _CHECKSUM_BYTES = 32
-_WEIGHTS_ALIGN = 64
+_BULK_ALIGN = 64
 _WEIGHTS_SEGMENT = 1 << 60
 _HOST_SEGMENT = 1 << 61
 
@@ -107,14 +109,14 @@ def _chunks(exe: Executable, read: Mapping[str, FoundSection]) -> list[bytes | m
 
     add(".notes", json.dumps(exe.notes, sort_keys=True).encode(), 8)
     tables, programs = encode_programs(exe.programs)
-    add(".words", tables.words.tobytes(), 32)
-    add(".descs", tables.descs.tobytes(), 32)
+    add(".words", by_position(tables.words), 8)
+    add(".descs", by_position(tables.descs), 8)
     add(".programs", programs, 8)
     for part in PARTS:
         add(part.name, part.encode(exe), 8)
     weights, held = as_view(exe.weights), as_view(exe.host_weights)
-    sections.append(Section(".weights", len(weights), _WEIGHTS_ALIGN, address=_WEIGHTS_SEGMENT | exe.weights_address))
-    sections.append(Section(".host_weights", len(held), _WEIGHTS_ALIGN, address=_HOST_SEGMENT | exe.host_weights_address))
+    sections.append(Section(".weights", len(weights), _BULK_ALIGN, address=_WEIGHTS_SEGMENT | exe.weights_address))
+    sections.append(Section(".host_weights", len(held), _BULK_ALIGN, address=_HOST_SEGMENT | exe.host_weights_address))
     layout = lay_out(sections, 2)
     head = bytearray(layout.offsets[-2])
     gap = bytes(layout.offsets[-1] - layout.offsets[-2] - len(weights))
@@ -189,8 +191,9 @@ def decode(data: bytes | bytearray | memoryview, location: str) -> Executable:
     check_plugins(named, location)  # before the chip is read, as its description may have keys of a plug-in
     chip = _read_chip(notes[CHIP], location)
     tables = ProgramTables.read(_part(parts, ".words", location), _part(parts, ".descs", location), location)
+    programs = tables.programs(_part(parts, ".programs", location), location)
     exe = Executable(
-        chip, [], tables.programs(_part(parts, ".programs", location), location), [], np.zeros((0, chip.cores), np.bool_),
+        chip, [], programs, [], np.zeros((0, chip.cores), np.bool_),
         np.zeros(0), np.frombuffer(weights, np.uint8), weights_address, dram_used, [],
         named, np.frombuffer(held, np.uint8), host_address, host_used,
     )  # fmt: skip

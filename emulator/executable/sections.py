@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...dialects.coreasm.encoding import DESC, WORD
 from ...support.errors import InputError
 from .executable import ROLES, Executable, Launch, Program, TensorInfo
-from .shared_rows import differences, number_type, runs_of, share_rows, undo_differences
+from .shared_rows import differences, from_positions, number_type, runs_of, share_rows, undo_differences
 
 _PROGRAM = struct.Struct("<IIII")
 _TENSOR = struct.Struct("<BBHIqqq")
@@ -79,9 +79,9 @@ class ProgramTables:
         """The tables in two sections."""
         tables: list[NDArray[Any]] = []
         for data, dtype in ((words, WORD), (descs, DESC)):
-            cursor = Cursor(data, "the table of words or of access descriptors", location)
-            tables.append(cursor.array(dtype, len(data) // dtype.itemsize))
-            cursor.end()
+            if len(data) % dtype.itemsize:
+                raise Cursor(data, "the table of words or of access descriptors", location).fail()
+            tables.append(from_positions(data, dtype))
         words_table, descs_table = tables
         return ProgramTables(words_table, descs_table)
 

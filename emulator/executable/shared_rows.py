@@ -30,6 +30,24 @@ def share_rows(tables: Sequence[NDArray[Any]], dtype: np.dtype[Any]) -> tuple[ND
     return rows[first[order]], np.split(numbers, ends[:-1]) if len(tables) else []
 
 
+def by_position(rows: NDArray[Any]) -> bytes:
+    """
+    The first byte of all records, then their second, and so on. Bytes at one position have a common meaning, so that
+    their sequence is compressed better than that of the records.
+    """
+    return np.ascontiguousarray(_as_bytes(rows).T).tobytes()
+
+
+def from_positions(data: memoryview, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The inverse of `by_position`; the size of the data must be a multiple of that of a record."""
+    columns = np.frombuffer(data, np.uint8).reshape(dtype.itemsize, -1)
+    return np.ascontiguousarray(columns.T).reshape(-1).view(dtype)
+
+
+def _as_bytes(rows: NDArray[Any]) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), rows.dtype.itemsize)
+
+
 def number_type(rows: int) -> np.dtype[Any]:
     """The type of indices of this many rows: of 16 bits, or of 32 if these are too few."""
     return _SHORT if rows <= 1 << 16 else _LONG

@@ -224,7 +224,8 @@ def test_readelf_decompresses_sections(sample: Make, tmp_path: Path) -> None:
     done = subprocess.run(["readelf", "-z", "-x", ".words", str(path)], capture_output=True, text=True, check=True)
     # Each line has an address, four columns of up to four bytes, and the bytes as text.
     shown = [line[13:48] for line in done.stdout.splitlines() if line.startswith("  0x")]
-    assert words[:300].tobytes() in bytes.fromhex("".join(shown))
+    columns = np.frombuffer(bytes.fromhex("".join(shown)), np.uint8).reshape(32, -1)
+    assert words[:300].tobytes() in columns.T.tobytes()
     assert path.stat().st_size < words.nbytes
 
 
