@@ -1,10 +1,12 @@
 """
 Executables as `.mlx` files: an ELF64 file with one section per part, and a checksum over the whole file.
 
-    .note.meshloom   checksum, versions, chip (JSON), its fingerprint
+    .note.meshloom   checksum, versions, the chip's fingerprint
+    .chip            chip (JSON)
     .notes           notes (JSON)
     .words           the distinct words of all programs, in the order of their first appearance: the first byte of all
-                     words, then their second, and so on
+                     words, then their second, and so on, which are sorted by the first; descriptor fields 0 to 2 are
+                     indices in `.descs`
     .descs           the distinct access descriptors, in the same way
     .programs        their number, then for each: counts, name, indices of its words in `.words` and of its descriptors
                      in `.descs` (16 bits each, or 32 if these are too few; each minus the previous one), parameters
@@ -56,7 +58,7 @@ from .shared_rows import by_position
 
 FORMAT_VERSION = 5
 OWNER = "Meshloom"
-CHECKSUM, VERSION, CHIP, FINGERPRINT = 1, 2, 3, 4
+CHECKSUM, VERSION, FINGERPRINT = 1, 2, 3
 """Kinds of ELF notes."""
 _VERSION = struct.Struct("<IIQQQQ")
 _CHECKSUM_BYTES = 32
@@ -107,6 +109,7 @@ def _chunks(exe: Executable, read: Mapping[str, FoundSection]) -> list[bytes | m
         sections.append(Section(name, len(stored), align, compressed=is_compressed))
         contents.append(stored)
 
+    add(".chip", json.dumps(exe.chip.table, sort_keys=True).encode(), 8)
     add(".notes", json.dumps(exe.notes, sort_keys=True).encode(), 8)
     tables, programs = encode_programs(exe.programs)
     add(".words", by_position(tables.words), 8)
@@ -141,7 +144,6 @@ def _stored(content: bytes, align: int, read: FoundSection | None) -> tuple[byte
 
 
 def _notes(exe: Executable, checksum: bytes) -> bytes:
-    chip = json.dumps(exe.chip.table, sort_keys=True).encode()
     version = _VERSION.pack(
         FORMAT_VERSION, ISA_VERSION, exe.weights_address, exe.dram_bytes_used, exe.host_weights_address,
         exe.host_bytes_used,
@@ -151,7 +153,6 @@ def _notes(exe: Executable, checksum: bytes) -> bytes:
         for kind, content in (
             (CHECKSUM, checksum),
             (VERSION, version),
-            (CHIP, chip),
             (FINGERPRINT, bytes.fromhex(exe.chip.fingerprint)),
         )
     )
@@ -178,7 +179,7 @@ def decode(data: bytes | bytearray | memoryview, location: str) -> Executable:
     if ".chips" in parts and ".note.meshloom" not in parts:
         raise InputError(f"{location} holds a network on several chips: read it with meshloom.load or meshloom-run")
     notes = read_notes(_part(parts, ".note.meshloom", location), OWNER, location)
-    if not {CHECKSUM, VERSION, CHIP, FINGERPRINT} <= set(notes) or len(notes[VERSION]) != _VERSION.size:
+    if not {CHECKSUM, VERSION, FINGERPRINT} <= set(notes) or len(notes[VERSION]) != _VERSION.size:
         raise InputError(f"{location} is damaged: its notes are not complete")
     file_version, isa_version, weights_address, dram_used, host_address, host_used = _VERSION.unpack(notes[VERSION])
     if (file_version, isa_version) != (FORMAT_VERSION, ISA_VERSION):
@@ -189,7 +190,7 @@ def decode(data: bytes | bytearray | memoryview, location: str) -> Executable:
     weights, held = _part(parts, ".weights", location), _part(parts, ".host_weights", location)
     named = _read_notes(_part(parts, ".notes", location), location)
     check_plugins(named, location)  # before the chip is read, as its description may have keys of a plug-in
-    chip = _read_chip(notes[CHIP], location)
+    chip = _read_chip(_part(parts, ".chip", location), location)
     tables = ProgramTables.read(_part(parts, ".words", location), _part(parts, ".descs", location), location)
     programs = tables.programs(_part(parts, ".programs", location), location)
     exe = Executable(

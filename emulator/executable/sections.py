@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 from ...dialects.coreasm.encoding import DESC, WORD
 from ...support.errors import InputError
 from .executable import ROLES, Executable, Launch, Program, TensorInfo
-from .shared_rows import differences, from_positions, number_type, runs_of, share_rows, undo_differences
+from .shared_rows import (
+    differences,
+    from_positions,
+    number_type,
+    runs_of,
+    share_rows,
+    undo_differences,
+    with_own_numbers,
+    with_shared_numbers,
+)
 
 _PROGRAM = struct.Struct("<IIII")
 _TENSOR = struct.Struct("<BBHIqqq")
@@ -101,9 +110,12 @@ class ProgramTables:
             numbers = undo_differences(cursor.array(number_type(len(table)), count))
             if (numbers >= len(table)).any():
                 raise cursor.fail()
-            found.append(table[numbers])
+            found.append(numbers)
         cursor.align(_ALIGN)
-        return Program(name, found[0], found[1], cursor.array(_U4, 2 * params).reshape(-1, 2))
+        own = with_own_numbers(self.words[found[0]], found[1])
+        if own is None:
+            raise cursor.fail()
+        return Program(name, own, self.descs[found[1]], cursor.array(_U4, 2 * params).reshape(-1, 2))
 
 
 def encode_programs(programs: Sequence[Program]) -> tuple[ProgramTables, bytes]:
@@ -111,8 +123,9 @@ def encode_programs(programs: Sequence[Program]) -> tuple[ProgramTables, bytes]:
     The tables, and the section of all programs: their number, then for each counts and name, and, each aligned, the
     indices of its words and of its descriptors, each as the difference from the previous one, and parameters.
     """
-    words, words_of = share_rows([program.words for program in programs], WORD)
     descs, descs_of = share_rows([program.descs for program in programs], DESC)
+    shared = [with_shared_numbers(one.words, numbers) for one, numbers in zip(programs, descs_of, strict=True)]
+    words, words_of = share_rows(shared, WORD)
     chunks = [struct.pack("<I", len(programs))]
     for program, *numbers in zip(programs, words_of, descs_of, strict=True):
         name = program.name.encode()
