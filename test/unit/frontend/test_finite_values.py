@@ -48,7 +48,8 @@ def between(op: str, dtype: Any, scale: float, zero: int, to: tuple[float, int],
     """DequantizeLinear, an operator, QuantizeLinear; the input has all values of the type."""
     info = np.iinfo(dtype)
     x = np.arange(info.min, info.max + 1).astype(dtype)
-    constants = {"s": np.float32(scale), "z": dtype(zero), "t": np.float32(to[0]), "u": dtype(to[1])}
+    values = {"s": (scale, np.float32), "z": (zero, dtype), "t": (to[0], np.float32), "u": (to[1], dtype)}
+    constants = {name: np.asarray(value, of) for name, (value, of) in values.items()}
     nodes = [
         helper.make_node("DequantizeLinear", ["x", "s", "z"], ["a"]),
         helper.make_node(op, ["a", "a"] if op in ("Add", "Mul") else ["a"], ["b"], **attributes),
