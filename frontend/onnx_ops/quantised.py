@@ -138,10 +138,13 @@ def rounded(b: Builder, scaled: Tensor, zero: Tensor | None, dtype: Dtype) -> Te
     """round(scaled) + zero, saturated."""
     if is_float(dtype):
         return convert(b, scaled, dtype)
-    at = zero_of_int8(zero, dtype)
+    at, one = zero_of_int8(zero, dtype), known(1, FLOAT32)
     if at is not None and scaled.dtype == FLOAT32:
-        return _of_type(b, b.quantize(scaled, known(1, FLOAT32), at), dtype)
+        return _of_type(b, b.quantize(scaled, one, at), dtype)
     wide = b.unary("round", scaled)
+    if zero is not None and dtype in BYTES and scaled.dtype == FLOAT32:
+        moved = b.add(wide, b.sub(convert(b, zero, FLOAT32), 0 if dtype == np.int8 else 128))
+        return _of_type(b, b.quantize(moved, one, 0), dtype)
     if zero is not None:
         wide = b.add(wide, convert(b, zero, FLOAT32))
     low, high = limits(dtype)
