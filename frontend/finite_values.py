@@ -140,5 +140,7 @@ def function_of_source(x: FiniteValues, scale: np.float32, zero: int) -> Clamp |
     if not slope > 0:
         return None
     factor, offset = np.float32(slope), np.float32(ends[0] / slope - _CODES[first])
-    results = _saturated((_CODES.astype(np.float32) + offset) * factor, zero)
-    return Line(offset, factor, zero) if np.array_equal(results, wanted) else None
+    for tried in (np.float32(np.rint(offset)), offset):
+        if np.array_equal(_saturated((_CODES.astype(np.float32) + tried) * factor, zero), wanted):
+            return Line(tried, factor, zero)
+    return None

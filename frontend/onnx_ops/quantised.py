@@ -86,10 +86,19 @@ def _of_finite(b: Builder, x: Tensor, scale: Tensor, zero: int, dtype: Dtype) ->
         above = source if cheap.low == -128 else b.maximum(source, cheap.low)
         return _of_type(b, above if cheap.high == 127 else b.minimum(above, cheap.high), dtype)
     if source is not None and isinstance(cheap, Line):
-        moved = b.add(b.cast(source, FLOAT32), known(cheap.offset))
+        moved = _moved(b, source, cheap.offset)
         return _of_type(b, b.quantize(moved, known(cheap.factor), cheap.zero), dtype)
     factor = factor_for(x.finite, step, zero)
     return None if factor is None else _of_type(b, b.quantize(x, factor, zero), dtype)
+
+
+def _moved(b: Builder, source: Tensor, offset: np.float32) -> Tensor:
+    """int8 values plus an offset, in f32."""
+    made = source.quantised_from
+    if made is not None and offset == 128:  # as uint8, they need no addition
+        return b.cast(b.quantize(made[0], made[1], made[2] + 128, np.dtype(np.uint8)), FLOAT32)
+    wide = b.cast(source, FLOAT32)
+    return b.add(wide, known(offset)) if offset else wide
 
 
 def _with_other_steps(b: Builder, x: Tensor, scale: Tensor, zero: int, dtype: Dtype) -> Tensor | None:

@@ -74,3 +74,18 @@ def test_relu_of_equal_steps_is_a_maximum_of_integers() -> None:
     text = str(import_onnx(model))
     assert "dataflow.maximum" in text
     assert "f32>) -> tensor<256xf32>" not in text
+
+
+def test_values_quantised_here_are_quantised_to_uint8_where_that_needs_no_addition() -> None:
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "s", "z"], ["a"]),
+        helper.make_node("DequantizeLinear", ["a", "s", "z"], ["b"]),
+        helper.make_node("QuantizeLinear", ["b", "t", "z"], ["y"]),
+    ]
+    constants = {"s": np.float32([0.02]), "z": np.zeros(1, np.uint8), "t": np.float32([0.03])}
+    x = np.linspace(-1, 8, 300, dtype=np.float32)
+    model = model_of(nodes, {"x": x}, ["y"], constants)
+    (expected,) = run_reference(model, {"x": x}).values()
+    module = import_onnx(model)
+    np.testing.assert_array_equal(interpret_function(module, {"x": x})["y"], expected)
+    assert "dataflow.add" not in str(module)
