@@ -82,7 +82,8 @@ def test_values_quantised_here_are_quantised_to_uint8_where_that_needs_no_additi
         helper.make_node("DequantizeLinear", ["a", "s", "z"], ["b"]),
         helper.make_node("QuantizeLinear", ["b", "t", "z"], ["y"]),
     ]
-    constants = {"s": np.float32([0.02]), "z": np.zeros(1, np.uint8), "t": np.float32([0.03])}
+    scales = {"s": np.array([0.02], np.float32), "t": np.array([0.03], np.float32)}
+    constants = {**scales, "z": np.zeros(1, np.uint8)}
     x = np.linspace(-1, 8, 300, dtype=np.float32)
     model = model_of(nodes, {"x": x}, ["y"], constants)
     (expected,) = run_reference(model, {"x": x}).values()
