@@ -8,8 +8,10 @@ a constant or a weight only when an operation reads it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 from xdsl.ir import Operation
@@ -18,6 +20,7 @@ from ..dialects import dataflow
 from . import folding, narrow_products
 from .builder_movement import Movement
 from .builder_values import Operand
+from .finite_values import after_elementwise
 from .integer_products import INT8
 from .quantised import Sums, after_binary, after_cast, pooled, signed, sums_after_addition
 from .sliding_window import Window
@@ -73,6 +76,7 @@ class Builder(Movement):
         _computable(x)
         dtype = BOOL if name in ("isnan", "isinf") else x.dtype
         result = self.make(x.shape, dtype, lambda: _UNARY[name](self.value(x)), [x], folding.UNARY[name])
+        self._note_values(result, [x], folding.UNARY[name])
         if name == "relu" and x.sums is not None and _is_positive(x.sums.scale):
             result.sums = Sums(self.unary("relu", x.sums.exact), x.sums.scale)
         return result
@@ -82,6 +86,7 @@ class Builder(Movement):
         result = super().cast(x, dtype)
         if result is not x:
             result.quantised = after_cast(self, x, dtype)
+            self._note_values(result, [x], partial(folding.cast, dtype=dtype))
         return result
 
     def quantize(self, x: Tensor, scale: Tensor, zero: int, dtype: Dtype = INT8) -> Tensor:
@@ -98,6 +103,7 @@ class Builder(Movement):
             [x, scale],
             fold,
         )
+        self._note_values(result, [x, scale], fold)
         if dtype == INT8:
             result.quantised_from = x, scale, zero
         return result
@@ -111,6 +117,7 @@ class Builder(Movement):
         result = self.make(
             shape, dtype, lambda: _BINARY[name](self.value(a), self.value(b)), [a, b], folding.BINARY[name]
         )
+        self._note_values(result, [a, b], folding.BINARY[name])
         result.quantised = after_binary(name, a, b, shape)
         result.sums = sums_after_addition(self, a, b, shape) if name == "add" else None
         return result
@@ -148,13 +155,15 @@ class Builder(Movement):
         """Comparison with a bool result; predicate is eq, ne, lt, le, gt or ge."""
         b = self.operand(y, x.dtype)
         _computable(x, b)
-        return self.make(
+        result = self.make(
             broadcast(x.shape, b.shape),
             BOOL,
             lambda: dataflow.CompareOp(self.value(x), self.value(b), predicate),
             [x, b],
             folding.COMPARE[predicate],
         )
+        self._note_values(result, [x, b], folding.COMPARE[predicate])
+        return result
 
     def select(self, condition: Tensor, x: Operand, y: Operand) -> Tensor:
         """Elements of x where the condition holds, else of y."""
@@ -165,13 +174,19 @@ class Builder(Movement):
             return a
         if condition.array is not None and not np.any(condition.array) and b.shape == shape:
             return b
-        return self.make(
+        result = self.make(
             shape,
             dtype,
             lambda: dataflow.SelectOp(self.value(condition), self.value(a), self.value(b)),
             [condition, a, b],
             np.where,
         )
+        self._note_values(result, [condition, a, b], np.where)
+        return result
+
+    def _note_values(self, result: Tensor, operands: Sequence[Tensor], function: Callable[..., Any]) -> None:
+        if result.array is None:
+            result.finite = after_elementwise(operands, result.shape, result.dtype, function)
 
     # ---- contractions and reductions ----
 

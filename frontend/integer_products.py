@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -108,25 +108,41 @@ def integer_conv(b: Builder, x: Centred, w: Centred, window: Window, groups: int
     outputs, depth = w.values.shape[:2]
     if x.values.shape[1] != depth * groups or outputs % groups:
         raise NodeError(f"{x.values.shape[1]} channels do not fit weights {list(w.values.shape)} in {groups} groups")
-    zero = x.zero
-    if zero is None or (zero.size == 1 and zero.array is not None):
-        outside = 0 if zero is None else int(zero.array.reshape(-1)[0]) if zero.array is not None else 0
-        total = _less_weight_zeros(b, x.values, w, window, groups, outside)
-        if zero is None:
-            return total
-        sums = _kernel_sums(b, w.values)
-        if w.zero is not None:
-            sums = b.sub(sums, b.mul(_of_outputs(b, w.zero), math.prod(w.values.shape[1:])))
-        shape = [1, outputs, *[1] * len(window.sizes)]
-        return b.sub(total, b.mul(b.reshape(sums, shape), outside))
-    # The value of padding must be a constant, so the convolution of the zero points is subtracted instead.
-    image = b.broadcast(b.cast(b.reshape(zero, _channel_shape(zero, x.values.rank)), INT8), [1, *x.values.shape[1:]])
-    total = _less_weight_zeros(b, x.values, w, window, groups, 0)
+    values, zero, outside = x.values, x.zero, 0
+    if zero is not None and zero.size == 1 and zero.array is not None:
+        outside = int(zero.array.reshape(-1)[0])
+    elif zero is not None and any((*window.low, *window.high)):
+        values, window = _padded(b, x, zero, window)
+    total = _less_weight_zeros(b, values, w, window, groups, outside)
+    if zero is None:
+        return total
+    if zero.size == 1:
+        return b.sub(total, b.mul(_sums_of_outputs(b, w, len(window.sizes)), b.reshape(zero, [])))
+    image = b.broadcast(_of_channels(b, zero, values.rank), [1, *values.shape[1:]])
     return b.sub(total, _less_weight_zeros(b, image, w, window, groups, 0))
 
 
-def _channel_shape(zero: Tensor, rank: int) -> list[int]:
-    return [1, zero.size, *[1] * (rank - 2)]
+def _padded(b: Builder, x: Centred, zero: Tensor, window: Window) -> tuple[Tensor, Window]:
+    """The values with padding by a zero point that is known at run time only, and the window without padding."""
+    low, high = [0, 0, *window.low], [0, 0, *window.high]
+    wide = b.pad(x.values, low, high)
+    inside = np.zeros((1, 1, *wide.shape[2:]), np.bool_)
+    inside[(..., *(slice(at, at + n) for at, n in zip(window.low, x.values.shape[2:], strict=True)))] = True
+    none = [0] * len(window.sizes)
+    return b.select(known(inside), wide, _of_channels(b, zero, wide.rank)), replace(window, low=none, high=none)
+
+
+def _of_channels(b: Builder, zero: Tensor, rank: int) -> Tensor:
+    """Zero points as int8, one or one for each channel, shaped to broadcast over an image."""
+    return b.cast(b.reshape(zero, [1, zero.size, *[1] * (rank - 2)]), INT8)
+
+
+def _sums_of_outputs(b: Builder, w: Centred, dimensions: int) -> Tensor:
+    """int32 sums of each output channel's weights less their zero points, [1, O, 1...]."""
+    sums = _kernel_sums(b, w.values)
+    if w.zero is not None:
+        sums = b.sub(sums, b.mul(_of_outputs(b, w.zero), math.prod(w.values.shape[1:])))
+    return b.reshape(sums, [1, w.values.shape[0], *[1] * dimensions])
 
 
 def _less_weight_zeros(b: Builder, x: Tensor, w: Centred, window: Window, groups: int, outside: int) -> Tensor:

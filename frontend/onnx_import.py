@@ -39,7 +39,7 @@ from .inputs import check_outputs, declared_inputs, fixed_inputs, given_inputs
 from .model_file import ModelLike, read_model
 from .node import Node, array_of
 from .node_order import needed_nodes
-from .refusals import Refusals, advice
+from .refusals import Refusals, advice, is_unsupported
 from .signatures import Signature, TensorSignature, member
 from .sources import Sources
 from .tensors import Absent, AlreadyReported, Array, NodeError, Tensor, TensorSequence, is_string, known, tensor_type
@@ -465,7 +465,8 @@ class _ModelImporter:
         function = registry.find(proto.op_type, opset, domain)
         inputs = [scope.lookup(name) for name in proto.input]
         local = self.functions.get((proto.domain, proto.op_type))
-        if local is None and function is None and not has_body(proto.op_type, domain, opset):
+        has_meaning = has_body(proto.op_type, domain, opset) and not is_unsupported(proto.op_type, domain)
+        if local is None and function is None and not has_meaning:
             raise NodeError(advice(proto.op_type, domain, opset))
         if self.is_poisoned(inputs):
             raise AlreadyReported

@@ -43,6 +43,11 @@ _DOMAINS: Mapping[str, str] = {
 _EXPORT = "export the model with operators of ONNX, or with a function (onnx.FunctionProto) that defines the operator"
 
 
+def is_unsupported(operator: str, domain: str) -> bool:
+    """Whether an operator is not supported, also where ONNX gives a function body for it."""
+    return not domain and any(operator in names for names in UNSUPPORTED)
+
+
 def advice(operator: str, domain: str, opset: int) -> str:
     """Why an operator is not supported at an opset version of its domain (empty for ONNX's own), with a remedy."""
     registry.load()

@@ -17,6 +17,7 @@ from ..dialects.dataflow.types import ui8, ui16, ui32, ui64
 from ..support.limits import MOST_UNROLLED, size_problem
 
 if TYPE_CHECKING:
+    from .finite_values import FiniteValues
     from .onnx_ops.convolution import Convolution
     from .quantised import Quantised, Sums
 
@@ -144,6 +145,8 @@ class Tensor:
     """If the tensor is a concatenation: the axis and the operands."""
     quantised_from: tuple[Tensor, Tensor, int] | None = None
     """If the tensor is the int8 result of a quantisation: the operand, scale and zero point of the quantisation."""
+    finite: FiniteValues | None = None
+    """The values that elements can have, if the tensor is computed from 8-bit integers."""
     signed: Tensor | None = None
     """For uint8: the same values minus 128 as int8, if these have been computed."""
     rows: Tensor | None = None

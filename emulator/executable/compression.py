@@ -12,13 +12,14 @@ from ...support.errors import InputError
 
 _HEADER = struct.Struct("<IIQQ")
 _ZLIB = 1
+_LEVEL = 9
 _LARGEST_RATIO = 1032
 """The highest compression ratio of Deflate: larger declared sizes are rejected before memory is allocated."""
 
 
 def compressed(content: bytes, align: int) -> bytes | None:
     """The compressed section for `content`, aligned to `align` bytes in memory; None if it would not be smaller."""
-    found = _HEADER.pack(_ZLIB, 0, len(content), align) + zlib.compress(content)
+    found = _HEADER.pack(_ZLIB, 0, len(content), align) + zlib.compress(content, _LEVEL)
     return found if len(found) < len(content) else None
 
 

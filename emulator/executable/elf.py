@@ -1,4 +1,4 @@
-"""The subset of ELF64 for executables: a header, one segment per program, named sections, notes."""
+"""The subset of ELF64 for executables: a header, segments for notes and weights, named sections."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ HEADER_BYTES, SEGMENT_BYTES, SECTION_BYTES = 64, 56, 64
 MACHINE = 0x4D4C
 """`e_machine`: "LM" in the file; not the number of a registered architecture."""
 PROGBITS, STRTAB, NOTE, LOAD = 1, 3, 7, 1
-_PT_NOTE = 4
-_ALLOC, _EXEC, _COMPRESSED = 2, 4, 0x800
+_PT_NOTE, _READ = 4, 4
+_ALLOC, _COMPRESSED = 2, 0x800
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SEGMENT = struct.Struct("<IIQQQQQQ")
@@ -31,7 +31,6 @@ class Section:
     align: int = 8
     kind: int = PROGBITS
     address: int | None = None
-    executable: bool = False
     compressed: bool = False
     """Whether the contents are the result of `compression.compressed`; not for segments."""
 
@@ -80,10 +79,9 @@ def lay_out(sections: Sequence[Section], bulk: int = 1) -> Layout:
         loaded = section.address is not None
         address = section.address or 0
         if loaded or section.kind == NOTE:
-            kind, flags = (LOAD, 4 | section.executable) if loaded else (_PT_NOTE, 4)
-            front.append(_SEGMENT.pack(kind, flags, offset, address, address, section.size, section.size, 1))
-        flags = (_ALLOC if loaded else 0) | (_EXEC if section.executable else 0)
-        flags |= _COMPRESSED if section.compressed else 0
+            kind = LOAD if loaded else _PT_NOTE
+            front.append(_SEGMENT.pack(kind, _READ, offset, address, address, section.size, section.size, 1))
+        flags = (_ALLOC if loaded else 0) | (_COMPRESSED if section.compressed else 0)
         table.append(_SECTION.pack(name, section.kind, flags, address, offset, section.size, 0, 0, section.align, 0))
         name += len(section.name) + 1
     return Layout(b"".join(front), tuple(offsets), names, b"".join(table), table_offset)

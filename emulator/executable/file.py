@@ -1,12 +1,15 @@
 """
 Executables as `.mlx` files: an ELF64 file with one section per part, and a checksum over the whole file.
 
-    .note.meshloom   checksum, versions, chip (JSON), its fingerprint
+    .note.meshloom   checksum, versions, the chip's fingerprint
+    .chip            chip (JSON)
     .notes           notes (JSON)
-    .words           the distinct words of all programs, in the order of their first appearance
-    .descs           the distinct access descriptors, in the same order
-    .text.NAME       one per program, a segment at (number << 32): counts, name, indices of its words in `.words` and of
-                     its descriptors in `.descs` (16 bits each, or 32 if these are too few), parameters
+    .words           the distinct words of all programs, in the order of their first appearance: the first byte of all
+                     words, then their second, and so on, which are sorted by the first; descriptor fields 0 to 2 are
+                     indices in `.descs`
+    .descs           the distinct access descriptors, in the same way
+    .programs        their number, then for each: counts, name, indices of its words in `.words` and of its descriptors
+                     in `.descs` (16 bits each, or 32 if these are too few; each minus the previous one), parameters
     .controller      the controller's words
     .core_sets       their number, then for each a bit per core, padded to bytes
     .launches        their number, then for each: program of every core, all parameter values
@@ -17,7 +20,7 @@ Executables as `.mlx` files: an ELF64 file with one section per part, and a chec
     .host_weights    streamed weights, kept in host memory until the controller copies them; their address there, with
                      bit 61 set
 
-Sections other than programs and weights are compressed if that makes them smaller.
+Sections other than notes and weights are compressed if that makes them smaller.
 
 The same executable gives the same bytes, for equal versions of zlib. A reader accepts exactly the bytes that a writer
 would produce, except for the bytes of compressed sections: after decoding, it encodes the contents again and compares,
@@ -30,7 +33,6 @@ import hashlib
 import json
 import mmap
 import os
-import re
 import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -52,13 +54,15 @@ from .compression import compressed
 from .elf import NOTE, FoundSection, Section, find_sections, lay_out, pack_note, read_notes
 from .executable import Executable, Program, as_view
 from .sections import PARTS, ProgramTables, encode_programs
+from .shared_rows import by_position
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 OWNER = "Meshloom"
-CHECKSUM, VERSION, CHIP, FINGERPRINT = 1, 2, 3, 4
+CHECKSUM, VERSION, FINGERPRINT = 1, 2, 3
 """Kinds of ELF notes."""
 _VERSION = struct.Struct("<IIQQQQ")
 _CHECKSUM_BYTES = 32
+_BULK_ALIGN = 64
 _WEIGHTS_SEGMENT = 1 << 60
 _HOST_SEGMENT = 1 << 61
 
@@ -105,19 +109,17 @@ def _chunks(exe: Executable, read: Mapping[str, FoundSection]) -> list[bytes | m
         sections.append(Section(name, len(stored), align, compressed=is_compressed))
         contents.append(stored)
 
+    add(".chip", json.dumps(exe.chip.table, sort_keys=True).encode(), 8)
     add(".notes", json.dumps(exe.notes, sort_keys=True).encode(), 8)
-    tables, texts = encode_programs(exe.programs)
-    add(".words", tables.words.tobytes(), 32)
-    add(".descs", tables.descs.tobytes(), 32)
-    for number, (program, blob) in enumerate(zip(exe.programs, texts, strict=True)):
-        name = ".text." + re.sub(r"[^A-Za-z0-9_.-]", "_", program.name)[:100]
-        sections.append(Section(name, len(blob), 4, address=(number + 1) << 32, executable=True))
-        contents.append(blob)
+    tables, programs = encode_programs(exe.programs)
+    add(".words", by_position(tables.words), 8)
+    add(".descs", by_position(tables.descs), 8)
+    add(".programs", programs, 8)
     for part in PARTS:
         add(part.name, part.encode(exe), 8)
     weights, held = as_view(exe.weights), as_view(exe.host_weights)
-    sections.append(Section(".weights", len(weights), 4096, address=_WEIGHTS_SEGMENT | exe.weights_address))
-    sections.append(Section(".host_weights", len(held), 64, address=_HOST_SEGMENT | exe.host_weights_address))
+    sections.append(Section(".weights", len(weights), _BULK_ALIGN, address=_WEIGHTS_SEGMENT | exe.weights_address))
+    sections.append(Section(".host_weights", len(held), _BULK_ALIGN, address=_HOST_SEGMENT | exe.host_weights_address))
     layout = lay_out(sections, 2)
     head = bytearray(layout.offsets[-2])
     gap = bytes(layout.offsets[-1] - layout.offsets[-2] - len(weights))
@@ -142,7 +144,6 @@ def _stored(content: bytes, align: int, read: FoundSection | None) -> tuple[byte
 
 
 def _notes(exe: Executable, checksum: bytes) -> bytes:
-    chip = json.dumps(exe.chip.table, sort_keys=True).encode()
     version = _VERSION.pack(
         FORMAT_VERSION, ISA_VERSION, exe.weights_address, exe.dram_bytes_used, exe.host_weights_address,
         exe.host_bytes_used,
@@ -152,7 +153,6 @@ def _notes(exe: Executable, checksum: bytes) -> bytes:
         for kind, content in (
             (CHECKSUM, checksum),
             (VERSION, version),
-            (CHIP, chip),
             (FINGERPRINT, bytes.fromhex(exe.chip.fingerprint)),
         )
     )
@@ -174,13 +174,12 @@ def decode(data: bytes | bytearray | memoryview, location: str) -> Executable:
     """The executable in `data`, checked; its weights share memory with `data`. Raises InputError naming `location`."""
     data = memoryview(data).cast("B")
     sections = find_sections(data, location)
-    read = {section.name: section for section in sections if not section.name.startswith(".text.")}
+    read = {section.name: section for section in sections}
     parts = {name: section.content for name, section in read.items()}
     if ".chips" in parts and ".note.meshloom" not in parts:
         raise InputError(f"{location} holds a network on several chips: read it with meshloom.load or meshloom-run")
-    texts = [section.content for section in sections if section.name.startswith(".text.")]
     notes = read_notes(_part(parts, ".note.meshloom", location), OWNER, location)
-    if not {CHECKSUM, VERSION, CHIP, FINGERPRINT} <= set(notes) or len(notes[VERSION]) != _VERSION.size:
+    if not {CHECKSUM, VERSION, FINGERPRINT} <= set(notes) or len(notes[VERSION]) != _VERSION.size:
         raise InputError(f"{location} is damaged: its notes are not complete")
     file_version, isa_version, weights_address, dram_used, host_address, host_used = _VERSION.unpack(notes[VERSION])
     if (file_version, isa_version) != (FORMAT_VERSION, ISA_VERSION):
@@ -191,10 +190,11 @@ def decode(data: bytes | bytearray | memoryview, location: str) -> Executable:
     weights, held = _part(parts, ".weights", location), _part(parts, ".host_weights", location)
     named = _read_notes(_part(parts, ".notes", location), location)
     check_plugins(named, location)  # before the chip is read, as its description may have keys of a plug-in
-    chip = _read_chip(notes[CHIP], location)
+    chip = _read_chip(_part(parts, ".chip", location), location)
     tables = ProgramTables.read(_part(parts, ".words", location), _part(parts, ".descs", location), location)
+    programs = tables.programs(_part(parts, ".programs", location), location)
     exe = Executable(
-        chip, [], [tables.program(text, location) for text in texts], [], np.zeros((0, chip.cores), np.bool_),
+        chip, [], programs, [], np.zeros((0, chip.cores), np.bool_),
         np.zeros(0), np.frombuffer(weights, np.uint8), weights_address, dram_used, [],
         named, np.frombuffer(held, np.uint8), host_address, host_used,
     )  # fmt: skip

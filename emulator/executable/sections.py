@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 from ...dialects.coreasm.encoding import DESC, WORD
 from ...support.errors import InputError
 from .executable import ROLES, Executable, Launch, Program, TensorInfo
-from .shared_rows import number_type, runs_of, share_rows
+from .shared_rows import (
+    differences,
+    from_positions,
+    number_type,
+    runs_of,
+    share_rows,
+    undo_differences,
+    with_own_numbers,
+    with_shared_numbers,
+)
 
 _PROGRAM = struct.Struct("<IIII")
 _TENSOR = struct.Struct("<BBHIqqq")
@@ -79,45 +88,52 @@ class ProgramTables:
         """The tables in two sections."""
         tables: list[NDArray[Any]] = []
         for data, dtype in ((words, WORD), (descs, DESC)):
-            cursor = Cursor(data, "the table of words or of access descriptors", location)
-            tables.append(cursor.array(dtype, len(data) // dtype.itemsize))
-            cursor.end()
+            if len(data) % dtype.itemsize:
+                raise Cursor(data, "the table of words or of access descriptors", location).fail()
+            tables.append(from_positions(data, dtype))
         words_table, descs_table = tables
         return ProgramTables(words_table, descs_table)
 
-    def program(self, data: memoryview, location: str) -> Program:
-        """Decodes a program as encoded by `encode_programs`; its sources are in another section."""
+    def programs(self, data: memoryview, location: str) -> list[Program]:
+        """The programs as encoded by `encode_programs`; their sources are in another section."""
         cursor = Cursor(data, "a program", location)
+        found = [self._program(cursor) for _ in range(cursor.number())]
+        cursor.end()
+        return found
+
+    def _program(self, cursor: Cursor) -> Program:
         words, descs, params, name_bytes = _PROGRAM.unpack(cursor.take(_PROGRAM.size))
         name = cursor.text(name_bytes)
         found: list[NDArray[Any]] = []
         for table, count in ((self.words, words), (self.descs, descs)):
             cursor.align(_ALIGN)
-            numbers = cursor.array(number_type(len(table)), count)
+            numbers = undo_differences(cursor.array(number_type(len(table)), count))
             if (numbers >= len(table)).any():
                 raise cursor.fail()
-            found.append(table[numbers])
+            found.append(numbers)
         cursor.align(_ALIGN)
-        program = Program(name, found[0], found[1], cursor.array(_U4, 2 * params).reshape(-1, 2))
-        cursor.end()
-        return program
+        own = with_own_numbers(self.words[found[0]], found[1])
+        if own is None:
+            raise cursor.fail()
+        return Program(name, own, self.descs[found[1]], cursor.array(_U4, 2 * params).reshape(-1, 2))
 
 
-def encode_programs(programs: Sequence[Program]) -> tuple[ProgramTables, list[bytes]]:
+def encode_programs(programs: Sequence[Program]) -> tuple[ProgramTables, bytes]:
     """
-    The tables, and the section of each program: counts and name, then, each aligned, indices of its words, indices of
-    its descriptors, and parameters.
+    The tables, and the section of all programs: their number, then for each counts and name, and, each aligned, the
+    indices of its words and of its descriptors, each as the difference from the previous one, and parameters.
     """
-    words, words_of = share_rows([program.words for program in programs], WORD)
     descs, descs_of = share_rows([program.descs for program in programs], DESC)
-    found: list[bytes] = []
+    shared = [with_shared_numbers(one.words, numbers) for one, numbers in zip(programs, descs_of, strict=True)]
+    words, words_of = share_rows(shared, WORD)
+    chunks = [struct.pack("<I", len(programs))]
     for program, *numbers in zip(programs, words_of, descs_of, strict=True):
         name = program.name.encode()
         head = _PROGRAM.pack(len(program.words), len(program.descs), len(program.params), len(name)) + name
-        params = np.ascontiguousarray(program.params, _U4).tobytes()
-        aligned = [one + bytes(-len(one) % _ALIGN) for one in (head, *(part.tobytes() for part in numbers))]
-        found.append(b"".join((*aligned, params)))
-    return ProgramTables(words, descs), found
+        differing = [differences(part).tobytes() for part in numbers]
+        chunks.extend(one + bytes(-len(one) % _ALIGN) for one in (head, *differing))
+        chunks.append(np.ascontiguousarray(program.params, _U4).tobytes())
+    return ProgramTables(words, descs), b"".join(chunks)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import arrays
 from ..builder import Builder
+from ..finite_values import Clamp, Line, factor_for, function_of_source
 from ..narrow_types import convert
 from ..node import Node, numpy_dtype
 from ..quantised import BYTES, same_steps, unsigned
@@ -63,12 +64,41 @@ def of_integers(b: Builder, x: Tensor, scale: Tensor, zero: Tensor | None, dtype
         return b.concat(made, axis)
     if x.quantised is not None and same_steps(x.quantised, scale, at):
         return _of_type(b, x.quantised.values, dtype)
+    if (found := _of_finite(b, x, scale, at, dtype)) is not None:
+        return found
     if x.sums is None:
         return _with_other_steps(b, x, scale, at, dtype)
     factor = b.div(x.sums.scale, b.cast(scale, FLOAT32))
     if broadcast(x.sums.exact.shape, factor.shape) != x.shape:
         return None
     return _of_type(b, b.quantize(x.sums.exact, factor, at), dtype)
+
+
+def _of_finite(b: Builder, x: Tensor, scale: Tensor, zero: int, dtype: Dtype) -> Tensor | None:
+    """Floats with few values, quantised with the same results by fewer operations; None for others."""
+    if x.finite is None or x.dtype != FLOAT32 or scale.array is None or scale.dtype != FLOAT32 or scale.size != 1:
+        return None
+    step = np.float32(scale.array.reshape(()))
+    if not 0 < step < np.inf or not np.isfinite(x.finite.values).all():
+        return None
+    cheap, source = function_of_source(x.finite, step, zero), x.finite.source
+    if source is not None and isinstance(cheap, Clamp):
+        above = source if cheap.low == -128 else b.maximum(source, cheap.low)
+        return _of_type(b, above if cheap.high == 127 else b.minimum(above, cheap.high), dtype)
+    if source is not None and isinstance(cheap, Line):
+        moved = _moved(b, source, cheap.offset)
+        return _of_type(b, b.quantize(moved, known(cheap.factor), cheap.zero), dtype)
+    factor = factor_for(x.finite, step, zero)
+    return None if factor is None else _of_type(b, b.quantize(x, factor, zero), dtype)
+
+
+def _moved(b: Builder, source: Tensor, offset: np.float32) -> Tensor:
+    """int8 values plus an offset, in f32."""
+    made = source.quantised_from
+    if made is not None and offset == 128:  # as uint8, they need no addition
+        return b.cast(b.quantize(made[0], made[1], made[2] + 128, np.dtype(np.uint8)), FLOAT32)
+    wide = b.cast(source, FLOAT32)
+    return b.add(wide, known(offset)) if offset else wide
 
 
 def _with_other_steps(b: Builder, x: Tensor, scale: Tensor, zero: int, dtype: Dtype) -> Tensor | None:
@@ -117,10 +147,13 @@ def rounded(b: Builder, scaled: Tensor, zero: Tensor | None, dtype: Dtype) -> Te
     """round(scaled) + zero, saturated."""
     if is_float(dtype):
         return convert(b, scaled, dtype)
-    at = zero_of_int8(zero, dtype)
+    at, one = zero_of_int8(zero, dtype), known(1, FLOAT32)
     if at is not None and scaled.dtype == FLOAT32:
-        return _of_type(b, b.quantize(scaled, known(1, FLOAT32), at), dtype)
+        return _of_type(b, b.quantize(scaled, one, at), dtype)
     wide = b.unary("round", scaled)
+    if zero is not None and dtype in BYTES and scaled.dtype == FLOAT32:
+        moved = b.add(wide, b.sub(convert(b, zero, FLOAT32), 0 if dtype == np.int8 else 128))
+        return _of_type(b, b.quantize(moved, one, 0), dtype)
     if zero is not None:
         wide = b.add(wide, convert(b, zero, FLOAT32))
     low, high = limits(dtype)
@@ -150,16 +183,25 @@ def dequantize_linear(node: Node) -> Tensor:
     axis, block = node.int("axis", 1), node.int("block_size", 0)
     if x.array is not None and x.dtype in HELD_IN and not is_float(x.dtype):
         x = known(x.array.astype(HELD_IN[x.dtype]), name=x.name)  # narrower integers are held in 8 bits
-    wide = convert(b, x, FLOAT32)
-    if zero is not None:
-        # Differences of integers below 2^24 are exact in f32; only those of int32 are computed as integers.
-        if x.dtype == INT32:
-            wide = b.cast(b.sub(x, _along(b, x, zero, axis, block)), FLOAT32)
-        else:
-            wide = b.sub(wide, convert(b, _along(b, x, zero, axis, block), FLOAT32))
+    wide = difference(b, x, None if zero is None else _along(b, x, zero, axis, block))
     result = b.mul(wide, b.cast(_along(b, x, scale, axis, block), FLOAT32))
     dtype = numpy_dtype(node.int("output_dtype")) if node.int("output_dtype", 0) else scale.dtype
     return b.cast(result, dtype)
+
+
+def difference(b: Builder, x: Tensor, zero: Tensor | None) -> Tensor:
+    """x - zero in f32, which is exact: integers of less than 32 bits, or of 32, whose difference is rounded."""
+    if x.dtype == INT32:
+        return b.cast(x if zero is None else b.sub(x, zero), FLOAT32)
+    offset = None if zero is None else convert(b, zero, FLOAT32)
+    if x.dtype == np.uint8 and x.signed is not None and x.array is None:
+        x, offset = x.signed, b.sub(known(0, FLOAT32) if offset is None else offset, 128)
+    wide = convert(b, x, FLOAT32)
+    return wide if offset is None or _all_zero(offset) else b.sub(wide, offset)
+
+
+def _all_zero(x: Tensor) -> bool:
+    return x.array is not None and x.size > 0 and x.rank == 0 and not x.array.any()
 
 
 @onnx_op("DynamicQuantizeLinear", since=11)

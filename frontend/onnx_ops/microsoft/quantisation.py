@@ -29,8 +29,7 @@ def scale_of(node: Node, index: int) -> Tensor:
 
 def offset(b: Builder, x: Tensor, zero: Tensor | None) -> Tensor:
     """x - zero in f32, which is exact for quantised values."""
-    wide = b.cast(x, FLOAT32)
-    return wide if zero is None else b.sub(wide, b.cast(zero, FLOAT32))
+    return quantised.difference(b, x, zero)
 
 
 def real(b: Builder, x: Tensor, scale: Tensor, zero: Tensor | None) -> Tensor:

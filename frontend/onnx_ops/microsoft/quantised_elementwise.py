@@ -46,7 +46,7 @@ def quantised_leaky_relu(node: Node) -> Tensor:
 def _activated(node: Node, function: Callable[[Builder, Tensor], Tensor]) -> Tensor:
     b = node.build
     x = real(b, node[0], scale_of(node, 1), scalar(node, 2))
-    return rounded(b, b.div(function(b, x), scale_of(node, 3)), scalar(node, 4), node[0].dtype)
+    return quantise(b, function(b, x), scale_of(node, 3), scalar(node, 4), node[0].dtype)
 
 
 @microsoft_op("QLinearConcat")

@@ -181,7 +181,19 @@ def test_padding_of_a_convolution_with_a_zero_point_known_at_run_time() -> None:
     graph, x = Graph(), random(1, 3, 6, 6) - 0.2
     graph.nodes.append(helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]))
     w = graph.constant(codes((4, 3, 3, 3), np.uint8), np.uint8)
-    y = graph.node("ConvInteger", "q", w, "z", graph.constant(17, np.uint8), pads=[1, 1, 0, 2])
+    y = graph.node("ConvInteger", "q", w, "z", graph.constant(128, np.uint8), pads=[1, 1, 0, 2])
+    text = check_steps(graph, x, y, "edge", 0)
+    assert text.count("dataflow.conv ") == 1
+
+
+@pytest.mark.parametrize("groups", [1, 3])
+@pytest.mark.parametrize("pads", [[0, 0, 0, 0], [0, 1, 2, 1]])
+def test_zero_points_of_image_and_weights_known_at_run_time_and_at_import(groups: int, pads: list[int]) -> None:
+    graph, x = Graph(), random(2, 3, 6, 6) + 0.4
+    graph.nodes.append(helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]))
+    w = graph.constant(codes((6, 3 // groups, 3, 2), np.uint8), np.uint8)
+    zero = graph.constant(20, np.uint8)
+    y = graph.node("ConvInteger", "q", w, "z", zero, pads=pads, group=groups, strides=[1, 2])
     check_steps(graph, x, y, "edge", 0)
 
 

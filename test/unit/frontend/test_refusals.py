@@ -76,6 +76,15 @@ def test_a_domain_without_a_version_is_refused() -> None:
     assert line.endswith("add com.microsoft to opset_import")
 
 
+def test_an_unsupported_operator_that_has_a_function_body_is_named_itself() -> None:
+    """ONNX defines Bernoulli by RandomUniformLike, which no node of the model has."""
+    nodes = [helper.make_node("Bernoulli", [x], [y], name=y) for x, y in (("x", "a"), ("a", "y"))]
+    (line,) = refusal(chain(nodes))
+    assert line.startswith("operator Bernoulli (domain ai.onnx, ")
+    assert "2 nodes, the first a: the operator is not supported (random numbers" in line
+    assert line.endswith("give the model the numbers as an input")
+
+
 @pytest.mark.parametrize("op", ["QuantizeLinear", "DequantizeLinear"])
 def test_scales_of_another_axis_are_named(op: str) -> None:
     x = random(4, 3) if op == "QuantizeLinear" else np.zeros((4, 3), np.uint8)
