@@ -392,14 +392,12 @@ class _Compiler:
         from ..lowering.multi_chip.assembled import assembled, is_assembled
 
         if not is_assembled(module):
-            raise InputError(
-                "the pipeline does not end at the level of instructions: its last pass is memory-to-coreasm"
-            )
+            raise InputError("the pipeline does not end at level 'coreasm': its last pass must be memory-to-coreasm")
         made = assembled(module)
         one = made if isinstance(made, Executable) else made.chips[0]
         if one.chip != self.chip:
             raise InputError(
-                f"the pipeline is for chip '{one.chip.name}', the option for '{self.chip.name}': give the same chip"
+                f"the pipeline names chip '{one.chip.name}', option chip is '{self.chip.name}': give the same chip"
             )
         return _of(made)
 
@@ -513,7 +511,9 @@ def _limit(budget: float | Budget | None) -> Budget | None:
 def _check_arguments(progress: object, subgraphs: object, budget: object, chips: object) -> None:
     """Raises InputError for options of `compile` with a wrong type."""
     if not callable(progress):
-        raise InputError(f"progress is of type {type(progress).__name__}, expected a function of a stage's name")
+        raise InputError(
+            f"progress is of type {type(progress).__name__}, expected a function that takes the name of a stage"
+        )
     if subgraphs is not None:
         from ..lowering.options.subgraph_options import SubgraphOptions
 

@@ -13,7 +13,7 @@ from .cli import check_folders, make_parser, run_tool
 EXAMPLES = """
   meshloom-as model.lst -o model.mlx
   meshloom-objdump model.mlx | meshloom-as - -o same.mlx
-  # IR at the level of instructions
+  # IR of the coreasm dialect
   meshloom-objdump --mlir model.mlx -o model.mlir
   meshloom-as model.mlir -o same.mlx
   # a listing made with --no-weights
@@ -28,10 +28,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = make_parser("meshloom-as", "Assemble a listing or IR into a Meshloom executable (.mlx).", EXAMPLES)
-    parser.add_argument("listing", metavar="LISTING|FILE.mlir", help="a listing, - for standard input; or coreasm IR")
+    parser.add_argument(
+        "listing", metavar="LISTING|FILE.mlir", help="a listing (-: standard input), or IR of the coreasm dialect"
+    )
     parser.add_argument("-o", "--output", metavar="OUT.mlx", required=True, help="the executable to write")
     parser.add_argument(
-        "--weights", metavar="FILE", help="take the weights from FILE (of the size and hash in the listing)"
+        "--weights", metavar="FILE", help="read the weights from FILE, whose size and hash must match the listing"
     )
     return parser
 
@@ -50,7 +52,7 @@ def _run(options: argparse.Namespace) -> None:
         from .read_module import read_executable_ir
 
         if weights_file is not None:
-            raise InputError("--weights is for listings: IR refers to its data")
+            raise InputError("--weights applies to listings only: IR names the files of its data")
         write_any(read_executable_ir(listing_file), options.output)
         return
     weights = None if options.weights is None else map_file(options.weights)

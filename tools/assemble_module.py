@@ -32,7 +32,7 @@ def assemble_module(
 
     for name in NOT_FOR_INSTRUCTIONS:
         if getattr(options, name) not in (None, False, []) and not (encoded and name in ENCODING):
-            raise InputError(f"{options.model} is at the level of instructions: --{name} applies to higher levels only")
+            raise InputError(f"{options.model} is at level 'coreasm': --{name} applies to higher levels only")
     found = assembled(module, str(options.model))
     if chip is not None and found.chip != chip:
         raise InputError(f"{options.model} is for chip '{found.chip.name}': it cannot be assembled for '{chip.name}'")

@@ -18,8 +18,8 @@ def add_memory_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--budget",
         metavar="M",
-        help="keep the DRAM in use below this budget: bytes; up to 1, a share of the bytes that the network needs "
-        "without a budget; 'chip': all DRAM of the chip",
+        help="largest use of DRAM: in bytes; up to 1, as a share of the bytes that the network needs without a "
+        "budget; 'chip': the DRAM of the chip",
     )
     group.add_argument(
         "--save",
@@ -30,13 +30,14 @@ def add_memory_options(parser: argparse.ArgumentParser) -> None:
         "--compress-to", metavar="FORMAT", help="format of compressed tensors: f16 (default), bf16, f24, f8e4m3, f8e5m2"
     )
     group.add_argument(
-        "--launch-bytes", metavar="N", help="largest DRAM of one launch, in bytes (default: chosen by the network)"
+        "--launch-bytes", metavar="N", help="largest DRAM of one launch, in bytes (default: chosen for the network)"
     )
     group.add_argument(
         "--offload",
         metavar="THRESHOLDS",
-        help="offload by thresholds: 'th-tts=NS,th-size=BYTES,n=COUNT' selects inputs with more slack and size, the n "
-        "largest of them; with --budget, repeated until the network fits (default: selection for the least time)",
+        help="offload by thresholds: 'th-tts=NS,th-size=BYTES,n=COUNT' selects the n largest inputs whose slack "
+        "and size exceed the thresholds; with --budget, repeated until the network fits (default: selection "
+        "for the least time)",
     )
 
 
@@ -59,8 +60,8 @@ def saving_table(saving: LaunchCompilation) -> str:
     figures = saving_figures(saving)
     actions = moved(saving)
     text = (
-        f"  device memory: {figures['unsaved_bytes']:,} bytes needed, {figures['budget_bytes']:,} there, "
-        f"{figures['reserved_bytes']:,} reserved, {figures['peak_bytes']:,} at most in use; "
+        f"  device memory: {figures['unsaved_bytes']:,} bytes needed, {figures['budget_bytes']:,} available, "
+        f"{figures['reserved_bytes']:,} reserved, {figures['peak_bytes']:,} at the peak; "
         f"{figures['launches']} launches, "
         f"{figures['planned_cycles']:,} cycles planned"
     )

@@ -56,7 +56,8 @@ class Check:
         expected = self.oracle.run({**inputs, **self.values})
         if missing := [name for name in expected if name not in outputs]:
             raise InputError(
-                f"{self.model} has an output '{missing[0]}' that is not an output of the executable: another model?"
+                f"{self.model}: output '{missing[0]}' is not an output of the executable: give the model "
+                "that was compiled"
             )
         return [compare(name, outputs[name], value) for name, value in expected.items()]
 
@@ -124,8 +125,8 @@ class Check:
         except (MeshloomError, ValueError) as error:
             return Verdict(False, f"the first differing tensor could not be found: {error}")
         reason = (
-            "the model compiled with intermediate tensors as outputs computes the right values: the executable is "
-            "of another model, damaged or compiled wrongly"
+            "the model compiled with intermediate tensors as outputs computes the right values: the "
+            "executable is from another model, damaged or miscompiled"
         )
         return Verdict(False, f"{reason}; {first}" if first else reason)
 

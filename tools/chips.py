@@ -33,7 +33,7 @@ def chips_summary(name: str, compilation: ChipsCompilation) -> str:
             )
         )  # fmt: skip
     used = f"{len(when.cycles)} {chip.name}" + (" chips" if len(when.cycles) > 1 else " chip")
-    lines = [f"{name}: {used}; an input every {when.interval:,} cycles, its results after {when.latency:,}"]
+    lines = [f"{name}: {used}; one input every {when.interval:,} cycles, results after {when.latency:,}"]
     lines += [compilation.note] if compilation.note else []
     for number, each in enumerate(compilation.chips):
         if each.saving is not None:
@@ -59,7 +59,7 @@ def run_summary(name: str, pipeline: ChipPipeline, stats: dict[str, Any]) -> str
     count = len(each)
     lines = [
         f"{name} on {count} x {chip.name}: {chip.rows} x {chip.cols} cores each at {chip.clock_ghz:g} GHz",
-        f"  an input every {interval:,} cycles ({scaled(stats['interval_us'], MICRO)}), "
+        f"  one input every {interval:,} cycles ({scaled(stats['interval_us'], MICRO)}), "
         f"results after {latency:,} cycles ({scaled(stats['latency_us'], MICRO)})",
         f"  energy   {scaled(stats['energy_pj'], PICO)}; host memory {stats['peak_host']:,} bytes",
     ]

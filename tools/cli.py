@@ -24,13 +24,13 @@ from .report.versions import versions
 EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_STATUSES = {
-    0: "done",
-    EXIT_FAILED: "the work failed",
+    0: "success",
+    EXIT_FAILED: "failure",
     EXIT_USAGE: "bad usage or input",
     EXIT_INTERRUPTED: "interrupted",
 }
 """Meaning of the exit statuses of all tools."""
-NO_MEMORY = "out of memory: the work needs more than this machine or its limit allows"
+NO_MEMORY = "out of memory: this machine, or the limit of the process, has too little for this input"
 
 
 def run_tool(body: Callable[[], int | None]) -> int:
@@ -38,7 +38,7 @@ def run_tool(body: Callable[[], int | None]) -> int:
     Run a tool's body and return its exit status; errors become one line `error: ...` on stderr. Errors in a text are
     preceded by FILE:LINE:COLUMN and followed by the line of the text.
 
-    0: done; 1: the work failed; 2: bad usage or input; 130: interrupted from the keyboard.
+    0: done; 1: failure; 2: bad usage or input; 130: interrupted from the keyboard.
     """
     try:
         with _interruptible(), _warnings_as_notes(), rare_collections():
@@ -166,7 +166,7 @@ def make_parser(prog: str, description: str, examples: str) -> argparse.Argument
     """A parser with `--version` and, at the end of its help, `examples` (see `epilog`)."""
     parser = _Parser(prog, description=description, formatter_class=HelpFormatter)
     parser.epilog = epilog(examples)
-    parser.add_argument("--version", action=VersionAction, nargs=0, help="print versions and leave")
+    parser.add_argument("--version", action=VersionAction, nargs=0, help="print versions and exit")
     add_plugin_option(parser)
     return parser
 
@@ -177,7 +177,7 @@ def check_folders(*paths: Path | None, inputs: Sequence[Path | None] = ()) -> No
     folder does not exist, a path is a folder, two paths are the same file, or one is among `inputs`, which would be
     overwritten. Devices and pipes may be given several times.
     """
-    taken = {os.path.realpath(path): "it is read as well" for path in inputs if path is not None}
+    taken = {os.path.realpath(path): "it is also an input" for path in inputs if path is not None}
     for path in paths:
         if path is None:
             continue
@@ -190,7 +190,7 @@ def check_folders(*paths: Path | None, inputs: Sequence[Path | None] = ()) -> No
         location = os.path.realpath(path)
         if location in taken:
             raise InputError(f"{path} cannot be written, {taken[location]}: give another name")
-        taken[location] = "it is given for two results"
+        taken[location] = "it is given for two outputs"
 
 
 def check_is_file(path: Path) -> None:

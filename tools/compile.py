@@ -62,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
         "--chip", metavar="NAME|FILE.toml", help="chip to compile for (not needed for a .mlir file that names its chip)"
     )
     parser.add_argument(
-        "--chips", type=int, metavar="N", help="map the network to up to N such chips, one stage of a pipeline each"
+        "--chips", type=int, metavar="N", help="split the network into a pipeline of up to N such chips, one stage each"
     )
     parser.add_argument("-o", dest="output", type=Path, metavar="OUT.mlx", help="executable to write")
     parser.add_argument(
@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME=1x3x224x224",
-        help="shape of an input with symbolic dimensions, 1..64x1x32 for any length up to 64 (may be repeated)",
+        help="shape of an input with symbolic dimensions; 1..64x1x32: any length up to 64 (may be repeated)",
     )
     add_value_option(parser)
     add_steps_option(parser)
@@ -79,36 +79,37 @@ def _parser() -> argparse.ArgumentParser:
         "--passes",
         default="",
         metavar="PIPELINE",
-        help="passes to apply first, as for meshloom-opt; the compiler continues from the level that they reach",
+        help="passes to run first, as for meshloom-opt; compilation continues from the level of their result",
     )
     add_pass_plugin_option(parser)
     parser.add_argument(
         "--sparse",
         action="store_true",
-        help="encode the weights with zeros of each layer where that is faster; done before the first pass of -p that "
-        "makes tasks or subgraphs",
+        help="encode the sparse weights of each layer where that is faster, before the first pass of -p that "
+        "creates tasks or subgraphs",
     )
     parser.add_argument(
         "--calibrate",
         action="append",
         default=[],
         metavar="random|NAME=FILE.npy",
-        help="with --sparse: also skip zeros of activations where they are frequent for this input (may be repeated)",
+        help="with --sparse: also skip zero activations in layers where this input makes them frequent (may be "
+        "repeated)",
     )
     parser.add_argument(
         "--print-pipeline",
         action="store_true",
-        help="print the passes for these options, as -p takes them, and exit",
+        help="print the passes that these options select, in the syntax of -p, and exit",
     )
     parser.add_argument(
-        "--print-ir-after-all", type=Path, metavar="DIR", help="write the module after each stage to a file in DIR"
+        "--print-ir-after-all", type=Path, metavar="DIR", help="write the IR after each stage to a file in DIR"
     )
-    parser.add_argument("--report", type=Path, metavar="OUT.html", help="write a report of the compilation as a page")
+    parser.add_argument("--report", type=Path, metavar="OUT.html", help="write an HTML report of the compilation")
     parser.add_argument(
         "--try",
         dest="try_options",
         action="store_true",
-        help="also compile with further options that may reduce the cycles, and print their cycles (takes longer)",
+        help="also compile with other options that may reduce the cycles, and print the cycles of each (slower)",
     )
     add_memory_options(parser)
     add_subgraph_options(parser)
@@ -215,10 +216,10 @@ def _check(options: argparse.Namespace) -> Chip | None:
     from ..chips import load_chip
 
     if options.output is None:
-        raise InputError("name the executable to write: -o OUT.mlx")
+        raise InputError("no output file is given: use -o OUT.mlx")
     named = None if options.chip is None else load_chip(options.chip)
     if named is None and options.model.suffix.lower() != ".mlir":
-        raise InputError("name the chip to compile for: --chip NAME, or --chip FILE.toml")
+        raise InputError("no chip is given: use --chip NAME, or --chip FILE.toml")
     files = [options.model] if options.chip is None else [options.model, Path(options.chip)]
     check_folders(options.output, options.report, options.log, inputs=files)
     if options.chips is not None:
@@ -370,7 +371,7 @@ def summary(name: str, compilation: Compilation) -> str:
     text = (
         f"{name}: {compilation.tasks} tasks, {words:,} instructions in {len(exe.programs)} programs, "
         f"{code:,} bytes of code, {weights}\n"
-        f"{' ' * len(name)}  SRAM allocated {peak:,} of {exe.chip.sram_bytes:,} bytes a core{ratio}; "
+        f"{' ' * len(name)}  SRAM allocated {peak:,} of {exe.chip.sram_bytes:,} bytes per core{ratio}; "
         f"DRAM {exe.dram_bytes_used:,} of {exe.chip.dram_bytes:,} bytes"
     )
     if compilation.saving is not None:

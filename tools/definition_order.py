@@ -30,7 +30,7 @@ def check_definition_order(module: ModuleOp) -> None:
             while user is not None and user.parent is not block:
                 user = user.parent_op()
             if user is None:
-                raise located(InputError(f"{what} is defined in a region that the operation is not in"), op)
+                raise located(InputError(f"{what} is defined in a region that does not contain the operation"), op)
             owner = operand.owner
             if not in_order or not isinstance(owner, Operation):
                 continue

@@ -25,15 +25,15 @@ def dense_weights_text(network: SparseNetwork[Any]) -> str:
         encoded, dense = network.timed
         lines.insert(
             0,
-            f"all stays dense: with weights or activations encoded the network is not faster ({encoded:,} cycles, "
+            f"nothing is encoded: encoded weights or activations do not make the network faster ({encoded:,} cycles, "
             f"dense {dense:,})",
         )
     elif network.refused:
-        lines.insert(0, f"all stays dense: with weights or activations encoded, {network.refused}")
+        lines.insert(0, f"nothing is encoded: with encoded weights or activations, {network.refused}")
     elif lines:
         lines.insert(0, "all weights stay dense:")
     else:
-        lines.insert(0, "nothing is encoded: no matrix product or convolution has weights that are known")
+        lines.insert(0, "nothing is encoded: no matrix product or convolution has constant weights")
     return "\n".join(lines)
 
 
@@ -43,4 +43,4 @@ def removed_channels_text(network: SparseNetwork[Any]) -> str:
         f"{name} ({'x'.join(map(str, before))}, now {'x'.join(map(str, after))})"
         for name, (before, after) in network.removed.items()
     )
-    return f"channels that are zero are removed: {lost}" if lost else ""
+    return f"zero channels are removed: {lost}" if lost else ""

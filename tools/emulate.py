@@ -118,6 +118,6 @@ def _run_chips(pipeline: ChipPipeline, arrays: Sequence[NDArray[Any]]) -> Run:
     def cycles() -> str:
         timings = time_chip_pipeline(pipeline, values.mapped)
         when = pipeline_schedule(pipeline, timings)
-        return f"cycles: {when.latency}, an input every {when.interval}"
+        return f"cycles: {when.latency}, one input every {when.interval}"
 
     return outputs, cycles

@@ -15,12 +15,12 @@ _ONLY_BREAK = ("output", "stats", "trace", "report", "explain", "what_if", "chec
 
 def add_inside_options(parser: argparse.ArgumentParser) -> None:
     """Add these options."""
-    group = parser.add_argument_group("inside the network")
+    group = parser.add_argument_group("intermediate results")
     group.add_argument(
         "--save-tensors",
         type=Path,
         metavar="DIR",
-        help="write the intermediate tensors to DIR/NAME.npy, with the values in memory after their tasks",
+        help="write each intermediate tensor to DIR/NAME.npy, as it is in memory at the end of its task",
     )
     group.add_argument(
         "--tensor",
@@ -38,14 +38,14 @@ def add_inside_options(parser: argparse.ArgumentParser) -> None:
         "--validate=tensors",
         dest="validate_tensors",
         action="store_true",
-        help="compare the result of each task, in loops of each step, with the interpreter of its IR (--ir); exit 1 if "
-        "one differs",
+        help="compare the result of each task (in loops, of each step) with the interpreter on the IR of --ir; "
+        "exit 1 if one differs",
     )
     group.add_argument(
         "--ir",
         type=Path,
         metavar="MODULE.mlir",
-        help="the module at the memory level from which the executable was made",
+        help="the module at level memory from which the executable was compiled",
     )
     group.add_argument(
         "--break",
@@ -66,19 +66,19 @@ def add_inside_options(parser: argparse.ArgumentParser) -> None:
 def check_inside_options(options: argparse.Namespace) -> None:
     """Raises InputError for options that cannot be combined."""
     if options.tensor and options.save_tensors is None:
-        raise InputError("--tensor names what --save-tensors DIR writes: give both")
+        raise InputError("--tensor applies to --save-tensors DIR only: give both")
     if options.check_tensors and (options.check is None or options.check.suffix.lower() == ".mlir"):
-        raise InputError("--check-tensors compares with ONNX Runtime: give --check MODEL.onnx, too")
+        raise InputError("--check-tensors compares with ONNX Runtime: also give --check MODEL.onnx")
     if options.validate_tensors != (options.ir is not None):
         raise InputError(
             "--validate=tensors compares with the interpreter of --ir MODULE.mlir: give both (meshloom-compile "
             "--print-ir-after-all DIR writes it, DIR/..-memory.mlir)"
         )
     if options.stop is None and (options.dump is not None or options.cores is not None):
-        raise InputError("--dump and --cores apply to --break TASK: give it, too")
+        raise InputError("--dump and --cores apply to --break TASK only: also give --break")
     if options.stop is not None and (given := [name for name in _ONLY_BREAK if getattr(options, name)]):
         name = given[0].replace("_", "-").replace("validate-tensors", "validate=tensors")
-        raise InputError(f"--{name} is for runs to the end: leave out --break, or --{name}")
+        raise InputError(f"--{name} needs a complete run: leave out --break, or --{name}")
     for folder in (options.save_tensors, options.dump):
         if folder is not None and folder.exists() and not folder.is_dir():
             raise InputError(f"{folder} is a file: give the name of a folder")
@@ -104,6 +104,7 @@ def chosen_tensors(found: Mapping[str, Any], names: Sequence[str]) -> dict[str, 
     for name in names:
         if name not in found:
             raise InputError(
-                f"--tensor {name}: no such tensor is completely in memory; known ones are {', '.join(found) or 'none'}"
+                f"--tensor {name}: no tensor of this name is completely in memory; available are "
+                f"{', '.join(found) or 'none'}"
             )
     return {name: value for name, value in found.items() if not names or name in names}

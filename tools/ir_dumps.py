@@ -25,7 +25,7 @@ def add_dump_options(parser: argparse._ArgumentGroup) -> None:  # pyright: ignor
             action="append",
             default=[],
             metavar="PASS",
-            help=f"print the IR {when} the passes of this name, to standard error (repeatable; several: a,b)",
+            help=f"print the IR {when} this pass, or passes a,b, to standard error (may be repeated)",
         )
     for when in ("before", "after"):
         parser.add_argument(
@@ -34,7 +34,7 @@ def add_dump_options(parser: argparse._ArgumentGroup) -> None:  # pyright: ignor
     parser.add_argument(
         *_spellings("print-ir-after-change"),
         action="store_true",
-        help="print the IR after passes that changed it; with --print-ir-after: of the passes named there",
+        help="print the IR after each pass that changed it; with --print-ir-after, only after the passes named there",
     )
     parser.add_argument(
         *_spellings("print-ir-after-failure"), action="store_true", help="print the IR after a pass that failed"

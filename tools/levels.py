@@ -25,8 +25,8 @@ def check_level(module: ModuleOp) -> None:
         if (level := _level_of(op)) not in COMPILED and not isinstance(op, TilingInterface) and not _saves_memory(op):
             what = f"is at level '{level}'" if level in BEYOND else f"belongs to dialect '{level}'"
             error = InputError(
-                f"operation '{op.name}' {what}: a module can be compiled from the levels 'dataflow' and 'manycore', "
-                f"the last one being tasks tiled by manycore-tile"
+                f"operation '{op.name}' {what}: compile from level 'dataflow', or from level 'manycore' with "
+                f"tasks tiled by manycore-tile"
             )
             raise located(error, op)
 

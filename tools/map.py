@@ -44,33 +44,33 @@ def _parser() -> argparse.ArgumentParser:
     )
     where = parser.add_argument_group("cores")
     where.add_argument("--chip", metavar="NAME|FILE.toml", help="use the cores of this chip")
-    where.add_argument("--mesh", metavar="WxH", help="size of a mesh, instead of a chip, such as 16x16")
-    where.add_argument("--array", metavar="AxD", help="columns x rows of an array of such chips")
+    where.add_argument("--mesh", metavar="WxH", help="size of the mesh, instead of a chip, such as 16x16")
+    where.add_argument("--array", metavar="AxD", help="array of such chips: columns x rows")
     where.add_argument(
-        "--link-cost", type=int, default=4, metavar="N", help="cost of a link between two chips, in hops (4)"
+        "--link-cost", type=int, default=4, metavar="N", help="cost of a link between two chips, in hops (default: 4)"
     )
     where.add_argument("--unusable", metavar="LIST", help="cores without vertices, such as 3,17-19")
     where.add_argument("--rectangle", metavar="X,Y,WxH", help="use only these cores")
     limit = parser.add_argument_group("limits of a core")
     limit.add_argument(
-        "--capacity", type=int, metavar="N", help="largest sum of vertex sizes (1.05 x total / usable cores)"
+        "--capacity", type=int, metavar="N", help="largest sum of vertex sizes (default: 1.05 x total / usable cores)"
     )
     limit.add_argument("--max-vertices", type=int, metavar="N", help="largest number of vertices")
     limit.add_argument("--max-edges", type=int, metavar="N", help="largest number of edges adjacent to its vertices")
     how = parser.add_argument_group("search")
     how.add_argument("--method", default="default", metavar="NAME", help=f"{', '.join(METHODS)} (%(default)s)")
     how.add_argument(
-        "--effort", default="normal", choices=("fast", "normal", "high"), help="effort of the search (normal)"
+        "--effort", default="normal", choices=("fast", "normal", "high"), help="effort of the search (default: normal)"
     )
     how.add_argument(
         "--objective",
         choices=("hops", "multicast", "link", "cycles", "cut"),
         help="cost to minimise: hop cost, delivered multicast traffic, load of the busiest link, cycles of a step, or "
-        "cut (hops; with --emulate cycles)",
+        "cut (default: hops; with --emulate: cycles)",
     )
-    how.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the search (0)")
-    how.add_argument("--work", type=Path, metavar="DIR", help="keep intermediate steps in DIR")
-    how.add_argument("--resume", action="store_true", help="resume from the steps kept in DIR")
+    how.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the search (default: 0)")
+    how.add_argument("--work", type=Path, metavar="DIR", help="write checkpoints to DIR")
+    how.add_argument("--resume", action="store_true", help="resume from the checkpoints in the folder of --work")
     step = parser.add_argument_group("one step in the emulator")
     step.add_argument(
         "--emulate",
@@ -79,8 +79,10 @@ def _parser() -> argparse.ArgumentParser:
         metavar="CHIP",
         help="emulate one step, in which all sources send their spikes (with --mesh, on cores like those of CHIP)",
     )
-    step.add_argument("--spike-bytes", type=int, default=4, metavar="N", help="bytes of a spike in a message (4)")
-    step.add_argument("--program", type=Path, metavar="FILE.mlx", help="write the program of the step")
+    step.add_argument(
+        "--spike-bytes", type=int, default=4, metavar="N", help="bytes per spike in a message (default: 4)"
+    )
+    step.add_argument("--program", type=Path, metavar="FILE.mlx", help="write the executable of the step")
     out = parser.add_argument_group("results")
     out.add_argument(
         "-o", dest="output", type=Path, required=True, metavar="MAP.npy", help="write the core of each vertex, as int32"

@@ -47,7 +47,7 @@ class Result:
         """A summary for the terminal."""
         costs = self.costs
         delivered = "" if costs.delivered_traffic is None else f"delivered traffic {costs.delivered_traffic:,}, "
-        links = f"edges one by one {costs.max_link_load:,}"
+        links = f"one route per edge {costs.max_link_load:,}"
         if costs.max_tree_link_load is not None:
             links += f", multicast trees {costs.max_tree_link_load:,}"
         return (

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 EXAMPLES = """
   # everything, weights as base64 at the end
   meshloom-objdump model.mlx
-  # to read: weights by their hash only
+  # for reading: only the hash of the weights
   meshloom-objdump model.mlx --no-weights | less
   # headers, tensors, core sets and launches; instructions only; one program
   meshloom-objdump model.mlx -x
@@ -25,9 +25,9 @@ EXAMPLES = """
   meshloom-objdump model.mlx --program NAME
   # one of several chips
   meshloom-objdump model.mlx --chip 1
-  # as IR of the coreasm dialect, whose data lie in the executable
+  # as IR of the coreasm dialect, which refers to the data in the executable
   meshloom-objdump model.mlx --mlir -o model.mlir
-  # to an executable again
+  # back to an executable
   meshloom-objdump model.mlx --weights-file w.bin -o model.lst
   meshloom-as model.lst -o same.mlx
 """
@@ -42,17 +42,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = make_parser("meshloom-objdump", "Print a Meshloom executable (.mlx) as a complete listing.", EXAMPLES)
+    parser = make_parser("meshloom-objdump", "Print a Meshloom executable (.mlx) as a listing.", EXAMPLES)
     parser.add_argument("file", metavar="FILE.mlx", help="the executable")
-    parser.add_argument("-o", "--output", metavar="LISTING", help="write to a file instead of the terminal (-)")
-    parser.add_argument("--chip", type=int, metavar="N", help="of an executable for several chips, the one to print")
-    parser.add_argument("--mlir", action="store_true", help="print IR of the coreasm dialect in place of a listing")
-    parts = parser.add_argument_group("parts (default: all; options add up)")
+    parser.add_argument("-o", "--output", metavar="LISTING", help="file to write (default: -, standard output)")
+    parser.add_argument(
+        "--chip", type=int, metavar="N", help="number of the chip to print, if the executable is for several"
+    )
+    parser.add_argument("--mlir", action="store_true", help="print IR of the coreasm dialect instead of a listing")
+    parts = parser.add_argument_group("parts to print (default: all; options can be combined)")
     parts.add_argument("-f", "--headers", action="store_true", help="chip, notes, version")
     parts.add_argument("-x", "--all-headers", action="store_true", help="headers, tensors, core sets and launches")
     parts.add_argument("-d", "--disassemble", action="store_true", help="programs and controller")
     parts.add_argument("-t", "--tensors", action="store_true", help="the tensor table")
-    parts.add_argument("--program", metavar="NAME", help="only the program of that name")
+    parts.add_argument("--program", metavar="NAME", help="the program of this name")
     parts.add_argument(
         "-j",
         "--section",
@@ -63,8 +65,8 @@ def _parser() -> argparse.ArgumentParser:
         help=f"one of {', '.join(_part_names())}",
     )
     weights = parser.add_mutually_exclusive_group()
-    weights.add_argument("--no-weights", action="store_true", help="print the weights' size and hash only")
-    weights.add_argument("--weights-file", metavar="FILE", help="write the weights to FILE and refer to it")
+    weights.add_argument("--no-weights", action="store_true", help="print only the size and hash of the weights")
+    weights.add_argument("--weights-file", metavar="FILE", help="write the weights to FILE; the listing names it")
     return parser
 
 
@@ -142,7 +144,7 @@ def _print_ir(found: Executable | ChipPipeline, data: memoryview, options: argpa
     from ..support.files import write_atomically
 
     if _chosen(options) != _part_names() or options.no_weights or options.weights_file is not None:
-        raise InputError("--mlir prints the whole executable, its data by reference: leave out options for parts")
+        raise InputError("--mlir prints the whole executable: leave out options for parts and weights")
     source = options.file
     if options.output is not None:
         folder, file = Path(options.output).resolve().parent, Path(options.file).resolve()

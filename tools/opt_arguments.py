@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--pass-pipeline",
         metavar="'builtin.module(PASSES)'",
         default="",
-        help="the passes in the syntax of MLIR's tools, instead of -p",
+        help="passes in the syntax of mlir-opt, instead of -p",
     )
     inputs = parser.add_argument_group("ONNX models")
     inputs.add_argument(
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=1x3x224x224",
-        help="shape of an ONNX input with symbolic dimensions, 1..64x1x32 for any length up to 64 (repeatable)",
+        help="shape of an ONNX input with symbolic dimensions; 1..64x1x32: any length up to 64 (may be repeated)",
     )
     add_value_option(inputs)
     add_steps_option(inputs)
@@ -42,13 +42,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     lists.add_argument(
         "--export-irdl", action="store_true", help="print the dialects as IRDL, for `mlir-opt --irdl-file`, and exit"
     )
-    watch = parser.add_argument_group("effects of passes")
+    watch = parser.add_argument_group("debugging of passes")
     add_dump_options(watch)
     watch.add_argument(
         "--pass-statistics",
         "--mlir-pass-statistics",
         action="store_true",
-        help="print how many operations of each name every pass added and removed, to standard error",
+        help="print how many operations of each name a pass added and removed, to standard error",
     )
     watch.add_argument("--mlir-timing", dest="time_passes", action="store_true", help="the same as --time-passes")
     watch.add_argument(
@@ -61,5 +61,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     watch.add_argument(
         "--run-reproducer",
         action="store_true",
-        help="run the passes that are listed in the file, a reproducer of a failed pass",
+        help="run the pipeline that the input file, a reproducer of a failed pass, contains",
     )

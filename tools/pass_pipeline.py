@@ -83,7 +83,7 @@ def without_picture(message: str) -> str:
 def without_types(message: str) -> str:
     """A message about an unknown option or a wrong value, in the spelling of the command line."""
     if found := re.fullmatch(r"Incompatible types: given \('(.*)',\), expected typing.Literal\[(.*)\]", message):
-        return f"'{found[1]}' is none of {found[2]}"
+        return f"'{found[1]}' is not one of {found[2]}"
     if found := re.fullmatch(r"Incompatible types: given \('?(.*?)'?,\), expected <class '(bool|int|float)'>", message):
         kind = {"bool": "true or false", "int": "a whole number", "float": "a number"}[found[2]]
         return f"'{found[1]}' is not {kind}"

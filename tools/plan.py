@@ -51,7 +51,7 @@ def main(args: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = make_parser(
         "meshloom-plan",
-        "Plan the order of a network's operations on units that work in parallel, or the saving of memory.",
+        "Plan the order of a network's operations on parallel units, or memory saving within a budget.",
         EXAMPLES,
     )
     parser.add_argument(
@@ -65,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="find the order with the least peak of memory, one operation at a time",
     )
-    parser.add_argument("--forward", action="store_true", help="only operations of phase fwd, as in inference")
+    parser.add_argument("--forward", action="store_true", help="plan only operations of phase fwd, as in inference")
     parser.add_argument(
         "--weight-loads", type=_positive, metavar="BW", help="add loads of weights on unit DMA, at BW bytes per second"
     )
@@ -89,8 +89,8 @@ def _parser() -> argparse.ArgumentParser:
     add_value_option(parser)
     parser.add_argument("--order", type=Path, metavar="OUT.json", help="write the order, with start and end times")
     parser.add_argument("--gantt", type=Path, metavar="OUT.svg", help="draw the units over time, before and after")
-    parser.add_argument("--stats", type=Path, metavar="OUT.json", help="write the figures as JSON")
-    parser.add_argument("--report", type=Path, metavar="OUT.html", help="write a report as a page")
+    parser.add_argument("--stats", type=Path, metavar="OUT.json", help="write the statistics as JSON")
+    parser.add_argument("--report", type=Path, metavar="OUT.html", help="write an HTML report")
     parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     add_budget_options(parser)
     return parser

@@ -44,7 +44,10 @@ def add_budget_options(parser: argparse.ArgumentParser) -> None:
         "Weights and inputs are not counted.",
     )
     group.add_argument(
-        "--budget", type=_budget, metavar="M", help="up to 1: a share of the peak in program order; above: bytes"
+        "--budget",
+        type=_budget,
+        metavar="M",
+        help="memory budget: up to 1, a share of the peak in program order; above 1, bytes",
     )
     group.add_argument(
         "--budgets", type=_budgets, metavar="A..B[:STEP]", help="plan for each budget from A to B (default step 0.1)"
@@ -54,12 +57,16 @@ def add_budget_options(parser: argparse.ArgumentParser) -> None:
         type=_kinds,
         metavar="LIST",
         default=("swap", "recompute"),
-        help="of swap, compress, recompute; compress changes values (default: swap,recompute)",
+        help="kinds of offloading: swap, compress, recompute; compress changes values (default: swap,recompute)",
     )
-    group.add_argument("--link", type=_rate, metavar="BW", default=16e9, help="host link, bytes a second each way "
-                       "(default: 16e9)")  # fmt: skip
+    group.add_argument("--link", type=_rate, metavar="BW", default=16e9, help="bandwidth of the host link in each "
+                       "direction, in bytes per second (default: 16e9)")  # fmt: skip
     group.add_argument(
-        "--compress-rate", type=_rate, metavar="BW", default=200e9, help="bytes a second on the VPU (default: 200e9)"
+        "--compress-rate",
+        type=_rate,
+        metavar="BW",
+        default=200e9,
+        help="rate of compression on the VPU, in bytes per second (default: 200e9)",
     )
     group.add_argument("--f8", action="store_true", help="compress to a quarter (default: to half, as f16)")
     group.add_argument(
@@ -79,7 +86,7 @@ def add_budget_options(parser: argparse.ArgumentParser) -> None:
         "--plot",
         type=Path,
         metavar="OUT.svg|png",
-        help="draw memory over time, and the increase of the time over budgets",
+        help="plot memory over time, and the overhead for each budget",
     )
 
 
@@ -94,7 +101,7 @@ def _number(text: str) -> float:
 def _rate(text: str) -> float:
     value = _number(text)
     if not 1 <= value < 1e18:
-        raise argparse.ArgumentTypeError(f"{text}: expected bytes a second, from 1 to 1e18")
+        raise argparse.ArgumentTypeError(f"{text}: expected bytes per second, from 1 to 1e18")
     return value
 
 

@@ -70,5 +70,5 @@ def read_executable_ir(path: str | Path) -> Executable | ChipPipeline:
 
     module = read_module(path, {})
     if not is_assembled(module):
-        raise InputError(f"{path} has no 'coreasm.controller': it is not at the level of instructions: compile it")
+        raise InputError(f"{path} has no 'coreasm.controller': it is not at level 'coreasm': compile it")
     return assembled(module, str(path))

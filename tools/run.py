@@ -51,28 +51,28 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME=FILE.npy",
-        help="value of an input (may be repeated); encoded ones dense, or as FILE.npz with index and values",
+        help="value of an input (may be repeated); an encoded input dense, or as FILE.npz with index and values",
     )
     parser.add_argument(
         "--random",
         type=int,
         metavar="SEED",
-        help="seeded random values for the other inputs: standard normal, or 0 and 1",
+        help="random values for the other inputs, from this seed: standard normal, or 0 and 1",
     )
     parser.add_argument(
         "--output",
         type=Path,
         metavar="DIR",
-        help="write each output to DIR/NAME.npy, encoded ones to DIR/NAME.npz, too",
+        help="write each output to DIR/NAME.npy, encoded ones also to DIR/NAME.npz",
     )
-    parser.add_argument("--stats", type=Path, metavar="FILE.json", help="write all figures of the run")
+    parser.add_argument("--stats", type=Path, metavar="FILE.json", help="write the statistics of the run as JSON")
     parser.add_argument(
         "--trace",
         type=Path,
         metavar="FILE",
         help="write the start and end of each instruction: .npz arrays, or JSON for Perfetto",
     )
-    parser.add_argument("--report", type=Path, metavar="OUT.html", help="write a report with timelines as a page")
+    parser.add_argument("--report", type=Path, metavar="OUT.html", help="write an HTML report with timelines")
     parser.add_argument(
         "--explain",
         action="store_true",
@@ -81,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--what-if",
         action="store_true",
-        help="print the cycles of the same program with one parameter of the chip changed",
+        help="print the cycles of the same program for chips with one parameter changed",
     )
     parser.add_argument(
         "--check",

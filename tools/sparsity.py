@@ -36,8 +36,8 @@ def main(args: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = make_parser(
         "meshloom-sparsity",
-        "Densities of the weights of matrix products and convolutions, the encoding that is smallest (or fastest), and"
-        " its bytes.",
+        "Print the density of the weights of each matrix product and convolution, their smallest (or "
+        "fastest) encoding, and its bytes.",
         EXAMPLES,
     )
     add = parser.add_argument
@@ -50,19 +50,19 @@ def _parser() -> argparse.ArgumentParser:
         help="shape of an input with symbolic dimensions",
     )
     add_value_option(parser)
-    add("--prune", type=float, metavar="DENSITY", help="prune to this share of each tensor first (see --method)")
+    add("--prune", type=float, metavar="DENSITY", help="first prune each tensor to this density (see --method)")
     add(
         "--method", choices=("magnitude", "balanced"),
         help="weights to keep: the largest of a tensor (default), or the same number for each output (balanced)",
     )  # fmt: skip
     add("-o", dest="output", type=Path, metavar="FILE.onnx", help="write the pruned model (only for an .onnx model)")
-    add("--groups", default="1", metavar="LIST", help="sizes of groups to try, such as 1,16 (%(default)s)")
-    add("--threshold", type=float, default=0.0, metavar="T", help="largest magnitude that counts as zero (0)")
+    add("--groups", default="1", metavar="LIST", help="sizes of groups to try, such as 1,16 (default: %(default)s)")
+    add("--threshold", type=float, default=0.0, metavar="T", help="largest magnitude that counts as zero (default: 0)")
     add(
         "--report",
         type=Path,
         metavar="OUT.html",
-        help="write a report as a page, with break-even curves if a chip is given",
+        help="write an HTML report, with break-even curves if a chip is given",
     )
     add("--chip", metavar="NAME|FILE.toml", help="choose by estimated cycles on this chip")
     return parser

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def add_subgraph_options(parser: argparse.ArgumentParser) -> None:
     """Add `--subgraphs`, `--fuse`, `--jobs`, `--cache`, `--log`, and the options of the search."""
-    group = parser.add_argument_group("networks that are too large, or compiled as several subgraphs")
+    group = parser.add_argument_group("division into subgraphs, and search")
     group.add_argument(
         "--subgraphs",
         default="auto",
@@ -118,7 +118,7 @@ class LogLines:
 
 def launch_sequence_table(parts: Sequence[CompiledPart]) -> str:
     """The launch sequence, with the resources of each subgraph."""
-    rows = [("subgraph", "operators", "tasks", "cycles (estimate)", "SRAM a core", "DRAM", "weights", "")]
+    rows = [("subgraph", "operators", "tasks", "cycles (estimate)", "SRAM per core", "DRAM", "weights", "")]
     rows += [
         (
             part.label, f"{part.operators}", f"{len(part.code.tasks)}", f"{part.code.estimated_cycles:,}",

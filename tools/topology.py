@@ -33,7 +33,7 @@ def _parser() -> argparse.ArgumentParser:
         EXAMPLES,
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    convert = commands.add_parser("convert", help="convert between formats, which follow from the extensions")
+    convert = commands.add_parser("convert", help="convert between formats, given by the file extensions")
     convert.add_argument("input", type=Path, metavar="IN")
     convert.add_argument("output", type=Path, metavar="OUT")
     info = commands.add_parser("info", help="print the numbers of vertices and edges, and sizes in bytes")
@@ -89,5 +89,5 @@ def describe(topology: Topology) -> dict[str, int | float]:
         "largest degree": int(degrees.max(initial=0)),
         "mean degree": round(topology.indices.size / max(topology.vertices, 1), 2),
         "vertices without edges": int((degrees == 0).sum()),
-        "bytes a neighbour, compressed in memory": round((graph.code.size + graph.offsets.nbytes) / neighbours, 2),
+        "bytes per neighbour, compressed in memory": round((graph.code.size + graph.offsets.nbytes) / neighbours, 2),
     }

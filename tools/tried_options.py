@@ -97,17 +97,17 @@ def _encoded(compiled: CompiledNetwork) -> str:
     if compiled.sparse is None:
         return ""
     if not compiled.sparse.taken:
-        return "all stays dense"
+        return "nothing is encoded"
     names = [plan.use.label for plan in compiled.sparse.plans if plan.is_sparse]
     shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-    return f"encodes {shown}" if names else "removes channels that are zero"
+    return f"encodes {shown}" if names else "removes zero channels"
 
 
 def tried_text(cycles: int, tried: list[Tried]) -> str:
     """The tried options, best first; `cycles` are those with the given options."""
     if not tried:
-        return "--try: there is no further option that may reduce the cycles of this network"
-    lines = [f"compiled with other options, too ({cycles:,} cycles with those given):"]
+        return "--try: no other option may reduce the cycles of this network"
+    lines = [f"also compiled with other options ({cycles:,} cycles with the given ones):"]
     for one in sorted(tried, key=lambda one: float("inf") if one.cycles is None else one.cycles / one.factor):
         if one.cycles is None:
             lines.append(f"  {one.option}: does not compile: {one.what}")

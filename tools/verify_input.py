@@ -40,6 +40,6 @@ def _check_sizes(module: ModuleOp, location: str) -> None:
             get_shape = getattr(value.type, "get_shape", None)
             if get_shape is not None and (count := math.prod(get_shape())) > MAX_ELEMENTS:
                 raise InputError(
-                    f"{location}: {op.name} has a value of type {value.type}, which is {count:,} elements: "
-                    f"values may have {MAX_ELEMENTS:,}"
+                    f"{location}: {op.name} has a value of type {value.type}, of {count:,} elements: "
+                    f"at most {MAX_ELEMENTS:,} are supported"
                 )

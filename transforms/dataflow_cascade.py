@@ -68,7 +68,7 @@ class DataflowCascadePass(ModulePass):
         if self.last is None and self.first is None and self.stripes is None:
             return choose_cascades(block, chip_for(module, self.chip, f"{self.name}{{chip=NAME}}"), SHARE).cascades
         if self.last is None or self.first is None or self.stripes is None:
-            raise InputError(f"{self.name}: a chain is given by all of first=NAME last=NAME stripes=N")
+            raise InputError(f"{self.name}: give all of first=NAME, last=NAME and stripes=N")
         ops = [one for one in block.ops if one.operands and one.results]
         begin, end = _named(ops, self.first), _named(ops, self.last)
         if begin is None or end is None:

@@ -66,7 +66,9 @@ class DataflowDifferentiatePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main = find_main(op)
         if stages_of(op):
-            raise InputError(f"{self.name} is for a network on one chip: use it before the network is cut for several")
+            raise InputError(
+                f"{self.name} applies to a network on one chip: run it before the network is cut for several"
+            )
         if self.loops == "unroll":
             unroll_loops(main)
         else:
@@ -87,7 +89,7 @@ class DataflowDifferentiatePass(ModulePass):
 
     def _loss(self, step: _Step) -> SSAValue:
         if not step.old_results:
-            raise InputError("the network has no result: there is nothing to take a loss of")
+            raise InputError("the network has no result, which the loss needs")
         result = step.old_results[0]
         if self.loss == "result":
             if not is_float(element_of(result)) or any(size != 1 for size in shape_of(result)):
@@ -140,7 +142,7 @@ class _Step:
         """Add an argument. Raises InputError if the name is taken."""
         if name in self.names:
             raise InputError(
-                f"the training step needs an input '{name}', and the network has one of that name: rename it"
+                f"the training step adds an input '{name}', but the network has one of this name: rename it"
             )
         self.names.append(name)
         block = self.main.body.block
@@ -202,5 +204,5 @@ def _check_sizes(main: FuncOp) -> None:
     for value in values:
         type = value.type
         if isinstance(type, TensorType) and 0 in cast("Tensor", type).get_shape():
-            message = f"a value of type {value.type} has no elements: give the network a batch to be trained on"
+            message = f"a value of type {value.type} has no elements: give the network a batch of at least 1"
             raise located(InputError(message), value)

@@ -44,7 +44,7 @@ class DataflowRollLoopsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.steps < 2:
-            raise InputError(f"steps={self.steps}: a loop has 2 steps at least")
+            raise InputError(f"steps={self.steps}: a loop has at least 2 steps")
         for network in networks_of(op):
             reroll_loops(find_main(network), self.steps)
 

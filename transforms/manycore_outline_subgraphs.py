@@ -51,7 +51,7 @@ class ManycoreOutlineSubgraphsPass(ModulePass):
         for network in networks_of(op):
             block = find_main(network).body.block
             if any(isinstance(inner, SubgraphOp) for inner in block.ops):
-                raise InputError("@main has subgraphs already: use manycore-inline-subgraphs before")
+                raise InputError("@main already has subgraphs: run manycore-inline-subgraphs first")
             nodes = block_graph(block)
             if nodes.ops:
                 outline(block, nodes, split(nodes.graph, serial_order(nodes.graph), rule))

@@ -88,7 +88,7 @@ class SparsePruneGroupsPass(ModulePass):
             if (groups is None) != (limit is None):
                 raise InputError(f"groups of {what}s and {what}_limit: give both or none")
             if (groups is not None and groups < 1) or (limit is not None and limit < 0):
-                raise InputError(f"{what}s: expected 1 group at least, and {what}_limit of at least 0")
+                raise InputError(f"{what}s: expected at least 1 group, and {what}_limit of at least 0")
             self._threshold(what)
 
     def _threshold(self, what: str) -> float:

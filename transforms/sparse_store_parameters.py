@@ -104,7 +104,7 @@ class SparseStoreParametersPass(ModulePass):
             if connections is None:
                 continue
             if (name := weight.sym_name.data) in names:
-                raise InputError(f"weight '{name}' is to be an input, and the network has one of that name: rename it")
+                raise InputError(f"weight '{name}' becomes an input, but the network has one of this name: rename it")
             names.append(name)
             value = _new_argument(main, names, weight.result, connections.size)
             weight.result.replace_all_uses_with(_placed(value, connections, name, weight))

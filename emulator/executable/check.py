@@ -127,7 +127,7 @@ def _check_launch(exe: Executable, launch: Launch, location: str) -> None:
         raise InputError(f"{location}, core {core}: there is no program {int(numbers[core])}")
     for core in chip.unusable_cores:
         if len(exe.programs[int(numbers[core])].words) > 1:
-            raise InputError(f"{location}: gives work to core {core}, which is unusable")
+            raise InputError(f"{location}: assigns a program to core {core}, which is unusable")
     distinct: list[int] = np.unique(numbers).tolist()
     for number in distinct:
         cores = np.flatnonzero(numbers == number).tolist()
@@ -240,7 +240,7 @@ def _check_controller(exe: Executable, location: str) -> None:
             message = f"{location}, word {index}: copies {count} bytes beyond the DRAM or the host's memory"
             raise WordError(message, None, index)
         if words["op"][index] == OPCODE["ctl.d2h"] and host < held[1] and held[0] < host + count:
-            raise WordError(f"{location}, word {index}: writes over the weights in host memory", None, index)
+            raise WordError(f"{location}, word {index}: overwrites the weights in host memory", None, index)
 
 
 def address_pair(word: Any) -> tuple[int, int]:

@@ -79,28 +79,28 @@ def check_chip_pipeline(pipeline: ChipPipeline, location: str) -> None:
         return InputError(f"{location} is damaged: {what}")
 
     if not pipeline.chips or len(pipeline.feeds) != len(pipeline.chips):
-        raise wrong("it has no program for any chip, or none for some")
+        raise wrong("it has no chips, or a chip has no description of its inputs")
     read: set[str] = set()
     for number, (exe, feeds) in enumerate(zip(pipeline.chips, pipeline.feeds, strict=True)):
         if exe.chip != pipeline.chip:
-            raise wrong(f"chip {number} is of another kind than chip 0")
+            raise wrong(f"chip {number} differs from chip 0")
         if set(feeds) != {info.name for info in exe.inputs}:
-            raise wrong(f"inputs of chip {number} come from nowhere")
+            raise wrong(f"inputs of chip {number} have no source")
         for info in exe.inputs:
             feed = feeds[info.name]
             if feed.chip == NETWORK:
                 read.add(feed.name)
                 continue
             if not 0 <= feed.chip < number:
-                raise wrong(f"input '{info.name}' of chip {number} does not come from a chip before it")
+                raise wrong(f"input '{info.name}' of chip {number} does not come from an earlier chip")
             source = _output(pipeline, feed.chip, feed.name)
             if source is None or (source.dtype, source.nbytes) != (info.dtype, info.nbytes):
-                raise wrong(f"input '{info.name}' of chip {number} is not what chip {feed.chip} gives")
+                raise wrong(f"input '{info.name}' of chip {number} does not match the output of chip {feed.chip}")
     if len(set(pipeline.inputs)) != len(pipeline.inputs) or read != set(pipeline.inputs):
         raise wrong("the network's inputs are not those that its chips read")
     names = [name for name, _ in pipeline.outputs]
     if len(set(names)) != len(names):
-        raise wrong("an output has its name twice")
+        raise wrong("two outputs have the same name")
     for name, chip in pipeline.outputs:
         found = _output(pipeline, chip, name)
         if found is None:

@@ -105,7 +105,7 @@ def decode_any(data: bytes | bytearray | memoryview, location: str) -> Executabl
     images = [section.stored for section in sections[1:] if section.name != ".shstrtab"]
     content = sections[0].stored
     if not 0 < len(images) <= MOST_CHIPS or len(content) < _DIGEST_BYTES:
-        raise InputError(f"{location} is damaged: it has {len(images)} chips, or does not say how they hang together")
+        raise InputError(f"{location} is damaged: it has {len(images)} chips, or does not describe their connections")
     facts = bytes(content[_DIGEST_BYTES:])
     _compare(data, _chunks(facts, [[image] for image in images]), location)
     chips = [decode(image, f"{location} (chip {number})") for number, image in enumerate(images)]
@@ -126,7 +126,7 @@ def _compare(data: memoryview, chunks: Chunks, location: str) -> None:
 
 
 def _read_facts(facts: bytes, chips: Sequence[Executable], location: str) -> ChipPipeline:
-    damaged = InputError(f"{location} is damaged: how its chips hang together cannot be read")
+    damaged = InputError(f"{location} is damaged: the connections of its chips cannot be read")
     try:
         read: object = json.loads(facts)
     except (ValueError, RecursionError) as error:

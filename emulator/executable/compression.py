@@ -26,16 +26,16 @@ def compressed(content: bytes, align: int) -> bytes | None:
 def decompressed(section: memoryview, what: str) -> memoryview:
     """The contents of a compressed section. Raises InputError, beginning with `what`, if it is damaged."""
     if len(section) < _HEADER.size:
-        raise InputError(f"{what} is cut off")
+        raise InputError(f"{what} is truncated")
     kind, reserved, size, _ = _HEADER.unpack(section[: _HEADER.size])
     data = section[_HEADER.size :]
     if kind != _ZLIB or reserved != 0 or size > _LARGEST_RATIO * len(data):
-        raise InputError(f"{what} is compressed in a way that is not known, or says a wrong size")
+        raise InputError(f"{what} has an unknown compression or a wrong size")
     inflate = zlib.decompressobj()
     try:
         content = inflate.decompress(data, size + 1)
     except zlib.error as error:
         raise InputError(f"{what} cannot be decompressed: {error}") from error
     if len(content) != size or not inflate.eof or inflate.unused_data:
-        raise InputError(f"{what} does not have the size that it says")
+        raise InputError(f"{what} does not have the size in its header")
     return memoryview(content)

@@ -111,15 +111,15 @@ def find_sections(data: memoryview, location: str) -> list[FoundSection]:
     if ident != _IDENT or machine != MACHINE or entry != SECTION_BYTES:
         raise InputError(f"{location} is an ELF file, but not a Meshloom executable (.mlx)")
     if table + count * SECTION_BYTES > len(data) or not 0 < names_index < count:
-        raise InputError(f"{location} is damaged or cut off: its section table lies outside the file")
+        raise InputError(f"{location} is damaged or truncated: its section table lies outside the file")
     headers: list[tuple[int, ...]] = list(_SECTION.iter_unpack(data[table : table + count * SECTION_BYTES]))
     if sum(header[5] for header in headers) > len(data):
-        raise InputError(f"{location} is damaged or cut off: its sections overlap or lie outside the file")
+        raise InputError(f"{location} is damaged or truncated: its sections overlap or lie outside the file")
     contents: list[memoryview] = []
     for header in headers:
         offset, size = header[4], header[5]
         if offset + size > len(data):
-            raise InputError(f"{location} is damaged or cut off: a section lies outside the file")
+            raise InputError(f"{location} is damaged or truncated: a section lies outside the file")
         contents.append(data[offset : offset + size])
     names = bytes(contents[int(names_index)])
     found: list[FoundSection] = []
@@ -148,7 +148,7 @@ def read_notes(data: memoryview, owner: str, location: str) -> dict[int, memoryv
         name_size, size, kind = struct.unpack("<III", data[at : at + 12])
         start = at + 12 + _up(name_size, 4)
         if start + size > len(data) or bytes(data[at + 12 : at + 12 + name_size]) != owner.encode() + b"\0":
-            raise InputError(f"{location} is damaged: a note is cut off or not ours")
+            raise InputError(f"{location} is damaged: a note is truncated or has an unknown owner")
         notes[kind] = data[start : start + size]
         at = start + _up(size, 4)
     return notes

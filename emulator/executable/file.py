@@ -177,15 +177,15 @@ def decode(data: bytes | bytearray | memoryview, location: str) -> Executable:
     read = {section.name: section for section in sections}
     parts = {name: section.content for name, section in read.items()}
     if ".chips" in parts and ".note.meshloom" not in parts:
-        raise InputError(f"{location} holds a network on several chips: read it with meshloom.load or meshloom-run")
+        raise InputError(f"{location} contains a network on several chips: read it with meshloom.load or meshloom-run")
     notes = read_notes(_part(parts, ".note.meshloom", location), OWNER, location)
     if not {CHECKSUM, VERSION, FINGERPRINT} <= set(notes) or len(notes[VERSION]) != _VERSION.size:
         raise InputError(f"{location} is damaged: its notes are not complete")
     file_version, isa_version, weights_address, dram_used, host_address, host_used = _VERSION.unpack(notes[VERSION])
     if (file_version, isa_version) != (FORMAT_VERSION, ISA_VERSION):
         raise InputError(
-            f"{location} has file version {file_version} and instruction set {isa_version}; this program reads"
-            f" {FORMAT_VERSION} and {ISA_VERSION}: compile the network again"
+            f"{location} has file version {file_version} and instruction set {isa_version}; this version "
+            f"reads {FORMAT_VERSION} and {ISA_VERSION}: compile the network again"
         )
     weights, held = _part(parts, ".weights", location), _part(parts, ".host_weights", location)
     named = _read_notes(_part(parts, ".notes", location), location)

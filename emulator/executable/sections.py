@@ -37,7 +37,7 @@ class Cursor:
 
     def fail(self) -> InputError:
         """The error for invalid contents."""
-        return InputError(f"{self.location} is damaged: {self.part} is cut off or inconsistent")
+        return InputError(f"{self.location} is damaged: {self.part} is truncated or inconsistent")
 
     def take(self, count: int) -> memoryview:
         """The next `count` bytes."""

@@ -106,7 +106,7 @@ def task_results(exe: Executable) -> list[TaskResult]:
     Raises InputError if the executable has no note of them, or an invalid one.
     """
     if NOTE not in exe.notes:
-        raise InputError("the executable does not say where tensors are in its memory: compile the network again")
+        raise InputError("the executable has no record of where tensors are in memory: compile the network again")
     try:
         found = list(_read(json.loads(exe.notes[NOTE])))
         if all(_is_possible(one, exe) for one in found):

@@ -112,7 +112,7 @@ def explain_deadlock(exe: Executable, launch: Launch, sequencer: Sequencer) -> s
     """
     blocked = blocked_units(sequencer)
     stuck = sorted({unit.core for unit in blocked})
-    lines = [f"deadlock: {len(stuck)} of {exe.chip.cores} cores cannot go on"]
+    lines = [f"deadlock: {len(stuck)} of {exe.chip.cores} cores are blocked"]
     for unit in blocked[:_SHOWN]:
         program = exe.programs[int(launch.program_of_core[unit.core])]
         name = source_name(exe, program, unit.word)
@@ -130,12 +130,12 @@ def explain_deadlock(exe: Executable, launch: Launch, sequencer: Sequencer) -> s
 def _lacks(unit: Blocked, stuck: list[int]) -> str:
     reasons: list[str] = []
     if unit.semaphore >= 0:
-        reason = f"semaphore {unit.semaphore} has {unit.has}, wants {unit.needs}"
+        reason = f"semaphore {unit.semaphore} has {unit.has}, needs {unit.needs}"
         if unit.may_signal:
             names = ", ".join(f"core {core}{' (stuck)' if core in stuck else ''}" for core in unit.may_signal[:_SHOWN])
-            reasons.append(f"{reason}; could still come from {names}")
+            reasons.append(f"{reason}; may still be raised by {names}")
         else:
-            reasons.append(f"{reason}; no core has an instruction left that would raise it")
+            reasons.append(f"{reason}; no remaining instruction of any core raises it")
     if unit.tokens_from:
         reasons.append("no token from " + ", ".join(UNIT_NAMES[v] for v in unit.tokens_from))
     return "; ".join(reasons) or "its queue is blocked"

@@ -61,7 +61,7 @@ def read_tensor(result: FunctionalResult, info: TensorInfo) -> Array:
     Raises EmulationError for a tensor that is larger than DRAM.
     """
     if info.nbytes > len(result.machine.dram):
-        raise EmulationError(f"tensor '{info.name}' is larger than DRAM: it is never there as a whole")
+        raise EmulationError(f"tensor '{info.name}' is larger than DRAM: it is never in memory as a whole")
     raw = result.machine.dram[info.dram_address : info.dram_address + info.nbytes]
     return tensor_values(raw, info)
 

@@ -135,7 +135,7 @@ class ResultRecorder:
     def writer(self, launch: int, key: int) -> str:
         """A description of the instruction that wrote a byte, from its key in `Region.writer`."""
         if key == NOBODY:
-            return "nothing of the task wrote it"
+            return "no instruction of the task wrote it"
         core, word = key >> 32, key & 0xFFFFFFFF
         program = self.executable.programs[int(self.executable.launches[launch].program_of_core[core])]
         mnemonic = BY_CODE[int(program.words["op"][word])].mnemonic

@@ -75,7 +75,7 @@ class _Stop:
         self.clock = step_clock(self.exe, view, place)
         if self.clock is None:
             raise InputError(
-                f"the steps of task '{self.task}' cannot be told apart: its instructions are not as many in each"
+                f"the steps of task '{self.task}' cannot be distinguished: they differ in their numbers of instructions"
             )
         return _Steps(self.clock, self.step)
 

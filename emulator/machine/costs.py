@@ -241,7 +241,7 @@ class _Geometry:
         index = np.where(there & ~blocks, desc, len(descs))
         all_sizes, all_strides = table["size"].astype(np.int64), table["stride"].astype(np.int64)
         exact = np.prod(all_sizes.astype(np.float64), axis=1)
-        refuse(((exact > MAX_POINTS) | (exact < 1))[index], "the sizes of descriptor {} are absurd")
+        refuse(((exact > MAX_POINTS) | (exact < 1))[index], "the sizes of descriptor {} are out of range")
         self.imm = words["imm"].astype(np.int64)
         self.there = there
         self._index, self._sizes, self._strides = index, all_sizes, all_strides
@@ -257,7 +257,7 @@ class _Geometry:
         self._blocks, self._sizes_of_blocks = blocks, all_sizes[at]
         real = all_sizes.astype(np.float64)
         absurd = (real[:, 0] * real[:, 1] > MAX_POINTS) | (real[:, 2] * real[:, 4] > MAX_POINTS)
-        refuse(blocks & absurd[at], "the sizes of descriptor {} are absurd")
+        refuse(blocks & absurd[at], "the sizes of descriptor {} are out of range")
         if blocks.any():
             offset = all_strides[at, 0]
             entries = self._sizes_of_blocks[..., 2] * self._sizes_of_blocks[..., 4]

@@ -43,14 +43,14 @@ FAULTS = (
     "loops are nested deeper than 4",
     "the chip has no such semaphore",
     "there is no such core set",
-    "more instructions than the limit of this run: is the loop count meant?",
+    "more instructions than the limit of this run: check the loop count",
     "the loop is to run {value} times: expected 0 to {most}; allow more (of a compiled network, --max-steps)",
     "there is no loop to leave",
 )
 """Descriptions of faults by number."""
 COUNT = 7
 """The fault of a loop count out of range."""
-NO_MORE = "a loop may run no more often, and its condition still holds after the most steps: allow more (--max-steps)"
+NO_MORE = "the condition of a loop still holds after its largest number of steps: compile with a larger --max-steps"
 """Message of that fault if 0 is the only valid count, as after a loop that must end by its condition."""
 
 CHUNK = 1 << 16

@@ -161,7 +161,7 @@ def new_memory(size: int) -> Bytes:
     try:
         pages = mmap.mmap(-1, size, flags=flags)
     except (MemoryError, OSError, ValueError, OverflowError) as error:
-        raise MeshloomError(f"this machine has no room for {size:,} bytes of emulated memory") from error
+        raise MeshloomError(f"this machine cannot allocate {size:,} bytes of emulated memory") from error
     if hasattr(mmap, "MADV_HUGEPAGE"):  # huge pages cause a tenth of the page faults
         try:
             pages.madvise(mmap.MADV_HUGEPAGE)

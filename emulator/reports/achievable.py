@@ -26,9 +26,9 @@ from .roofline import noted_work
 
 PARTS = {
     "peak": "at the peak of the units",
-    "filling": "as shapes do not fill arrays",
-    "loads": "for loads that nothing hides",
-    "results": "to store the results",
+    "filling": "for unfilled arrays",
+    "loads": "for loads not hidden",
+    "results": "to store results",
 }
 """The parts of the achievable time: fields with their cycles, and the names of the parts in texts."""
 

@@ -24,17 +24,17 @@ COMPUTES, DRAM_RATE, LINK_RATE = "computes", "DRAM rate", "link rate"
 LATENCY, HOPS, BUSY_PORT, BUSY_LINKS = "DRAM latency and way", "hops", "shared DRAM port", "shared links"
 SEQUENCER, FULL_QUEUE, SEMAPHORE, HOST = "sequencer", "full queue", "semaphore", "copies from the host"
 REASONS = {
-    COMPUTES: "units at work: their array, lanes or SRAM rate set the pace",
-    DRAM_RATE: "bytes that pass the DRAM port, by themselves",
-    LINK_RATE: "bytes that pass a link, by themselves",
-    LATENCY: "from the DRAM port to the core, and dram_latency",
-    HOPS: "a message's way from router to router",
-    BUSY_PORT: "loads and stores behind those of other cores",
-    BUSY_LINKS: "packets behind others on the links",
-    SEQUENCER: "nothing ready: one word a cycle, from the start or since a queue was full",
-    FULL_QUEUE: "words behind one whose queue was full",
-    SEMAPHORE: "taking a message or a credit that is there",
-    HOST: "no launch runs: what the next one needs is on its way from the host",
+    COMPUTES: "instructions execute, limited by the unit's array, lanes or SRAM rate",
+    DRAM_RATE: "bytes through a DRAM port, without contention",
+    LINK_RATE: "bytes over a link, without contention",
+    LATENCY: "hops between DRAM port and core, and dram_latency",
+    HOPS: "a message from router to router",
+    BUSY_PORT: "loads and stores wait for those of other cores",
+    BUSY_LINKS: "packets wait for others on the links",
+    SEQUENCER: "no earlier cause: one word per cycle, from the start or since a queue was full",
+    FULL_QUEUE: "words wait behind one whose queue is full",
+    SEMAPHORE: "consuming a message or credit that has arrived",
+    HOST: "no launch runs: the next one waits for copies from the host",
 }
 """Descriptions of the reasons of pieces."""
 

@@ -120,7 +120,7 @@ def device_memory(exe: Executable, timing: TimingResult) -> DeviceMemory | None:
         return None
     steps = list(_steps(exe, timing))
     if len(steps) != len(planned.steps):
-        raise EmulationError(f"the note '{NOTE}' has {len(planned.steps)} steps, the controller takes {len(steps)}")
+        raise EmulationError(f"the note '{NOTE}' has {len(planned.steps)} steps, the controller has {len(steps)}")
     used: dict[int, tuple[int, int]] = {}
     stray = 0
     for number, (step, start, end) in enumerate(steps):

@@ -68,7 +68,7 @@ def explain(exe: Executable, timing: TimingResult) -> Explanation:
     The explanation of a run. Raises MeshloomError if it was not traced (`run_timing(exe, trace=True)`).
     """
     if timing.trace is None:
-        raise MeshloomError("this run was not traced: ask for a trace when it is timed")
+        raise MeshloomError("this run was not traced: time it with a trace")
     path = critical_path(exe, timing)
     by_share: dict[tuple[str, str], int] = {}
     by_task: dict[str, int] = {}
@@ -92,7 +92,7 @@ def _longest(share: Share) -> int:
 def explain_text(explanation: Explanation) -> str:
     """The explanation as text: parts of the critical path, and operations that exceed their bounds most."""
     total = max(explanation.cycles, 1)
-    lines = [f"what the {explanation.cycles:,} cycles consist of (the critical path, end to end):"]
+    lines = [f"composition of the {explanation.cycles:,} cycles (critical path):"]
     rest = 0
     for share in explanation.shares:
         if share.cycles < LEAST_SHARE * total:
@@ -101,13 +101,13 @@ def explain_text(explanation: Explanation) -> str:
         what = f"{share.unit or 'chip':<6}{share.reason}"
         lines.append(f"  {share.cycles:>12,}  {100 * share.cycles / total:5.1f}%  {what}")
     if rest:
-        lines.append(f"  {rest:>12,}  {100 * rest / total:5.1f}%  {'':<6}the rest, each under {100 * LEAST_SHARE:g}%")
+        lines.append(f"  {rest:>12,}  {100 * rest / total:5.1f}%  {'':<6}others, each below {100 * LEAST_SHARE:g}%")
     if explanation.waterfall is not None:
         lines += _waterfall_lines(explanation.waterfall)
     if explanation.achievable is not None:
         lines += _layer_lines(explanation.achievable)
     if explanation.over_bound:
-        lines.append("operations that cost most over their own bound:")
+        lines.append("operations with the most cycles above their own bound:")
     for one in explanation.over_bound:
         tiles = f", {one.achievable:,.0f} with these tiles" if round(one.achievable) > round(one.bound) else ""
         why = f"{one.task}: bound {one.bound:,.0f} ({one.set_by}){tiles}; {one.why}"
@@ -118,7 +118,7 @@ def explain_text(explanation: Explanation) -> str:
 def _waterfall_lines(found: Waterfall) -> list[str]:
     """Lines for the parts of the run's cycles beyond the roofline."""
     bound = found.parts[IDEAL]
-    lines = [f"what makes them {found.ratio:.2f} x the roofline of {bound:,.0f} that {found.unit} sets:"]
+    lines = [f"from the roofline of {bound:,.0f} (set by {found.unit}) to the run, {found.ratio:.2f} x:"]
     for part, cycles in found.parts.items():
         if abs(cycles) >= LEAST_SHARE * bound:
             lines.append(f"  {cycles:>12,.0f}  {cycles / bound:5.2f} x  {part}")
@@ -127,7 +127,7 @@ def _waterfall_lines(found: Waterfall) -> list[str]:
 
 def _layer_lines(found: Achievable) -> list[str]:
     """Lines for the layers that take most of the achievable time, with its parts."""
-    lines = [f"layers that take most of the {found.cycles:,.0f} that are achievable one after the other:"]
+    lines = [f"layers with the most of the {found.cycles:,.0f} achievable cycles:"]
     for layer in found.longest(LAYERS):
         figures = layer.figures()
         parts = [f"{figures[part]:,.0f} {text}" for part, text in PARTS.items() if round(figures.get(part, 0.0))]

@@ -136,10 +136,10 @@ def _why(exe: Executable, work: TaskWork, pieces: list[Piece]) -> str:
         case str() if reason == COMPUTES:
             return _computing(exe, work, unit)
         case str() if reason in (DRAM_RATE, BUSY_PORT, LATENCY) and unit == Unit.STORE:
-            return "its results are stored after all else is done"
+            return "its results are stored after all other work"
         case str() if unit == Unit.LOAD:
             through = "the DRAM ports" if reason in (DRAM_RATE, BUSY_PORT, LATENCY) else "the links"
-            return f"loads are not hidden: {through} are slower than what runs meanwhile"
+            return f"loads are not hidden: {through} are slower than the work that runs meanwhile"
         case str() if reason in (LINK_RATE, BUSY_LINKS, HOPS, SEMAPHORE):
             return "exchange between cores"
         case _:
@@ -153,7 +153,7 @@ def _computing(exe: Executable, work: TaskWork, unit: int) -> str:
     at_work = int((busy > 0).sum())
     reasons: list[str] = []
     if at_work < len(chip.usable_cores):
-        reasons.append(f"{at_work} of {len(chip.usable_cores)} cores have some of it")
+        reasons.append(f"only {at_work} of {len(chip.usable_cores)} cores take part")
     if at_work and busy.max() > 1.2 * busy[busy > 0].mean():
         reasons.append(f"the busiest core has {busy.max() / busy[busy > 0].mean():.1f} x the mean")
     if name in ("MPU", "VPU"):

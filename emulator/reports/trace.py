@@ -27,7 +27,7 @@ def trace_content(exe: Executable, timing: TimingResult, path: str | Path) -> by
 
 def _trace(timing: TimingResult) -> Trace:
     if timing.trace is None:
-        raise MeshloomError("this run was not traced: ask for a trace when it is timed")
+        raise MeshloomError("this run was not traced: time it with a trace")
     return timing.trace
 
 

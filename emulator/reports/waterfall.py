@@ -30,16 +30,16 @@ PRODUCTS, VECTORS, COPIES, UNEVEN = "matrix units", "vector units", "copies in S
 EXCHANGES, WAITING, DISPATCH = "exchanges", "waiting for DRAM", "sequencer"
 PARTS = {
     IDEAL: "the network's own work, evenly over all units of the kind that sets the roofline, at their full rate",
-    REPEATED: "what is computed or moved more than once, as borders of tiles; below 0: what another unit does",
-    FILLING: "matrix units at work with a part of their array; of other units, with a part of their lanes",
+    REPEATED: "work done more than once, such as borders of tiles; below 0: work done by another unit",
+    FILLING: "matrix units busy with a part of their array; other units, with a part of their lanes",
     LOADING: "matrix units load weights, or their array fills and drains",
-    PRODUCTS: "it waits for products, at the full rate of matrix units",
-    VECTORS: "it waits for operations of vector units",
-    COPIES: "it waits for copies within SRAM, or for the mapping unit",
-    UNEVEN: "it waits for others of its kind, which have more to do",
-    EXCHANGES: "it waits for messages between cores",
-    WAITING: "it waits for data on their way from or to DRAM",
-    DISPATCH: "it waits for the sequencer, a queue, or the host",
+    PRODUCTS: "the unit waits for products, at the full rate of matrix units",
+    VECTORS: "the unit waits for operations of vector units",
+    COPIES: "the unit waits for copies within SRAM, or for the mapping unit",
+    UNEVEN: "the unit waits for units of the same kind that have more work",
+    EXCHANGES: "the unit waits for messages between cores",
+    WAITING: "the unit waits for transfers from or to DRAM",
+    DISPATCH: "the unit waits for the sequencer, a queue, or the host",
 }
 """The parts of a waterfall in order, with descriptions."""
 

@@ -28,13 +28,13 @@ class WhatIf:
 
 
 _CHANGES: tuple[tuple[str, dict[str, int], dict[str, int]], ...] = (
-    ("DRAM bytes a cycle", {"dram_bytes_per_cycle": 2}, {"dram_bytes_per_cycle": UNLIMITED}),
+    ("DRAM bytes per cycle", {"dram_bytes_per_cycle": 2}, {"dram_bytes_per_cycle": UNLIMITED}),
     ("DRAM latency", {"dram_latency": 0}, {"dram_latency": 0}),
-    ("link bytes a cycle", {"link_bytes_per_cycle": 2}, {"link_bytes_per_cycle": UNLIMITED}),
+    ("link bytes per cycle", {"link_bytes_per_cycle": 2}, {"link_bytes_per_cycle": UNLIMITED}),
     ("hop cycles", {"hop_cycles": 0}, {"hop_cycles": 1}),
-    ("SRAM bytes a cycle", {"sram_bytes_per_cycle": 2}, {"sram_bytes_per_cycle": UNLIMITED}),
-    ("matrix unit's rows", {"mpu_rows": 2}, {}),
-    ("matrix unit's columns", {"mpu_cols": 2}, {}),
+    ("SRAM bytes per cycle", {"sram_bytes_per_cycle": 2}, {"sram_bytes_per_cycle": UNLIMITED}),
+    ("matrix unit rows", {"mpu_rows": 2}, {}),
+    ("matrix unit columns", {"mpu_cols": 2}, {}),
     ("vector lanes", {"vpu_lanes": 2}, {"vpu_lanes": UNLIMITED}),
     ("queue depth", {"queue_depth": 2}, {"queue_depth": 4096}),
 )
@@ -70,7 +70,7 @@ def what_if(exe: Executable, mapped: MappedWork | None = None) -> list[WhatIf]:
 def what_if_text(cycles: int, found: list[WhatIf]) -> str:
     """The results as a table of text; `cycles` are those of the run with the chip's own parameters."""
     lines = [
-        f"the same program with one number changed ({cycles:,} cycles as it is):",
+        f"the same program with one chip parameter changed ({cycles:,} cycles unchanged):",
         f"  {'':<24}{'twice as good':>22}{'without limit':>22}",
     ]
     for one in found:

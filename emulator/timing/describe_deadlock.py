@@ -43,7 +43,7 @@ def describe(exe: Executable, launch: Launch, blocked: list[Blocked]) -> str:
     """
     view = _View(exe, launch, blocked)
     cores = sorted({unit.core for unit in blocked})
-    lines = [f"deadlock: {len(cores)} of {exe.chip.cores} cores cannot go on"]
+    lines = [f"deadlock: {len(cores)} of {exe.chip.cores} cores are blocked"]
     lines += [f"  {view.where(unit)}: {view.lacks(unit)}" for unit in blocked[:_SHOWN]]
     if len(blocked) > _SHOWN:
         lines.append(f"  and {len(blocked) - _SHOWN} more units")
@@ -103,10 +103,13 @@ class _View:
             text = f"waits for semaphore {semaphore}, which has {unit.has} of {unit.needs}"
             cores = self.raisers(unit.core, semaphore)
             some = ", ".join(f"core {core}" for core in cores[:_SHOWN])
-            reasons.append(f"{text}; " + (f"still to come from {some}" if cores else "nobody is left to raise it"))
+            reasons.append(
+                f"{text}; "
+                + (f"may still be raised by {some}" if cores else "no remaining instruction of any core raises it")
+            )
         if unit.missing:
             reasons.append("waits for a token from " + ", ".join(unit_name(v) for v in unit.missing))
-        return " and ".join(reasons) or "its queue does not move"
+        return " and ".join(reasons) or "its queue is blocked"
 
     def _next(self, unit: Blocked) -> list[Blocked]:
         """The blocked heads for which this one waits: of units whose tokens it needs, of cores that could signal."""

@@ -397,9 +397,7 @@ def _run_kernel(exe: Executable, tables: Tables, number: int, mapped: RunWork | 
             return run
         if status != NO_ROOM or room >= LAST_ROOM:
             limit = "cycles" if status == TOO_LONG else "tokens, messages or packets at one time"
-            raise EmulationError(
-                f"launch {number} needs more {limit} than the emulator allows: is a loop count damaged?"
-            )
+            raise EmulationError(f"launch {number} needs more {limit} than the emulator allows: check the loop counts")
         room *= 16
 
 
@@ -421,7 +419,7 @@ def _mapped(
         return np.zeros(0, np.int64), np.zeros(cores * QUEUES, np.int64)
     cycles, first = mapped.times, mapped.first
     if not np.array_equal(np.diff(first), tables.mapped(mapped.decisions).reshape(-1)) or np.any(cycles < 1):
-        raise EmulationError(f"launch {number}: the functional run that gave the cycles was of another executable")
+        raise EmulationError(f"launch {number}: the cycles come from a functional run of another executable")
     return cycles, first
 
 

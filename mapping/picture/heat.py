@@ -101,5 +101,5 @@ def heat_map(
         shares,
         carried / most if most else carried,
         f"cores: share of the capacity of {capacity:,}; fullest: {int(loads.max()):,}",
-        f"links: {'multicast trees' if multicast else 'edges one by one'}, XY routing{busiest}",
+        f"links: {'multicast trees' if multicast else 'one route per edge'}, XY routing{busiest}",
     )

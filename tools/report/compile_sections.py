@@ -238,7 +238,7 @@ def programs(facts: CompileFacts) -> Section:
             ("Instructions without sharing", f"{unshared:,}"),
             ("Instructions executed", f"{executed:,}"),
             ("Code with descriptors", in_bytes(size)),
-            ("Executed for each one stored", significant(executed / max(words, 1))),
+            ("Executions per stored instruction", significant(executed / max(words, 1))),
         ]
     )
     order = sorted(range(len(exe.programs)), key=lambda index: (-users[index] * len(exe.programs[index].words), index))
@@ -248,7 +248,7 @@ def programs(facts: CompileFacts) -> Section:
         count = int(np.count_nonzero(HAS_BODY[program.words["op"]]))
         numbers = (int(users[index]), len(program.words), count, len(program.descs), len(program.params))
         rows.append([program.name, *(f"{value:,}" for value in numbers)])
-    head = ["program", "cores", "instructions", "loops", "descriptors", "values patched by core"]
+    head = ["program", "cores", "instructions", "loops", "descriptors", "values patched per core"]
     rest = len(order) - MOST_PROGRAMS
     more = [tag("p", f"{plural(rest, 'smaller program')} not shown.", class_="note")] if rest > 0 else []
     note = "Cores with equal work share one program; parameters in which they differ are patched when it is loaded."

@@ -70,7 +70,7 @@ def device_memory_section(planned: PlannedMemory, measured: DeviceMemory | None)
         lines = [run, Line("planned", lines[0].x, lines[0].y, "ink", steps=True, dashed=True)]
     limits = [Limit(f"budget {in_bytes(planned.capacity)}", planned.capacity)]
     if planned.unsaved > planned.capacity:
-        limits.append(Limit(f"needed if nothing is saved {in_bytes(planned.unsaved)}", planned.unsaved, "muted"))
+        limits.append(Limit(f"needed without memory saving {in_bytes(planned.unsaved)}", planned.unsaved, "muted"))
     parts: list[Child] = [
         line_chart("DRAM in use over time", lines, CYCLES, unit_of_bytes(planned.capacity), limits),
         tag("h3", "Launches and concurrent copies"),
@@ -99,7 +99,7 @@ def device_memory_section(planned: PlannedMemory, measured: DeviceMemory | None)
     if measured is not None:
         same = measured.peak == planned.peak and end == planned.cycles
         what = "the same" if same else f"{in_bytes(planned.peak)} and {planned.cycles:,}"
-        agree = f" The run had {in_bytes(measured.peak)} in use at most and took {end:,} cycles; planned: {what}."
+        agree = f" Measured in the run: peak {in_bytes(measured.peak)}, {end:,} cycles; planned: {what}."
     note = (
         f"Bytes of DRAM in use from the first step that fills a buffer to the end of the last one that uses it; "
         f"{in_bytes(planned.peak)} of {in_bytes(planned.capacity)} at most. Copies run concurrently with launches; a "

@@ -48,7 +48,7 @@ def result_card(facts: RunFacts, outputs: Mapping[str, Any]) -> str:
     ]
     parts: list[Child] = [table(["output", "type", "shape", "values"], rows, 4)]
     if facts.timing.trace is not None:
-        parts += [tag("h3", "Share of all cores at work, by unit over time"), chip_lanes(facts, BINS)]
+        parts += [tag("h3", "Busy share of all cores, by unit over time"), chip_lanes(facts, BINS)]
     figures = [*_cycles(facts.exe, facts.stats), Figure("Matrix units", _share(facts.stats), "of their peak rate")]
     return _card(f"run on {_chip(facts.exe)}", figures, parts)
 

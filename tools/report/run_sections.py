@@ -105,7 +105,7 @@ def limits(facts: RunFacts) -> Section | None:
     ]
     parts: list[Child] = [table(["on the critical path", "cycles", "share", "meaning"], shares)]
     if over:
-        heading = "Operations that cost most over their own bound"
+        heading = "Operations with the most cycles above their own bound"
         parts += [
             tag("h3", heading),
             table(["operation", "on the path", "bound", "set by", "with its tiles", "why"], over),
@@ -117,11 +117,11 @@ def limits(facts: RunFacts) -> Section | None:
             for part, cycles in found.parts.items()
             if abs(cycles) >= LEAST_SHARE * bound
         ]
-        heading = f"From the roofline, which {found.unit} sets, to the run: {found.ratio:.2f} times as long"
+        heading = f"From the roofline (set by {found.unit}) to the run: {found.ratio:.2f} times as long"
         parts += [tag("h3", heading), table(["part", "cycles", "of the roofline", "meaning"], rows)]
     note = (
-        "The chain of instructions, messages and waits that ends with the last cycle. Its pieces lie end to end, so "
-        "they add up to the run: only what is on it can make the run shorter."
+        "The chain of instructions, messages and waits that ends with the last cycle. Its parts follow each "
+        "other without gaps and add up to the run: the run is shorter only if one of them is."
     )
     return Section("What limits it", join(parts), note)
 
@@ -157,8 +157,8 @@ def bounds(facts: RunFacts) -> Section:
         ]
     if "achievable" in facts.stats:
         texts = {
-            "peak": "at the peak of the units", "filling": "arrays that shapes do not fill",
-            "loads": "loads that nothing hides", "results": "storing results",
+            "peak": "at the peak of the units", "filling": "array not filled",
+            "loads": "loads not hidden", "results": "storing results",
         }  # fmt: skip
         entry = facts.stats["achievable"]
         bars = [
@@ -166,7 +166,7 @@ def bounds(facts: RunFacts) -> Section:
             for part, part_cycles in entry["by_part"].items()
             if round(part_cycles)
         ]
-        heading = f"Achievable, one layer after the other: {entry['cycles']:,.0f} cycles"
+        heading = f"Achievable, layer by layer: {entry['cycles']:,.0f} cycles"
         chart = bar_chart("parts of the achievable time", bars, mark=(cycles, f"run: {cycles:,} cycles"))
         parts += [tag("h3", heading), chart, _achievable_layers(facts)]
     most = [
@@ -225,7 +225,7 @@ def timeline(facts: RunFacts) -> Section | None:
     run = max(timing.cycles, 1)
     single = _lanes(facts.units, one, timing.busy[busiest] / run)
     parts: list[Child] = [
-        tag("h3", "All cores: share of them at work"),
+        tag("h3", "All cores: busy share"),
         chip_lanes(facts, BINS),
     ]
     if single:
@@ -234,9 +234,9 @@ def timeline(facts: RunFacts) -> Section | None:
             lane_chart(f"busy share of core {busiest} by unit over time", single, total, spans),
         ]
     note = (
-        f"Cycles from left to right, from the host's first copy to its last; a lane is full where the unit works all "
-        f"the time. Each step of the outline is the mean over {significant(bin_cycles)} cycles. The strip shows until "
-        f"when each task ran; figures on the right: shares of the run, first launch to last."
+        f"Cycles from left to right, from the host's first copy to its last; a lane is full where the unit is busy "
+        f"all the time. Each step of the outline is the mean over {significant(bin_cycles)} cycles. The strip shows "
+        f"when each task ended; figures on the right: shares of the run, first launch to last."
     )
     return Section("Timeline", join(parts), note)
 
@@ -347,8 +347,9 @@ def cores(facts: RunFacts) -> Section:
     caption = f"SRAM touched: up to {in_bytes(max(peaks))} of {in_bytes(capacity)}"
     parts.append(_figure(caption, core_map("SRAM touched by core", facts.mesh, peaks, _short_bytes, max(peaks), 240)))
     note = (
-        "Each square is a core, in its place on the mesh; the stronger its colour, the closer to the busiest core of "
-        "the same map. Numbers are shares of the run's cycles."
+        "Each square is a core, in its place on the mesh; the stronger its colour, the closer it is to the "
+        "busiest core "
+        "of the same map. Numbers are shares of the run's cycles."
     )
     return Section("Cores", tag("div", parts, class_="row"), note)
 
@@ -383,7 +384,7 @@ def traffic(facts: RunFacts) -> Section:
     top = int(timing.link_bytes.max(initial=0))
     caption = (
         f"Bytes by link; squares: into the core; D: DRAM ports. The busiest link carries {in_bytes(top)}, "
-        f"{percent(top / rate)} of what it could in the run."
+        f"{percent(top / rate)} of its capacity in the run."
     )
     body = join(
         [
@@ -409,7 +410,7 @@ def energy(facts: RunFacts) -> Section:
         Bar(name, parts[key], f"{scaled(parts[key], PICO)}  ({percent(parts[key] / total)})", colour)
         for key, (name, colour) in names.items()
     ]
-    note = f"{scaled(parts['total'], PICO)} in all, from counts of events and the chip's energy of each; no leakage."
+    note = f"{scaled(parts['total'], PICO)} in total: events times the chip's energy per event, without leakage."
     return Section("Energy", bar_chart("energy by component", bars), note)
 
 
@@ -443,9 +444,9 @@ def sparse(facts: RunFacts) -> Section | None:
     if rows:
         body.append(table(["task", "cycles declared", "cycles counted", "error"], rows))
     note = (
-        f"Pairs of a neuron and a weight, multiplied and skipped because one of them is zero. The mapping unit looked "
-        f"at {figures['index_elements']:,} elements of indices in {figures['map_cycles']:,} cycles. Cycles are those "
-        f"of matrix units in sparse products, over all cores: as the compiler declared them and as this run counted."
+        f"Pairs of an activation and a weight: multiplied, or skipped because one of them is zero. The mapping unit "
+        f"read {figures['index_elements']:,} index elements in {figures['map_cycles']:,} cycles. Cycles are those of "
+        f"matrix units in sparse products, summed over the cores: declared by the compiler, and counted in this run."
     )
     return Section("Sparse products", join(body), note)
 

@@ -86,17 +86,17 @@ def sparse_section(layers: Sequence[SparseLayer], chip: Chip | None, taken: bool
         parts.append(bar_chart("estimated cycles, dense and as chosen", bars))
     parts.append(_table(layers, bool(timed)))
     if chip is not None and (curves := _curves(layers, chip)):
-        parts += [tag("h3", "From which density on encoded weights pay"), curves]
+        parts += [tag("h3", "Break-even densities of encoded weights"), curves]
     note = (
         "The density is the share of weights that are not zero. Each weight tensor stays dense, or gets a direct index "
-        "(a bit an element) or strides (the distance to the next one, of some bits), whichever takes the fewest "
+        "(one bit per element) or a stride index (distances between nonzero elements), whichever takes the fewest "
     )
-    note += "cycles by estimate" if timed else "bytes"
-    note += "; why a tensor stays dense is said where the pointer rests on that word."
+    note += "estimated cycles" if timed else "bytes"
+    note += '; the tooltip of "dense" gives the reason.'
     if any(one.neurons is not None for one in layers):
-        note += " Neurons: the share of them that is not zero, as calibration measured it."
+        note += " Activations: the share that is not zero, measured in calibration."
     if not taken:
-        note += " The network as a whole is not faster with any of them: it was compiled with dense weights."
+        note += " No encoding makes the whole network faster: it was compiled with dense weights."
     return Section("Sparse weights", join(parts), note)
 
 
@@ -104,7 +104,7 @@ def _table(layers: Sequence[SparseLayer], timed: bool) -> Child:
     head = ["weights", "shape", "encoding", "density", "dense", "as chosen", "smaller"]
     head += ["dense cycles", "cycles", "faster"] if timed else []
     measured = any(one.neurons is not None for one in layers)
-    head += ["neurons"] if measured else []
+    head += ["activations"] if measured else []
     rows: list[list[Child]] = []
     for one in layers:
         encoding = tag("span", str(one.format or "dense"), title=f"dense: {one.reason}" if one.reason else None)
@@ -115,7 +115,7 @@ def _table(layers: Sequence[SparseLayer], timed: bool) -> Child:
             row += [f"{one.dense_cycles:,.0f}", f"{one.cycles:,.0f}", _times(one.dense_cycles, one.cycles)]
         if measured:
             density = "" if one.neurons is None else percent(one.neurons.density)
-            row.append(f"{density}, zeros left out" if one.neurons_encoded else density)
+            row.append(f"{density}, zeros skipped" if one.neurons_encoded else density)
         rows.append(row)
     return table(head, rows, 3)
 
@@ -137,7 +137,7 @@ def _curves(layers: Sequence[SparseLayer], chip: Chip) -> Child:
     if not lines:
         return ""
     note = (
-        "Estimated cycles dense over encoded for random weights of each density, of the layers with the most cycles. "
+        "Estimated cycles of dense over encoded random weights of each density, for the layers with the most cycles. "
         "Below the line, dense weights are faster."
     )
     chart = line_chart(

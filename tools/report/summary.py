@@ -37,7 +37,7 @@ def summary(name: str, exe: Executable, stats: dict[str, Any]) -> str:
         f"  busy     {busy}",
         f"  traffic  DRAM {moved['dram_read']:,} bytes read, {moved['dram_written']:,} written; "
         f"network {network:,} bytes x links; host {moved['host_in']:,} in, {moved['host_out']:,} out",
-        f"  memory   SRAM touched up to {stats['peak_sram']['max']:,} of {chip.sram_bytes:,} bytes a core; "
+        f"  memory   SRAM touched up to {stats['peak_sram']['max']:,} of {chip.sram_bytes:,} bytes per core; "
         f"DRAM {stats['peak_dram']:,} of {chip.dram_bytes:,}",
         f"  energy   {scaled(stats['energy_pj']['total'], PICO)}",
     ]
@@ -53,44 +53,44 @@ def summary(name: str, exe: Executable, stats: dict[str, Any]) -> str:
 
 
 def _bounds(stats: dict[str, Any], bound: dict[str, Any]) -> Iterator[str]:
-    """`1.37 x 9,852, the DRAM's time for the network's work spread evenly`; the same of the busiest part."""
+    """`1.37 x 9,852, the DRAM time of the network's work if spread evenly`; the same of the busiest part."""
     if bound["ratio"]:
         unit = "links" if bound["unit"] == "NoC" else bound["unit"]
         least = f"{bound['ratio']:.2f} x {bound['cycles']:,.0f}"
-        yield f"{least}, the {unit}'s time for the {bound['of']}'s work spread evenly"
+        yield f"{least}, the {unit} time of the {bound['of']}'s work if spread evenly"
     if stats["busiest"]:
         most = stats["busiest"][0]
         ratio = stats["cycles"] / most["cycles"]
-        yield f"{ratio:.2f} x {most['cycles']:,.0f}, that of the busiest part of this program, {most['name']}"
+        yield f"{ratio:.2f} x {most['cycles']:,.0f}, the busiest part of this program: {most['name']}"
 
 
 def achievable_text(stats: dict[str, Any]) -> str:
     """
-    `1.21 x 11,200, achievable layer after layer: 6,100 at the peak of the units, 2,100 as shapes do not fill arrays,
-    2,800 for loads that are not hidden, 200 to store the results`
+    `1.21 x 11,200, achievable layer by layer: 6,100 at the peak of the units, 2,100 for unfilled arrays,
+    2,800 for loads not hidden, 200 to store results`
     """
     figures = stats["achievable"]
     parts = figures["by_part"]
     found = ", ".join(f"{parts[part]:,.0f} {text}" for part, text in PARTS.items() if round(parts[part]))
     times = f"{figures['ratio']:.2f} x " if figures["ratio"] else ""
-    return f"{times}{figures['cycles']:,.0f}, achievable layer after layer: {found or 'nothing to do'}"
+    return f"{times}{figures['cycles']:,.0f}, achievable layer by layer: {found or 'nothing to do'}"
 
 
 def _reference(figures: dict[str, Any]) -> str:
-    """`2.10 x the reference time of 4,600 that the steps set, on 16 cores`"""
-    parts = {"steps": f"the steps set, on {figures['cores']} cores", "DRAM": "DRAM sets", "units": "the units set"}
-    text = f"the reference time of {figures['cycles']:,.0f} that {parts[figures['set_by']]}"
+    """`2.10 x the reference time of 4,600 (set by the steps, on 16 cores)`"""
+    parts = {"steps": f"the steps, on {figures['cores']} cores", "DRAM": "DRAM", "units": "the units"}
+    text = f"the reference time of {figures['cycles']:,.0f} (set by {parts[figures['set_by']]})"
     return f"{figures['ratio']:.2f} x {text}" if figures["ratio"] else text
 
 
 def _sparse(figures: dict[str, Any]) -> str:
-    """`1,200 pairs multiplied, 10,800 skipped (90.0%); the mapping unit looks at 5,000 index elements in 90 cycles`"""
+    """`1,200 pairs multiplied, 10,800 skipped (90.0%); the mapping unit reads 5,000 index elements in 90 cycles`"""
     if figures["cycles"] == "declared":
-        return "cycles as the compiler declares them"
+        return "cycles are those declared by the compiler"
     pairs, skipped = figures["pairs"], figures["skipped"]
     text = (
         f"{pairs:,} pairs multiplied, {skipped:,} skipped ({100 * skipped / max(1, pairs + skipped):.1f}%); "
-        f"the mapping unit looks at {figures['index_elements']:,} index elements in {figures['map_cycles']:,} cycles"
+        f"the mapping unit reads {figures['index_elements']:,} index elements in {figures['map_cycles']:,} cycles"
     )
     if figures["bytes_sent_dense"]:
         text += f"; {figures['bytes_sent']:,} bytes sent instead of {figures['bytes_sent_dense']:,} with zeros"

@@ -89,7 +89,7 @@ def _scatter(op: ScatterOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
     """The gradient of updates is that of the rows that they changed; that of data is zero where updates replaced it."""
     mode = op.mode.data
     if mode is ScatterMode.MAX:
-        raise MeshloomError("dataflow.scatter max has no gradient here: only add and set have")
+        raise MeshloomError("dataflow.scatter max has no gradient: only add and set have one")
 
     def data() -> SSAValue:
         if mode is ScatterMode.ADD:

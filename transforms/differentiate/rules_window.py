@@ -22,7 +22,7 @@ from .rule import Partial, Rules
 
 def _reduce_window(op: ReduceWindowOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
     if op.kind.data is Reduction.PROD:
-        raise MeshloomError("dataflow.reduce_window prod has no gradient here: only sum, max and min have")
+        raise MeshloomError("dataflow.reduce_window prod has no gradient: only sum, max and min have one")
     return [lambda: _spread(op, g, b) if op.kind.data is Reduction.SUM else _to_extremum(op, g, b)]
 
 

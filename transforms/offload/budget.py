@@ -91,7 +91,9 @@ class LeastPlans:
             # Results of operations of `memory` are not recomputed.
             kinds -= {"recompute"}
             if not kinds:
-                raise InputError("what operations of memory bring back is not computed again: allow another kind")
+                raise InputError(
+                    "results of operations of dialect 'memory' are not recomputed: allow another kind of offloading"
+                )
         only_f32 = problem
         if "compress" in kinds:
             only_f32 = _with_gaps(problem, [_may_round(parts.tensors[int(tensor)]) for tensor in problem.tensor])

@@ -83,7 +83,7 @@ def function_parts(function: FuncOp) -> FunctionParts:
         if isinstance(op, SubgraphOp | MoveOp | RecomputeOp):
             ops.append(op)
         elif not is_free(op):
-            message = f"@{function.sym_name.data} holds {op.name}: expected subgraphs and operations of memory"
+            message = f"@{function.sym_name.data} contains {op.name}: expected subgraphs and operations of memory"
             raise located(InputError(message), op)
         tensors += [value for value in op.results if not isinstance(value.type, TokenType)]
     return FunctionParts(tuple(ops), tuple(tensors))

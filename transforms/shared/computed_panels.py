@@ -214,8 +214,8 @@ class _Packer:
         ]
         if not isinstance(op, FuncOp) and any(index_of(value.type) is not None for value in given):
             raise InputError(
-                f"'{op.name}' has encoded operands or results: only operations of 'sparse' take them, and "
-                f"sparse.decode is the way back"
+                f"'{op.name}' has encoded operands or results: only operations of 'sparse' accept them; "
+                f"insert sparse.decode"
             )
 
     def _is_packed(self, value: SSAValue, op: Operation) -> bool:
@@ -237,7 +237,7 @@ class _Packer:
             return self.known[value, exact]
         if isinstance(encode, EncodeOp):
             return self._pack(encode, rewriter)
-        raise InputError(f"{value.type} has no elements: a network neither takes nor gives it encoded")
+        raise InputError(f"{value.type} has no elements: it cannot be encoded")
 
     def _encode(self, op: EncodeOp, rewriter: PatternRewriter) -> None:
         if is_known_encoding(op) or not math.prod(shape_of(op.operand)):
@@ -372,7 +372,7 @@ class _Packer:
         """Replace encoded arguments and results by bytes, and record their encoding in the module."""
         name = function.sym_name.data
         if name != "main" or function.parent_op() is not self.module or function.is_declaration:
-            error = InputError(f"function @{name} has encoded arguments or results: only @main of a network may")
+            error = InputError(f"function @{name} has encoded arguments or results: only @main may have them")
             raise located(error, function)
         type, block = function.function_type, function.body.block
         arguments = list(block.args)
@@ -408,7 +408,7 @@ class _Packer:
                 continue
             tensor = cast("Tensor", type)
             if not math.prod(tensor.get_shape()):
-                error = InputError(f"'{name}' of type {tensor} has no elements: give it dense")
+                error = InputError(f"'{name}' of type {tensor} has no elements: it cannot be encoded")
                 raise located(error, function)
             fibers = fibers_of(tensor, index)
             found[name] = EncodedTensor(str(tensor.element_type), fibers, index.format, index.threshold)

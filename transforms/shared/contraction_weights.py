@@ -109,11 +109,11 @@ def weights_out_of_reach(module: ModuleOp) -> list[tuple[str, str]]:
             source, owner = next((one for one in sources if one[0] is not None), (None, None))
             if source is not None and owner is not source:
                 assert isinstance(owner, Operation)
-                found[source] = _label(source, op), f"{owner.name} makes them while the network runs"
+                found[source] = _label(source, op), f"{owner.name} computes them at run time"
             elif source is not None and op.is_depthwise:
-                found[source] = _label(source, op), "vector units compute depthwise convolutions, and skip nothing"
+                found[source] = _label(source, op), "depthwise convolutions run on vector units, which skip no zeros"
             elif source is not None and isinstance(op, ConvOp) and op.padding:
-                found[source] = _label(source, op), f"what surrounds the operand is {op.padding}, and not zero"
+                found[source] = _label(source, op), f"the operand is padded with {op.padding}, not zero"
             elif source is not None and narrow_operand(*op.operands) is not None:
                 found[source] = _label(source, op), "they are integers, which vector units widen for products of floats"
         if isinstance(op, ConstantOp | WeightOp):

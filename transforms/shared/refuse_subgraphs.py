@@ -15,6 +15,6 @@ def refuse_subgraphs(module: ModuleOp, name: str) -> None:
     for op in module.walk():
         if isinstance(op, SubgraphOp):
             raise InputError(
-                f"{name} does not work inside subgraphs, and there is one, @{op.sym_name.data}: run it before "
+                f"{name} does not work inside subgraphs such as @{op.sym_name.data}: run it before "
                 f"manycore-outline-subgraphs, or manycore-inline-subgraphs before it"
             )

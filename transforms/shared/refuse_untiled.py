@@ -13,5 +13,5 @@ def refuse_untiled(function: FuncOp, name: str) -> None:
     """Raises InputError for a function with an untiled task: one without a memory for its result."""
     for task in tasks_in(function):
         if task.placement is None:
-            message = f"task '{task.sym_name.data}' is not tiled: use manycore-tile before {name}"
+            message = f"task '{task.sym_name.data}' is not tiled: run manycore-tile before {name}"
             raise located(InputError(message), task)

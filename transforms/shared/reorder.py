@@ -84,7 +84,7 @@ def reorder_tasks(block: Block, order: Sequence[int]) -> None:
         for source in sources:
             if position[source] > position[number]:
                 late = tasks[number].sym_name.data
-                raise ValueError(f"task '{late}' stands before '{tasks[source].sym_name.data}', whose result it reads")
+                raise ValueError(f"task '{late}' comes before '{tasks[source].sym_name.data}', whose result it reads")
     if not is_free_to_order(block):
         raise ValueError("operations with effects cannot change their order")
     sequence: dict[Operation, None] = {op: None for op in block.ops if isinstance(op, ConstantOp | WeightOp)}

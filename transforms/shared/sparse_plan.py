@@ -140,7 +140,9 @@ def _why_dense(costs: Sequence[LayerCost]) -> str:
     if len(costs) == 1:
         return "no encoding fits their fibers"
     dense, best = costs[0], fastest(costs[1:])
-    return f"the best encoding ({best.choice.format}) takes {best.cycles / max(1.0, dense.cycles):.2f} of the cycles"
+    return (
+        f"the best encoding ({best.choice.format}) takes {best.cycles / max(1.0, dense.cycles):.2f} x the dense cycles"
+    )
 
 
 def layer_of(use: WeightUse, neurons: Activations = ALL_NONZERO, objective: Objective = "cycles") -> Layer:
@@ -162,7 +164,7 @@ def not_on_panels(use: WeightUse) -> str:
     if use.position != 1:
         return "they are the first operand"
     if not _matrix_types(use):
-        return f"matrix units take no {element_of(use.source.result)} into {element_of(use.op.results[0])}"
+        return f"matrix units do not multiply {element_of(use.source.result)} into {element_of(use.op.results[0])}"
     return "" if isinstance(use.op, ConvOp) or len(use.fibers.shape) == 2 else "they differ from batch to batch"
 
 

@@ -108,7 +108,7 @@ class Checker:
                 raise EmulationError(f"{where}: race with a copy that has not been waited for")
             if not inward and not np.all(cells & _VALID):
                 first = step.source + int(np.flatnonzero((cells & _VALID) == 0)[0]) * self.grain
-                raise EmulationError(f"{where}: reads byte {first} of DRAM, which nothing has written")
+                raise EmulationError(f"{where}: reads byte {first} of DRAM, which has not been written")
             if inward:
                 cells |= _VALID
             busy[...] = 1 if inward else 2
@@ -234,14 +234,14 @@ class _LaunchCheck:
         memory = "DRAM" if far else f"SRAM of core {memory_of}" if memory_of != core else "SRAM"
         if what in (OUT_OF_SRAM, OUT_OF_DRAM):
             size = len(self.checker.touched) * self.checker.grain if far else self.checker.exe.chip.sram_bytes
-            text = f"operand {slot} touches bytes {at} to {other - 1} of {'DRAM' if far else 'SRAM'}, which has {size}"
+            text = f"operand {slot} accesses bytes {at} to {other - 1} of {'DRAM' if far else 'SRAM'}, which has {size}"
         elif what == UNWRITTEN:
-            text = f"operand {slot} reads byte {at} of {memory}, which nothing has written"
+            text = f"operand {slot} reads byte {at} of {memory}, which has not been written"
         elif what == BUSY:
-            text = f"race: operand {slot} touches byte {at} of DRAM, which a copy of the controller is still moving"
+            text = f"race: operand {slot} accesses byte {at} of DRAM, which a copy of the controller still accesses"
         else:
             deed = "read" if what == RACE_READ else "write"
-            text = f"race: operand {slot} touches byte {at} of {memory}, with no order to the {deed} by "
+            text = f"race: operand {slot} accesses byte {at} of {memory}, not ordered with the {deed} by "
             text += self._who(other, clock)
         return self._error(text, core, word)
 

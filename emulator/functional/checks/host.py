@@ -40,7 +40,7 @@ class HostChecks:
         if writes:
             self._write(low, high)
         elif (missing := self._first_unwritten(low, high)) < high:
-            raise EmulationError(f"{where}: reads byte {missing} of host memory, which nothing has written")
+            raise EmulationError(f"{where}: reads byte {missing} of host memory, which has not been written")
         self._under_way.append((step.number, low, high, writes))
 
     def _write(self, low: int, high: int) -> None:

@@ -28,7 +28,7 @@ def block_bytes(sram: Bytes, address: int, block: Block, itemsize: int, slot: in
     """The bytes of a block. Raises Fault if they are outside of SRAM."""
     end = address + block.nbytes(itemsize)
     if address < 0 or end > len(sram):
-        raise Fault(f"operand {slot} touches bytes {address} to {end - 1} of SRAM, which has {len(sram)}")
+        raise Fault(f"operand {slot} accesses bytes {address} to {end - 1} of SRAM, which has {len(sram)}")
     return sram[address:end]
 
 

@@ -42,7 +42,7 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // iota counts -3 to 3 and begins again: x is -3 -2 -1 0 1 2 3 -3, and so is y; relu(x) is 0 0 0 0 1 2 3 0.
 // VALUES: sum: tensor<8xf32> = [-3., -2., -1.,  0.,  2.,  4.,  6., -3.]
-// CYCLES: cycles: {{[0-9]+}}, an input every {{[0-9]+}}
+// CYCLES: cycles: {{[0-9]+}}, one input every {{[0-9]+}}
 
 // MEMORY:     %s = manycore.stage @second(%f, %y)
 // MEMORY:     builtin.module @first

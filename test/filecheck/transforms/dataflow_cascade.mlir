@@ -5,7 +5,7 @@
 
 // NINE: error: {{.*}}result 'y' of shape [1, 3, 8, 8] cannot be cut into 9 stripes along dimension 2
 // CHANNELS: error: {{.*}}the chain to %y cannot be cut into stripes along dimension 1
-// SOME: error: {{.*}}a chain is given by all of first=NAME last=NAME stripes=N
+// SOME: error: {{.*}}give all of first=NAME, last=NAME and stripes=N
 
 // Two convolutions of 3 x 3: rows 0 to 3 of the result need rows 0 to 4 of the value between, and 0 to 5 of the input; the
 // padding stays at the outer edges.

@@ -5,7 +5,7 @@
 
 // SAME: check-semantics: dataflow-roll-loops{{.*}} kept all results
 // FEWER-NOT: dataflow.loop
-// ONE: steps=1: a loop has 2 steps at least
+// ONE: steps=1: a loop has at least 2 steps
 
 // Three steps that read a row each and what the step before has computed; all of them together are read, and the last.
 // CHECK-LABEL: @main

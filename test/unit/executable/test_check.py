@@ -75,7 +75,9 @@ PARTS: dict[str, Break] = {
         e.launches[0].params_of_core[2], 1, 128
     ),
     "for imm exceeds 16 bits": lambda e: _set(e.launches[0].params_of_core[2], 1, 1 << 16),
-    "gives work to core 2, which is unusable": lambda e: setattr(e, "chip", replace(e.chip, unusable_cores=(2,))),
+    "assigns a program to core 2, which is unusable": lambda e: setattr(
+        e, "chip", replace(e.chip, unusable_cores=(2,))
+    ),
     "unknown role 'inputs'": lambda e: _tensor(e, role="inputs"),
     "element type 13": lambda e: _tensor(e, dtype=13),
     "63 bytes are too few for 16": lambda e: _tensor(e, nbytes=63),

@@ -118,7 +118,7 @@ def test_values_and_time() -> None:
     ("left_out", "message"),
     [
         (3, "word 3 'ctl.h2d': race in host memory"),
-        (2, "word 3 'ctl.h2d': reads byte 192 of host memory, which nothing has written"),
+        (2, "word 3 'ctl.h2d': reads byte 192 of host memory, which has not been written"),
         (5, "word 5 'ctl.d2h': race with a copy"),
     ],
 )

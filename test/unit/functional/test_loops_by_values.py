@@ -118,7 +118,7 @@ def test_instructions_after_drain_need_no_tokens() -> None:
         a.op(0, word)
         a.op(0, "add", at(16, (4,)), at(0, (4,)), 1.0)
         if is_race:
-            with pytest.raises(EmulationError, match=r"race: operand 1 touches byte 0 .* core 0 DAU"):
+            with pytest.raises(EmulationError, match=r"race: operand 1 accesses byte 0 .* core 0 DAU"):
                 run_functional(a.build(), {}, check=True)
         else:
             run_functional(a.build(), {}, check=True)
@@ -127,7 +127,7 @@ def test_instructions_after_drain_need_no_tokens() -> None:
 def test_numbers_that_are_unwritten_or_unordered() -> None:
     a = Assembly(load_chip("tiny"))
     a.op(0, "lr", None, at(0, (1,), I32), source=I32, imm=1)
-    with pytest.raises(EmulationError, match="reads byte 0 of SRAM, which nothing has written"):
+    with pytest.raises(EmulationError, match="reads byte 0 of SRAM, which has not been written"):
         run_functional(a.build(), {}, check=True)
     a = Assembly(load_chip("tiny"))
     a.op(0, "fill", at(0, (1,), I32), 1, source=I32)
@@ -135,7 +135,7 @@ def test_numbers_that_are_unwritten_or_unordered() -> None:
     a.op(1, "fill", at(0, (1,), I32), 2, source=I32, signal=SEND)
     a.op(1, "put", at(0, (1,), I32), at(0, (1,), I32), source=I32, wait=DAU, imm=0, cores=[0])
     a.op(0, "wait", imm=0, raw=(1,))
-    with pytest.raises(EmulationError, match=r"race: operand \d touches byte 0"):
+    with pytest.raises(EmulationError, match=r"race: operand \d accesses byte 0"):
         run_functional(a.build(), {}, check=True)
 
 

@@ -142,9 +142,9 @@ def test_deadlock_names_the_waiting_cores() -> None:
         run_functional(a.build(), {})
     text = str(caught.value)
     assert "deadlock: 4 of 4 cores" in text
-    assert "core 0 RECV, word 0 'wait' of program 'core0' (from conv1): semaphore 3 has 0, wants 1" in text
-    assert "could still come from core 2 (stuck)" in text
-    assert "semaphore 7 has 0, wants 2; no core has an instruction left" in text
+    assert "core 0 RECV, word 0 'wait' of program 'core0' (from conv1): semaphore 3 has 0, needs 1" in text
+    assert "may still be raised by core 2 (stuck)" in text
+    assert "semaphore 7 has 0, needs 2; no remaining instruction" in text
     assert "cycle: core 0 waits for core 2 waits for core 1 waits for core 0" in text
 
 
@@ -191,7 +191,7 @@ def test_every_token_of_the_network_is_needed(word: int) -> None:
     a.words[0][word]["wait"] = 0
     text = race(a)
     assert "race: operand" in text
-    assert "with no order to the" in text
+    assert "not ordered with the" in text
 
 
 def test_race_names_both_sides() -> None:
@@ -239,10 +239,10 @@ def test_unwritten_reads() -> None:
     a = new()
     a.op(0, "fill", at(0, (3,)), 1.0, signal=VPU)
     a.op(0, "neg", at(64, (4,)), at(0, (4,)), wait=DAU)
-    assert "operand 1 reads byte 12 of SRAM, which nothing has written" in race(a)
+    assert "operand 1 reads byte 12 of SRAM, which has not been written" in race(a)
     a = new()
     a.op(0, "load", at(0, (4,)), at(128, (4,)))
-    assert "operand 1 reads byte 128 of DRAM, which nothing has written" in race(a)
+    assert "operand 1 reads byte 128 of DRAM, which has not been written" in race(a)
     a = new()
     a.tensor("y", "output", (4,), 0)
     assert "reads byte 0 of DRAM" in race_without_input(a)
@@ -265,14 +265,14 @@ def test_dram_race_between_cores() -> None:
         return a
 
     run_functional(through_dram(True).build(), {}, check=True)
-    assert "of DRAM, with no order to the write by core 0 STORE" in race(through_dram(False))
+    assert "of DRAM, not ordered with the write by core 0 STORE" in race(through_dram(False))
 
 
 def test_copy_without_a_wait_races_with_the_launch() -> None:
     a = network()
     exe = a.build()
     exe.controller = np.delete(exe.controller, 1)  # the wait for the input
-    with pytest.raises(EmulationError, match="a copy of the controller is still moving"):
+    with pytest.raises(EmulationError, match="a copy of the controller still accesses"):
         run_functional(exe, {"x": np.zeros((4, 8), np.float32)}, check=True)
 
 

@@ -347,7 +347,7 @@ def test_unwritten_blocks_and_races_are_found() -> None:
     asm.op(0, "fill", at(0, (2, 8)), 0.0, signal=1 << MAP)
     asm.op(0, "encode", Operand(512, *block.descriptor), at(0, (2, 8)), 0.0, wait=1 << 2)
     asm.op(0, "fill", at(516, (1,)), 0.0)
-    with pytest.raises(EmulationError, match=r"race: operand 0 touches byte 516 of SRAM, with no order to the .* MAP"):
+    with pytest.raises(EmulationError, match=r"race: operand 0 accesses byte 516 of SRAM, not ordered with the .* MAP"):
         run_functional(asm.build(), {}, check=True)
 
 

@@ -194,7 +194,7 @@ def test_the_refusal_names_the_pass_that_is_missing(
             "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
             "  %z = dataflow.neg %inner : (tensor<4xf32>) -> tensor<4xf32>\n"
             f"{TASK.replace('%0', '%inner')}func.return %z : tensor<4xf32>\n}}\n",
-            "operand 0 %inner of dataflow.neg is defined in a region that the operation is not in",
+            "operand 0 %inner of dataflow.neg is defined in a region that does not contain the operation",
         ),
         (
             "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n"

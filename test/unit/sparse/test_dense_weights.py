@@ -19,7 +19,7 @@ def test_the_reason_is_stated_for_each_dense_tensor(model: Path, capsys: pytest.
     lines = capsys.readouterr().out.splitlines()
     printed = lines[lines.index("weights that stay dense:") + 1 :]
     assert "  none of them is zero: w (16x8x3x3)" in printed
-    assert "  vector units compute depthwise convolutions, and skip nothing: constant of b (16x1x3x3)" in printed
+    assert "  depthwise convolutions run on vector units, which skip no zeros: constant of b (16x1x3x3)" in printed
     assert any(
         line.startswith("  the best encoding (direct) takes ") and line.endswith(": v (16x512)") for line in printed
     )

@@ -204,7 +204,7 @@ def test_tools(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model.write_bytes(dense_layers([96] * 3).SerializeToString())
     files = ["--log", str(tmp_path / "log"), "--report", str(tmp_path / "made.html")]
     assert compile_tool.main([str(model), "--chip", "tiny", "--chips", "2", "-o", str(out), *files]) == 0
-    assert "layers.mlx: 2 tiny chips; an input every" in capsys.readouterr().out
+    assert "layers.mlx: 2 tiny chips; one input every" in capsys.readouterr().out
     assert "2 chips, cut after" in (tmp_path / "log").read_text()
     files = ["--stats", str(tmp_path / "stats.json"), "--trace", str(tmp_path / "t.npz")]
     assert run.main([str(out), "--random", "0", "--check", str(model), "--validate", *files]) == 0

@@ -127,7 +127,7 @@ def test_the_list_of_passes_gives_the_same_bytes(tmp_path: Path, capsys: pytest.
     Path(model).write_bytes(LAYERS.SerializeToString())
     options = ["--chip", "tiny", "--chips", "2", "--budget", str(BUDGET), "--effort", "fast"]
     assert compile_tool.main([model, *options, "-o", out, "--print-ir-after-all", str(ir)]) == 0
-    lines = re.findall(r"chip \d: device memory: .* bytes needed, ([\d,]+) there", capsys.readouterr().out)
+    lines = re.findall(r"chip \d: device memory: .* bytes needed, ([\d,]+) available", capsys.readouterr().out)
     assert lines == ["40,000", "40,000"]
     assert compile_tool.main([model, *options, "--print-pipeline"]) == 0
     passes = capsys.readouterr().out.strip()

@@ -142,5 +142,5 @@ def test_absurd_descriptor_is_an_error() -> None:
     asm = Assembly(TINY)
     asm.op(0, "add", at(0, (1 << 31, 1 << 31), strides=(0, 0)), 1.0, 2.0)
     program = asm.build().programs[0]
-    with pytest.raises(EmulationError, match="word 0: the sizes of descriptor 0 are absurd"):
+    with pytest.raises(EmulationError, match="word 0: the sizes of descriptor 0 are out of range"):
         word_costs(TINY, program.words, program.descs)

@@ -61,10 +61,10 @@ def test_cycle_of_cores_is_shown() -> None:
     with pytest.raises(EmulationError) as caught:
         run_timing(asm.build())
     text = str(caught.value)
-    assert "deadlock: 2 of 4 cores cannot go on" in text
+    assert "deadlock: 2 of 4 cores are blocked" in text
     assert (
         "core 1 RECV, word 0 'wait' of program 'core1' (from exchange), since cycle 1: waits for semaphore 4, "
-        "which has 0 of 1; still to come from core 2" in text
+        "which has 0 of 1; may still be raised by core 2" in text
     )
     cycle = text.splitlines()[-1]
     assert cycle.startswith("  cycle: ")

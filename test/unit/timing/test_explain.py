@@ -148,8 +148,8 @@ def test_what_if_table() -> None:
     assert found["DRAM latency"] == (119, 69)
     assert found["hop cycles"] == (167, 167)
     assert found["vector lanes"] == (169, 169)
-    assert found["matrix unit's rows"] == (169, None)
-    assert found["DRAM bytes a cycle"][0] == 169
+    assert found["matrix unit rows"] == (169, None)
+    assert found["DRAM bytes per cycle"][0] == 169
 
 
 def test_tasks_above_their_bound_have_reasons() -> None:

@@ -23,7 +23,7 @@ FEW = 30
 NAMES = [*OPTIONS]
 QUICK_PAIRS = {frozenset((NAMES[at], NAMES[(at + 3) % len(NAMES)])) for at in range(0, len(NAMES), 2)}
 """Each option occurs with another one."""
-SAVED = re.compile(r"device memory: ([\d,]+) bytes needed, ([\d,]+) there, ([\d,]+) reserved")
+SAVED = re.compile(r"device memory: ([\d,]+) bytes needed, ([\d,]+) available, ([\d,]+) reserved")
 
 
 def ids(given: Collection[str]) -> str:

@@ -75,7 +75,7 @@ def test_another_model_is_detected(executable: Path, model: Path, run: Run) -> N
     done = run("meshloom-run", executable, "--random", "0", "--check", "other.onnx")
     assert done.returncode == 1
     assert "error: outputs differ from ONNX Runtime's: y" in done.stderr
-    assert "the executable is of another model, damaged or compiled wrongly" in done.stderr
+    assert "the executable is from another model, damaged or miscompiled" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -35,10 +35,10 @@ def test_the_options_print_and_write_the_same_sums(tmp_path: Path, capsys: pytes
     cycles = figures["cycles"]
     assert sum(share["cycles"] for share in figures["explanation"]["critical_path"]) == cycles
     assert f"what the {cycles:,} cycles consist of" in printed
-    assert f"the same program with one number changed ({cycles:,} cycles as it is)" in printed
+    assert f"the same program with one chip parameter changed ({cycles:,} cycles unchanged)" in printed
     assert len(figures["what_if"]) == 9
     achievable = figures["achievable"]
-    assert f"layers that take most of the {achievable['cycles']:,.0f} that are achievable" in printed
+    assert f"layers with the most of the {achievable['cycles']:,.0f} achievable cycles" in printed
     of_layers = [layer["peak"] + layer["filling"] + layer["loads"] for layer in achievable["layers"]]
     assert sum(of_layers) + achievable["by_part"]["results"] == pytest.approx(achievable["cycles"])
     # It is the first section of the page.

@@ -353,7 +353,9 @@ def test_tasks_that_cannot_be_compared_are_reported(wide: Path, run: Run, tmp_pa
     write_any(changed(exe, program, words), tmp_path / "net.mlx")
     done = run("meshloom-run", *arguments(tmp_path, x=x), "--validate=tensors", "--ir", stage(wide))
     assert done.returncode == 1
-    note = "1 task was compared in the last step only, because steps differ in their numbers of instructions: matmul.1"
+    note = (
+        "1 task was compared in the last step only, because the number of instructions differs between steps: matmul.1"
+    )
     assert note in done.stderr
 
 

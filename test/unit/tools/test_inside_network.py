@@ -156,7 +156,7 @@ def test_memory_at_a_task(built: Path, run: Run, tmp_path: Path) -> None:
     ("options", "words"),
     [
         (["--tensor", "y"], "--save-tensors DIR"),
-        (["--save-tensors", "d", "--tensor", "none"], "no such tensor is completely in memory; known ones are"),
+        (["--save-tensors", "d", "--tensor", "none"], "no tensor of this name is completely in memory; available are"),
         (["--check-tensors"], "give --check MODEL.onnx"),
         (["--validate=tensors"], "--ir MODULE.mlir"),
         (["--break", "none"], "no task 'none': the executable's tasks are"),
@@ -221,7 +221,7 @@ def test_a_pipeline_replaces_that_of_the_compiler(built: Path, capsys: pytest.Ca
     network = meshloom.compile(built / "net.onnx", chip="tiny", pipeline=pipeline)
     network.save(path := built / "by_pipeline.mlx")
     assert path.read_bytes() == (built / "net.mlx").read_bytes()
-    with pytest.raises(InputError, match="for chip 'tiny', the option for 'edge'"):
+    with pytest.raises(InputError, match="names chip 'tiny', option chip is 'edge'"):
         meshloom.compile(built / "net.onnx", chip="edge", pipeline=pipeline)
     with pytest.raises(InputError, match="does not end at the level of instructions"):
         meshloom.compile(built / "net.onnx", chip="tiny", pipeline="canonicalize")

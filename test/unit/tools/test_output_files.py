@@ -87,9 +87,9 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
 def test_results_must_have_different_files(tmp_path: Path) -> None:
     one, null = tmp_path / "one", Path("/dev/null")
     check_folders(one, tmp_path / "two", None, null, null, inputs=[tmp_path / "three", None])
-    with pytest.raises(InputError, match="one cannot be written, it is given for two results"):
+    with pytest.raises(InputError, match="one cannot be written, it is given for two outputs"):
         check_folders(one, tmp_path / "." / "one")
-    with pytest.raises(InputError, match="one cannot be written, it is read as well"):
+    with pytest.raises(InputError, match="one cannot be written, it is also an input"):
         check_folders(one, inputs=[one])
     with pytest.raises(InputError, match="there is no folder"):
         check_folders(tmp_path / "no" / "file")

@@ -33,7 +33,9 @@ def test_a_network_that_exceeds_the_dram(run: Run, small_chip: Path, tmp_path: P
     assert log[0].startswith("subgraph all (31 operators, ")
     assert "131,072 are available" in log[0]
     assert err.splitlines() == log
-    assert out.splitlines()[2].split() == "subgraph operators tasks cycles (estimate) SRAM a core DRAM weights".split()
+    assert (
+        out.splitlines()[2].split() == "subgraph operators tasks cycles (estimate) SRAM per core DRAM weights".split()
+    )
     assert "from host" in out
     again = run("meshloom-compile", RNET, *options, "-o", "b.mlx", "-q", "--jobs", 1)
     assert (again.stdout, again.stderr) == ("", "")

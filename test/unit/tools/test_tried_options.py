@@ -61,4 +61,4 @@ def test_no_larger_batch_is_tried_for_networks_of_a_fixed_size(
     path.write_bytes(network(1.0, frames=4))
     arguments = [str(path), "--chip", "tiny", "-o", str(tmp_path / "net.mlx"), "--try", "--effort", "fast"]
     assert compile.main(arguments) == 0
-    assert "--try: there is no further option that may reduce the cycles of this network" in capsys.readouterr().out
+    assert "--try: no other option may reduce the cycles of this network" in capsys.readouterr().out

@@ -70,7 +70,7 @@ def test_passes_that_do_not_work_inside_subgraphs_are_errors(
     (line,) = err.splitlines()
     plain = name.partition("{")[0]
     assert f"pass '{plain}': {plain}" in line
-    assert "does not work inside subgraphs, and there is one, @0" in line
+    assert "does not work inside subgraphs such as @0" in line
     assert "manycore-inline-subgraphs before it" in line
     # The remedy in the message works.
     inline = "manycore-inline-subgraphs"

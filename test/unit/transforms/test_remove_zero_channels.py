@@ -400,7 +400,7 @@ def test_sparse_compilation_removes_channels(tmp_path: Path, capsys: pytest.Capt
     assert compile_main([str(path), "--chip", "tiny", "-o", str(dense)]) == 0
     assert compile_main([str(path), "--chip", "tiny", "--sparse", "-o", str(sparse)]) == 0
     printed = capsys.readouterr().out
-    assert "channels that are zero are removed: " in printed
+    assert "zero channels are removed: " in printed
     assert "(200x300, now 200x30)" in printed
     assert "(300x200, now 30x20)" in printed
     assert run_main_tool([str(sparse), "--random", "0", "--validate", "--check", str(path)]) == 0

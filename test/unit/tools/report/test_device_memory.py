@@ -53,8 +53,8 @@ def test_section_of_a_plan() -> None:
     (table,) = root.iter("tbody")
     assert [[cell.text for cell in row][:3] for row in table] == [["swap out", "a", "400"], ["swap in", "a", "400"]]
     assert [row[-1].text for row in table] == ["1.24\N{MULTIPLICATION SIGN}"] * 2
-    assert "needed if nothing is saved 1.46 KiB" in legends(root)
-    assert "needed if nothing is saved" not in "".join(legends(in_room_enough()))
+    assert "needed without memory saving 1.46 KiB" in legends(root)
+    assert "needed without memory saving" not in "".join(legends(in_room_enough()))
 
 
 def in_room_enough() -> Element:
