@@ -66,8 +66,8 @@ def lower_block(block: Block, cores: int | None = None) -> None:
         if loop.ending:
             if cores is None:
                 error = InputError(
-                    "the number of steps of a loop is known at run time only, and every core needs it: say which chip "
-                    f"in module attribute {CHIP}"
+                    "the number of steps of a loop is known at run time only, and every core needs it: name the "
+                    f"chip in module attribute {CHIP}"
                 )
                 raise located(error, loop)
             spread_numbers(loop, cores)

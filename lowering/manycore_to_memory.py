@@ -63,7 +63,7 @@ class ManycoreToMemoryPass(EffortOptions, ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         chip = chip_of(op)
         if chip is None:
-            raise InputError(f"the module has no attribute {CHIP}: run manycore-tile{{chip=NAME}} before")
+            raise InputError(f"the module has no attribute {CHIP}: run manycore-tile{{chip=NAME}} first")
         for network in networks_of(op):
             if saves_memory(network):
                 from .offload.lower_saved import lower_saved
@@ -113,6 +113,6 @@ def _check_level(function: FuncOp) -> None:
             continue
         if not isinstance(op, TaskOp | ConstantOp | WeightOp | ReshapeOp | ReturnOp) and not is_on_host(op):
             before = BEFORE.get(op.name, BEFORE.get(op.name.partition(".")[0], "put it into a task"))
-            raise located(InputError(f"operation '{op.name}' is in no task: {before} before"), op)
+            raise located(InputError(f"operation '{op.name}' is in no task: {before} first"), op)
         if isinstance(op, TaskOp) and len(op.results) != 1:
             raise located(InputError(f"task '{op.sym_name.data}' has {len(op.results)} results: give it one"), op)

@@ -191,6 +191,6 @@ def _check_more(budget: Budget) -> None:
     """Raises InputError for options that do not apply to a module with memory saving."""
     if budget.launch_bytes is not None or (replace(budget, saving=Saving()) == Budget() != budget):
         raise InputError(
-            "the module saves memory already, and its operations of `memory` are kept: leave out --save, "
+            "the module already saves memory, and its operations of dialect 'memory' are kept: leave out --save, "
             "--compress-to and --launch-bytes, or give a smaller --budget"
         )

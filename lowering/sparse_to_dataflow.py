@@ -65,7 +65,7 @@ def lower_sparse(module: ModuleOp) -> None:
             if any(index_of(type) is not None for type in types):
                 error = InputError(
                     f"function @{function.sym_name.data} has encoded arguments or results: run "
-                    f"sparse-pack{{chip=NAME}} before, which makes bytes of them"
+                    f"sparse-pack{{chip=NAME}} first, which converts them to bytes"
                 )
                 raise located(error, function)
     # The readers of an encoded tensor are replaced as well, one after the other.
@@ -96,8 +96,8 @@ class EncodedActivations(RewritePattern):
             return
         if index.format.group > 1:
             raise InputError(
-                f"{decoded(tensor_of(op.result))} is encoded in groups of {index.format.group} above a threshold while "
-                f"the network runs: no dense operation does that; run sparse-pack{{chip=NAME}} before"
+                f"{decoded(tensor_of(op.result))} is encoded in groups of {index.format.group} above a threshold at "
+                f"run time, which no dense operation does: run sparse-pack{{chip=NAME}} first"
             )
         rewriter.replace(op, (), (_above(op.operand, index.threshold, rewriter),))
 
@@ -154,8 +154,8 @@ class PruneGroups(RewritePattern):
         size, rest = divmod(math.prod(shape), op.group_count)
         if rest:
             raise InputError(
-                f"sparse.prune_groups cuts {math.prod(shape)} elements into {op.group_count} groups while the network "
-                f"runs: a chip takes groups of equal size"
+                f"sparse.prune_groups cuts {math.prod(shape)} elements into {op.group_count} groups at run time: "
+                f"expected groups of equal size"
             )
         groups = rewriter.insert(ReshapeOp(op.operand, (op.group_count, size))).result
         large = _nonzero(_above(groups, op.threshold.value.data, rewriter), rewriter)

@@ -82,7 +82,7 @@ def _summary(found: Sequence[Comparison]) -> str:
 def _omissions(found: Sequence[Comparison]) -> Iterator[str]:
     """Lines about tasks that were not compared."""
     for words, names in (
-        ("not compared, because their tiles are no even grid", [name for one in found for name in one.left_out]),
+        ("not compared, because their tiles are not an even grid", [name for one in found for name in one.left_out]),
         ("not compared, because repeated tasks share instructions", [name for one in found for name in one.shared]),
         ("compared in the last step only, because the number of instructions differs between steps",
          [name for one in found for name in one.only_last]),

@@ -103,7 +103,7 @@ def too_small(problem: OffloadProblem, budget: int, least: int) -> InputError:
     worst = int(np.argmax(over))
     name = f"{problem.graph.op_names[worst]} (id {problem.graph.op_ids[worst]})"
     if budget < problem.smallest_budget:
-        why = f"operation {name} alone works on {problem.smallest_budget} bytes"
+        why = f"operation {name} alone needs {problem.smallest_budget} bytes"
     else:
         why = f"no plan of the allowed kinds is found; the peak, {problem.peak} bytes, is at operation {name}"
     other = f" (with swap: {problem.smallest_budget})" if least > problem.smallest_budget else ""

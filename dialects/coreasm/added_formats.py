@@ -42,11 +42,12 @@ def add(kind: IndexKind, plugin: str) -> None:
         raise InputError(f"there is a sparse format '{kind.name}' already: give it another name")
     if kind.code not in CODES:
         raise InputError(
-            f"sparse format '{kind.name}': number {kind.code} is not of plug-ins: choose {CODES.start} to {CODES[-1]}"
+            f"sparse format '{kind.name}': number {kind.code} is not reserved for plug-ins: choose "
+            f"{CODES.start} to {CODES[-1]}"
         )
     for other in KINDS.values():
         if other.code == kind.code:
-            raise InputError(f"sparse format '{kind.name}': number {kind.code} is that of '{other.name}'")
+            raise InputError(f"sparse format '{kind.name}': number {kind.code} is used by '{other.name}'")
     low, high = kind.bits
     if not 1 <= low <= high <= _MOST_BITS:
         raise InputError(f"sparse format '{kind.name}': codes have {low} to {high} bits: expected 1 to {_MOST_BITS}")

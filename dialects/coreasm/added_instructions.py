@@ -77,7 +77,9 @@ def row_instruction(
 
 def _check_name(mnemonic: str, code: int) -> None:
     if code not in CODES:
-        raise InputError(f"instruction '{mnemonic}': opcode {code:#x} is not of plug-ins: choose 0xe0 to 0xef")
+        raise InputError(
+            f"instruction '{mnemonic}': opcode {code:#x} is not reserved for plug-ins: choose 0xe0 to 0xef"
+        )
     if _MNEMONIC.fullmatch(mnemonic) is None:
         raise InputError(f"instruction '{mnemonic}': a mnemonic consists of lower-case letters, digits and single dots")
 
@@ -90,7 +92,7 @@ def add(instruction: Instruction, plugin: str) -> None:
     if instruction.code in BY_CODE:
         other = BY_CODE[instruction.code].mnemonic
         raise InputError(
-            f"instruction '{instruction.mnemonic}': opcode {instruction.code:#x} is that of '{other}': choose another"
+            f"instruction '{instruction.mnemonic}': opcode {instruction.code:#x} is used by '{other}': choose another"
         )
     if instruction.mnemonic in BY_MNEMONIC:
         raise InputError(f"there is an instruction '{instruction.mnemonic}' already: give it another name")

@@ -92,7 +92,7 @@ class BlockParser:
             except LineError as error:
                 parser.raise_error(error.problem, at + error.column, at + error.column + 1)
             if end < 0:
-                self.fail(token.span.start, "this block lacks its '}'")
+                self.fail(token.span.start, "this block has no closing '}'")
             at = end + 1
 
     def note_lines(self, op: Operation, marks: Sequence[int]) -> None:

@@ -167,7 +167,7 @@ def _imm_rules(
     def has(wanted: Imm) -> NDArray[np.bool_]:
         return kind == _IMMS.index(wanted)
 
-    yield has(Imm.NONE) & (imm != 0), "has no use for imm"
+    yield has(Imm.NONE) & (imm != 0), "does not use imm"
     yield has(Imm.SEMAPHORE) & (imm >= limits.semaphores), f"semaphore above {limits.semaphores - 1}"
     yield has(Imm.REGISTER) & ((imm == 0) | (imm > 15)), "register must be 1 to 15"
     yield has(Imm.REDUCED_DIMS) & ((imm == 0) | (imm > MAX_DIMS)), "reduces 1 to 5 dims"
@@ -186,7 +186,7 @@ def structure_problem(words: NDArray[Any], controller: bool = False) -> tuple[in
     if last < 0 or not halts.size or halts[-1] != last:
         return max(last, 0), f"the last word must be '{MNEMONICS[end]}'"
     if halts[0] != last:
-        return int(halts[0]), f"'{MNEMONICS[end]}' stands before the last word"
+        return int(halts[0]), f"'{MNEMONICS[end]}' is not the last word"
     ends: list[int] = []
     loops = np.flatnonzero(HAS_BODY[words["op"]] | (words["op"] == OPCODE["leave"]))
     fields = words["addr"][loops, :2]
@@ -196,7 +196,7 @@ def structure_problem(words: NDArray[Any], controller: bool = False) -> tuple[in
         name = MNEMONICS[int(words["op"][index])]
         if name == "leave":
             if not ends:
-                return index, "'leave' stands in no loop"
+                return index, "'leave' outside of a loop"
             continue
         stop = index + 1 + body
         if body < 1 or (name == "loop" and count < 1):

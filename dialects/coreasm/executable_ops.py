@@ -332,7 +332,7 @@ class TensorOp(IRDLOperation):
         if self.role.data not in ROLES:
             raise VerifyException(f'role = "{self.role.data}" should be one of {", ".join(ROLES)}')
         if self.type.data not in {one.name for one in TENSOR_TYPES}:
-            raise VerifyException(f'type = "{self.type.data}" is no element type of tensors')
+            raise VerifyException(f'type = "{self.type.data}" is not an element type of tensors')
         _verify_not_negative(dram=self.dram, bytes=self.bytes, host=self.host)
 
 
@@ -451,7 +451,7 @@ class SetsOp(IRDLOperation):
     def verify_(self) -> None:
         sizes = self.sizes.get_values()
         if any(size < 0 for size in sizes) or sum(sizes) != len(self.cores.get_values()):
-            raise VerifyException("'sizes' should give as many cores as 'cores' has")
+            raise VerifyException("'sizes' should add up to the number of 'cores'")
         if any(not 0 <= core < MAX_CORES for core in self.cores.get_values()):
             raise VerifyException(f"'cores' should lie in 0..{MAX_CORES - 1}")
 
@@ -539,6 +539,6 @@ class LaunchOp(IRDLOperation):
         if len(core_counts) != runs or len(value_counts) != runs or min((*core_counts, *value_counts), default=0) < 0:
             raise VerifyException("'core_counts' and 'value_counts' should have an entry for each of 'programs'")
         if sum(core_counts) != len(self.cores.get_values()) or 4 * sum(value_counts) != len(payload(self.values)):
-            raise VerifyException("'cores' and 'values' should have what the counts of all runs add up to")
+            raise VerifyException("the counts of all runs should add up to the lengths of 'cores' and 'values'")
         if any(not 0 <= core < MAX_CORES for core in self.cores.get_values()):
             raise VerifyException(f"'cores' should lie in 0..{MAX_CORES - 1}")

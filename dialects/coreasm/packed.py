@@ -78,7 +78,7 @@ class PackedOp(IRDLOperation, abc.ABC):
             raise VerifyException(wrong)
         stray = (code.sources >= len(code.names)) & (code.sources != NO_SOURCE)
         if stray.any():
-            raise VerifyException(f"word {int(np.argmax(stray))}: its source is not one of {len(code.names)} names")
+            raise VerifyException(f"word {int(np.argmax(stray))}: its source is outside of the {len(code.names)} names")
         if self.CONTROLLER and (len(code.descs) or len(code.params)):
             raise VerifyException("a controller has neither descriptors nor parameters")
 

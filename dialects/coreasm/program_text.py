@@ -97,7 +97,7 @@ class CodeReader:
         """Read a line. Raises LineError."""
         if tokens.punctuation("}"):
             if not self._loops:
-                tokens.fail("'}' closes no 'loop'")
+                tokens.fail("'}' without 'loop'")
             at = self._loops.pop()
             self._lengths[at] = len(self._rows) - at - 1
         elif tokens.keyword(DIRECTIVE):
@@ -136,7 +136,7 @@ class CodeReader:
         The program, after all lines have been read; `end` is the mark of its end. Calls `fail` for an invalid program.
         """
         if self._loops:
-            self._fail(self.marks[self._loops[-1]], "this 'loop' lacks its '}'")
+            self._fail(self.marks[self._loops[-1]], "this 'loop' has no closing '}'")
         words = np.array(self._rows, WORD)
         loops = np.array(list(self._lengths), np.int64)
         words["addr"][loops, 1] = list(self._lengths.values())

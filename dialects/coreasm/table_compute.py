@@ -61,7 +61,7 @@ def _matmul(code: int, suffix: str, accumulate: bool) -> Instruction:
         function="matmul",
         accumulates=accumulate,
         doc="A has the dims (batch, m, k), B (batch, k, n), D (batch, m, n), right-aligned in their descriptors and"
-        " equal where shared; a convolution is a matmul whose A walks the image by strides.",
+        " equal where shared; a convolution is a matmul whose A accesses the image by strides.",
     )
 
 
@@ -90,11 +90,11 @@ _UNARY: tuple[tuple[str, int, TypePairs, int, str], ...] = (
     ("low4", 0x35, _FROM_PAIRS, 1, "the integer in the low 4 bits of A"),
     ("high4", 0x36, _FROM_PAIRS, 1, "the integer in the high 4 bits of A"),
 )
-_PAIRS_DOC = "Of u8 it has no sign, of i8 its highest bit is one."
+_PAIRS_DOC = "In u8 it is unsigned, in i8 its highest bit is the sign."
 _MOV_DOC = (
-    "The cast between types: float to integer truncates, anything to bool is whether it differs from 0,"
-    " integers wrap around in types of fewer bits. A float that the integer type cannot hold gives an unspecified"
-    " value."
+    "The cast between types: float to integer truncates, a cast to bool is whether the value differs from 0,"
+    " integers wrap around in types of fewer bits. A float outside the range of the integer type gives an "
+    "unspecified value."
 )
 _UNARY_DOC = {"mov": _MOV_DOC, "low4": _PAIRS_DOC, "high4": _PAIRS_DOC}
 
@@ -102,17 +102,17 @@ _BINARY: tuple[tuple[str, int, TypePairs, int, str], ...] = (
     ("add", 0x40, _NUMBER, 1, "A + B"),
     ("sub", 0x41, _NUMBER, 1, "A - B"),
     ("mul", 0x42, _NUMBER, 1, "A * B"),
-    ("div", 0x43, _NUMBER, _SLOW, "A / B; integers truncate towards 0, and by 0 give 0"),
+    ("div", 0x43, _NUMBER, _SLOW, "A / B; integers truncate towards 0; division by 0 gives 0"),
     ("pow", 0x44, _NUMBER, _SLOW, "A to the power of B"),
-    ("max", 0x45, _ALL, 1, "the greater of A and B; NaN if either is"),
-    ("min", 0x46, _ALL, 1, "the lesser of A and B; NaN if either is"),
+    ("max", 0x45, _ALL, 1, "the larger of A and B; NaN if either is NaN"),
+    ("min", 0x46, _ALL, 1, "the smaller of A and B; NaN if either is NaN"),
     ("mod", 0x47, _NUMBER, _SLOW, "remainder of A / B with the sign of B; integers by 0 give 0"),
     ("fmod", 0x48, _NUMBER, _SLOW, "remainder of A / B with the sign of A; integers by 0 give 0"),
     ("and", 0x49, _INT_BOOL, 1, "bitwise A and B, logical on bool"),
     ("or", 0x4A, _INT_BOOL, 1, "bitwise A or B, logical on bool"),
     ("xor", 0x4B, _INT_BOOL, 1, "bitwise exclusive or of A and B, logical on bool"),
-    ("shl", 0x4C, _INT, 1, "A shifted left by B bits; 0 from the width of the type on"),
-    ("shr", 0x4D, _INT, 1, "A shifted right by B bits, signed types keeping the sign"),
+    ("shl", 0x4C, _INT, 1, "A shifted left by B bits; 0 if B is at least the width of the type"),
+    ("shr", 0x4D, _INT, 1, "A shifted right by B bits, with sign extension for signed types"),
 )
 _BYTE_FACTORS = (
     ("byte", "B"),
@@ -204,8 +204,8 @@ COMPUTE: tuple[Instruction, ...] = (
         "quantize", 0x62, Unit.VPU, Family.TERNARY, Cost.VECTOR, (_D, _A_IMM, _SCALE, _ZERO),
         "D = round(A * B) + C, saturated", types=to((TypeCode.F32, TypeCode.I32), TypeCode.I8, TypeCode.U8), factor=2,
         function="quantize",
-        doc="A is converted to f32, which B and C are; the product is rounded in f32, then to the nearest integer, ties"
-        " to even. Of NaN the result is unspecified.",
+        doc="A is converted to f32, the type of B and C; the product is rounded in f32, then to the nearest "
+            "integer, ties to even. For NaN the result is unspecified.",
     ),
     *_reductions(),
 )  # fmt: skip

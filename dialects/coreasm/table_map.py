@@ -9,8 +9,8 @@ _EXPECTED = Scalar(3, "cycles")
 _EXPECTED_DOC = "`cycles` is what the instruction is expected to take, for timing without values; nothing else uses it."
 
 _CONNECTIONS = (
-    "Connection data is a block of bool, true for what is connected and false for fillers. All bytes of D count as"
-    " written; those behind the stored index and values have unspecified contents."
+    "Connection data is a block of bool, true for connections and false for fillers. All bytes of D count as"
+    " written; those after the stored index and values have unspecified contents."
 )
 
 _D = Operand(0, "D", writes=True, reads=False, type=TypeOf.DESTINATION)
@@ -62,7 +62,7 @@ MAP: tuple[Instruction, ...] = (
         "D = index and values of the elements of S with |S| > T", scalars=(_EXPECTED,), types=same(ALL_TYPES),
         function="encode",
         doc="T is at least 0. S is read in row-major order, one fiber after the other. All bytes of D count as"
-        f" written; those behind the stored index and values have unspecified contents. {_EXPECTED_DOC}",
+        f" written; those after the stored index and values have unspecified contents. {_EXPECTED_DOC}",
     ),
     Instruction(
         "decode", 0xD1, Unit.MAP, Family.DECODE, Cost.DECODE,
@@ -76,9 +76,9 @@ MAP: tuple[Instruction, ...] = (
             Operand(0, "D", writes=True, reads=False, type=TypeOf.DESTINATION, encoded=True),
             Operand(1, "S", encoded=True),
         ),
-        "D = connection data of S: what S stores, but for fillers", scalars=(_EXPECTED,),
+        "D = connection data of S: the elements that S stores, except fillers", scalars=(_EXPECTED,),
         types=to(ALL_TYPES, TypeCode.BOOL), function="connect",
-        doc=f"S and D have as many fibers of the same length; {_CONNECTIONS} {_EXPECTED_DOC}",
+        doc=f"S and D have equally many fibers of the same length; {_CONNECTIONS} {_EXPECTED_DOC}",
     ),
     Instruction(
         "combine", 0xD3, Unit.MAP, Family.COMBINE, Cost.COMBINE,
@@ -87,10 +87,10 @@ MAP: tuple[Instruction, ...] = (
             Operand(1, "A", encoded=True),
             Operand(2, "B", encoded=True),
         ),
-        "D = what both A and B connect", scalars=(_EXPECTED,), types=same((TypeCode.BOOL,)), function="combine",
-        doc="All three are connection data of as many fibers of the same length, each with an index of its own: an"
-        " AND where D's is direct, common prefix sums where it is a stride index, and operands of the other kind are"
-        f" converted. {_CONNECTIONS} {_EXPECTED_DOC}",
+        "D = the connections in both A and B", scalars=(_EXPECTED,), types=same((TypeCode.BOOL,)), function="combine",
+        doc="All three are connection data of equally many fibers of the same length, each with an index of its "
+            "own: a bitwise AND if D's is direct, common prefix sums if it is a stride index; operands of the "
+            f"other kind are converted. {_CONNECTIONS} {_EXPECTED_DOC}",
     ),
     Instruction(
         "compact", 0xD4, Unit.MAP, Family.COMPACT, Cost.COMPACT,

@@ -38,13 +38,13 @@ _SEQUENCER = (
     ),
     Instruction(
         "halt", 0x01, Unit.SEQ, Family.SEQUENCER, Cost.SEQUENCER, (), "ends the program", function="halt",
-        doc="The last word of every program, and only the last; the core is done when its queues are empty.",
+        doc="Always and only the last word of a program; the core is done when its queues are empty.",
     ),
     Instruction(
         "loop", 0x02, Unit.SEQ, Family.SEQUENCER, Cost.SEQUENCER, (), "the following `body` words run `count` times",
         scalars=(Scalar(0, "count"), Scalar(1, "body")), function="loop",
         doc="count and body are at least 1; bodies nest, 4 deep at most, and end within the enclosing one. The"
-        " sequencer executes it at dispatch in one cycle; going back costs nothing.",
+        " sequencer executes it at dispatch in one cycle; branching back costs no cycles.",
     ),
     Instruction(
         "addi", 0x03, Unit.SEQ, Family.SEQUENCER, Cost.SEQUENCER, (), "R[imm] += increment",
@@ -59,8 +59,7 @@ _SEQUENCER = (
     Instruction(
         "drain", 0x05, Unit.SEQ, Family.SEQUENCER, Cost.SEQUENCER, (), "waits until the core's units are idle",
         function="drain",
-        doc="Everything that the program has asked of the units of its core is then complete: what comes after needs no"
-        " tokens for it.",
+        doc="All earlier instructions of the core's units are then complete: later ones need no tokens for them.",
     ),
     Instruction(
         "lr", 0x06, Unit.SEQ, Family.SEQUENCER, Cost.SEQUENCER, (_S,), "waits as `drain`, then R[imm] = S",
@@ -70,14 +69,14 @@ _SEQUENCER = (
     Instruction(
         "loop.r", 0x07, Unit.SEQ, Family.SEQUENCER, Cost.SEQUENCER, (), "the following `body` words run R[imm] times",
         scalars=(Scalar(0, "most"), Scalar(1, "body")), imm=Imm.REGISTER, function="loop.r",
-        doc="As `loop`, but the count is read from a register: from 0, which leaves out the body, to `most`; any other"
-        " ends the run with an error. Timing without values takes `most`.",
+        doc="As `loop`, but the count is read from a register: from 0, which skips the body, to `most`; any other "
+            "value is an error. Timing without values takes `most`.",
     ),
     Instruction(
         "leave", 0x08, Unit.SEQ, Family.SEQUENCER, Cost.SEQUENCER, (), "ends the innermost loop if R[imm] is 0",
         imm=Imm.REGISTER, function="leave",
-        doc="The word after the body of that loop is then the next one. Timing without values takes it that no loop"
-        " ends so.",
+        doc="Execution continues after the body of that loop. Timing without values assumes that no loop ends this "
+            "way.",
     ),
 )  # fmt: skip
 
@@ -133,8 +132,8 @@ _ACCESS = (
     ),
     Instruction(
         "load", 0x90, Unit.LOAD, Family.LOAD, Cost.DRAM, (_D, _DRAM_S), "D = S", types=_ALL, function="load",
-        doc=f"S lies in DRAM at addr1 | addr2 << 32, plus its register. {_MOVED_DOC} The DRAM's latency passes while"
-        " later loads are under way.",
+        doc=f"S lies in DRAM at addr1 | addr2 << 32, plus its register. {_MOVED_DOC} The latency of DRAM overlaps "
+            "with later loads.",
     ),
     Instruction(
         "load.gather", 0x91, Unit.LOAD, Family.LOAD_GATHER, Cost.DRAM, (_D, _DRAM_S, _I3),
@@ -151,9 +150,9 @@ _NETWORK = (
     Instruction(
         "put", 0xB0, Unit.SEND, Family.PUT, Cost.PUT, (_REMOTE_D, _S), "D = S at every core of the set",
         imm=Imm.SEMAPHORE, types=_ALL, core_set=True, function="put",
-        doc=f"{_MOVED_DOC} The semaphore `imm` of each destination rises by 1 when its data has been written. The own"
-        " core may be in the set. Tokens are signalled when the last byte has left: the source may be"
-        " overwritten then.",
+        doc=f"{_MOVED_DOC} The semaphore `imm` of each destination rises by 1 when its data has been written. The "
+            "sending core may be in the set. Tokens are signalled when the last byte has left; then the source may "
+            "be overwritten.",
     ),
     Instruction(
         "signal", 0xB1, Unit.SEND, Family.SIGNAL, Cost.SIGNAL, (), "semaphore += 1 at every core of the set",
@@ -161,11 +160,11 @@ _NETWORK = (
     ),
     Instruction(
         "put.z", 0xB3, Unit.SEND, Family.PUT, Cost.PUT_ENCODED, (_REMOTE_D, _S),
-        "D = S at every core of the set, without zeros on the way", scalars=(Scalar(3, "bytes"),),
+        "D = S at every core of the set, transferred without zeros", scalars=(Scalar(3, "bytes"),),
         imm=Imm.SEMAPHORE, types=_ALL, core_set=True, function="put",
-        doc="As `put`, and D is the same to the last bit. The sender's mapping unit looks at S, then a direct index and"
-        " the elements that are not all zero bits travel; the receivers' mapping units put the zeros in. `bytes` is the"
-        " number of bytes expected to travel, for timing without values; nothing else uses it.",
+        doc="As `put`, and D is the same to the last bit. The sender's mapping unit reads S and sends a direct "
+            "index and the elements that are not all zero bits; the receivers' mapping units insert the zeros. "
+            "`bytes` is the expected number of bytes sent, for timing without values; nothing else uses it.",
     ),
     Instruction(
         "send.wait", 0xB2, Unit.SEND, Family.WAIT, Cost.WAIT, (), "waits until semaphore >= n, then semaphore -= n",
@@ -184,7 +183,7 @@ _NETWORK = (
 _CONTROLLER = (
     Instruction(
         "ctl.halt", 0xF0, Unit.CTL, Family.CONTROLLER, Cost.NONE, (), "ends the run", function="halt",
-        doc="The last word of the controller's program, and only the last.",
+        doc="Always and only the last word of the controller's program.",
     ),
     Instruction(
         "ctl.h2d", 0xF1, Unit.CTL, Family.CONTROLLER, Cost.HOST, (), "starts copying `bytes` from host to DRAM",

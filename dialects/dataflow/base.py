@@ -97,7 +97,7 @@ class DataflowOp(IRDLOperation, HasFolderInterface, HasCanonicalizationPatternsI
         for position, value in enumerate(self.operands):
             type = verify_tensor(value.type, f"operand {position}")
             if is_pair(type.element_type) and not self.TAKES_PAIRS:
-                raise VerifyException(f"operand {position} has type {type}: pairs are taken by contractions and slices")
+                raise VerifyException(f"operand {position} has type {type}: only contractions and slices accept pairs")
         actual = verify_tensor(self.results[0].type, "result")
         expected = self.expected_type()
         if actual != expected:

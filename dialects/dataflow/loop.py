@@ -293,15 +293,17 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
             raise VerifyException("the body should end with dataflow.yield")
         for op in self.body.block.ops:
             if op is not last and not is_side_effect_free(op):
-                raise VerifyException(f"the body holds {op.name}, which has effects: expected operations without")
+                raise VerifyException(
+                    f"the body contains {op.name}, which has side effects: expected operations without"
+                )
         self._verify_results(last)
         self._verify_ending(last)
 
     def _verify_ending(self, last: YieldOp) -> None:
         if self.must_end is not None and self.conditional is None:
-            raise VerifyException("it must end by a condition, which it does not have: expected 'while ends'")
+            raise VerifyException("it must end by a condition, but has none: expected 'while ends'")
         if self.masked is not None and (self.count is None or self.conditional is not None):
-            raise VerifyException("it is masked behind a count, which it does not have alone: expected 'count'")
+            raise VerifyException("it masks the steps after a count: expected 'count', without a condition")
         group = self.ending.group
         if self.group is not None and (self.masked is None or group < 2 or self.step_count % group):
             raise VerifyException(f"groups of {group} steps do not divide {self.step_count} masked steps")
@@ -312,7 +314,7 @@ class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         if self.conditional is not None:
             _verify_number("the last value that the body yields", last.values[-1].type, i1)
         if self.conditional is not None and any(along.backwards for along in (*self.scans, *self.stacks)):
-            raise VerifyException("it goes backwards, although nobody knows before how many steps it has")
+            raise VerifyException("it scans or stacks backwards, but its number of steps is known at run time only")
 
     def _verify_scanned(self) -> None:
         for position, value in enumerate(self.operands):

@@ -73,4 +73,4 @@ def verify_parts(parts: int, size: int, what: str, *operands: Value) -> None:
     if parts < 1 or size % parts:
         raise VerifyException(f"parts = {parts} should be a positive divisor of the {size} {what}")
     if parts > 1 and size // parts % 2 and any(held_in(value) == 2 for value in operands):
-        raise VerifyException(f"parts of {size // parts} {what} cut pairs of them")
+        raise VerifyException(f"parts of {size // parts} {what} split pairs")

@@ -39,8 +39,8 @@ def unroll_loops(root: Operation, stays: Callable[[LoopOp], bool] = no_loop) -> 
         _check_runs(loop)
         if not loop.may_run_all:
             error = InputError(
-                "the number of steps of a loop is known at run time only, so it cannot be unrolled, which --calibrate "
-                "and passes that cut or encode operations need: give a fixed number by --shape or --value"
+                "the number of steps of a loop is known at run time only, so it cannot be unrolled for --calibrate "
+                "or passes that cut or encode operations: give a fixed number with --shape or --value"
             )
             raise located(error, loop)
     for loop in loops[::-1]:  # inner ones first

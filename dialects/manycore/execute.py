@@ -82,7 +82,7 @@ class ComputeOp(IRDLOperation):
 
     def verify_(self) -> None:
         if (parent := self.parent_op()) is not None and not isinstance(parent, ExecuteOp):
-            raise VerifyException(f"stands in '{parent.name}': expected manycore.execute")
+            raise VerifyException(f"is in '{parent.name}': expected manycore.execute")
 
 
 SCHEDULE = ("begin", "steps", "last")
@@ -218,13 +218,15 @@ class ExecuteOp(IRDLOperation):
 
         ops = list(self.body.block.ops)
         if len(ops) < 2 or not isinstance(ops[-1], YieldOp) or len(ops[-1].operands) != 1:
-            raise VerifyException("the body should hold an operation or more and end with manycore.yield of one value")
+            raise VerifyException(
+                "the body should contain at least one operation and end with manycore.yield of one value"
+            )
         root = verify_operations(ops[:-1])
         arguments = self.body.block.args
         if len(arguments) != len(self.inputs):
             raise VerifyException(f"the body has {len(arguments)} arguments for {len(self.inputs)} operands")
         if unused := next((op for op in ops[:-1] if op.results[0].first_use is None), None):
-            raise VerifyException(f"nothing of the body uses the result of '{unused.name}'")
+            raise VerifyException(f"the body does not use the result of '{unused.name}'")
         for value, argument in zip((*self.inputs, self.target), (*arguments, ops[-1].operands[0]), strict=True):
             self._verify_pair(value, argument)
         verify_tiling(root, self.tiling)
@@ -250,7 +252,7 @@ class ExecuteOp(IRDLOperation):
         self._verify_distinct()
         verify_schedule(self)
         if (parent := self.parent_op()) is not None and parent.name not in ("manycore.launch", "manycore.repeat"):
-            raise VerifyException(f"stands in '{parent.name}': expected manycore.launch")
+            raise VerifyException(f"is in '{parent.name}': expected manycore.launch")
 
     def _verify_uses(self) -> None:
         """Check that uses with the same read need the same slices: they are elementwise, of the same argument."""

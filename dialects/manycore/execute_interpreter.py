@@ -93,7 +93,7 @@ class CoreMemories:
                     found[:, *_index(box, (0,) * box.rank)] = self.view(core, buffer, element, (rows, *box.sizes))
             return found
         if buffer not in self.held:
-            raise MeshloomError(f"{buffer.type} is read before any task has written it")
+            raise MeshloomError(f"{buffer.type} is read before a task has written it")
         boxes, shape = self.held[buffer]
         whole = np.zeros(shape, numpy_type(element))
         for core, box in boxes.items():

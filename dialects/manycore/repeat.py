@@ -154,11 +154,11 @@ class RepeatOp(IRDLOperation):
         if self.step_count < 1:
             raise VerifyException(f"it has {self.step_count} steps: expected 1 or more")
         if self.going is not None and any(advance < 0 for advance in self.advances.get_values()):
-            raise VerifyException("it goes backwards, although nobody knows before how many steps it has")
+            raise VerifyException("it advances backwards, but its number of steps is known at run time only")
         if self.group is not None and (self.count is None or self.step_count % max(self.group_size, 1)):
             raise VerifyException(f"groups of {self.group_size} steps do not divide {self.step_count} counted steps")
         if self.must_end is not None and self.going is None:
-            raise VerifyException("it must end by a condition, which it does not have: expected 'while'")
+            raise VerifyException("it must end by a condition, but has none: expected 'while'")
         for what, buffer, element in (("count", self.count, i64), ("while", self.going, i1)):
             if buffer is not None and (buffer_of(buffer).space is not Space.SRAM or _element(buffer) != element):
                 raise VerifyException(f"'{what}' is {buffer.type}: expected one {element} in sram")
@@ -167,21 +167,23 @@ class RepeatOp(IRDLOperation):
         for argument in arguments:
             whole, start, advance = self.part(argument)
             if not isinstance(argument.type, BufferType) or argument.type.space is not buffer_of(whole).space:
-                raise VerifyException(f"a part of type {argument.type}: expected a buffer where {whole.type} lies")
+                raise VerifyException(
+                    f"a part of type {argument.type}: expected a buffer in the memory of {whole.type}"
+                )
             if argument.type.space is Space.HOST:
                 raise VerifyException(f"a part of type {argument.type}: expected a buffer in dram or sram")
             nbytes = argument.type.nbytes
             if argument.type.space is Space.SRAM and (
                 not nbytes or any(one % nbytes for one in (start, advance, buffer_of(whole).nbytes))
             ):
-                raise VerifyException(f"parts from byte {start} on, by {advance}, are no rows of {whole.type}")
+                raise VerifyException(f"parts from byte {start} on, by {advance}, are not rows of {whole.type}")
             if argument.type.offset is not None:
-                raise VerifyException(f"{argument.type} has an address, but lies elsewhere in each step")
+                raise VerifyException(f"{argument.type} has an offset, but its address differs in each step")
             last = start + (self.step_count - 1) * advance
             if min(start, last) < 0 or max(start, last) + argument.type.nbytes > buffer_of(whole).nbytes:
                 raise VerifyException(f"parts from byte {start} on, by {advance}, are not all in {whole.type}")
         if (parent := self.parent_op()) is not None and parent.name != "manycore.launch":
-            raise VerifyException(f"stands in '{parent.name}': expected manycore.launch")
+            raise VerifyException(f"is in '{parent.name}': expected manycore.launch")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(f" {self.step_count} times")

@@ -57,7 +57,7 @@ def _verify_step(op: ExecuteOp, block: Block, part: str, *, stores: bool) -> Non
     found = [number for number, inner in enumerate(ops) if isinstance(inner, StoreOp)]
     target = buffer_of(op.target)
     if found and found[0] < computes[0]:
-        raise located(VerifyException("stands before manycore.compute, whose result it stores"), ops[found[0]])
+        raise located(VerifyException("is before manycore.compute, whose result it stores"), ops[found[0]])
     if len(found) > 1:
         raise located(VerifyException(f"'{part}' stores the result {len(found)} times: expected once"), ops[found[1]])
     if stores and not found and target.space is not Space.SRAM and prod(target.shape):
@@ -85,7 +85,7 @@ def verify_launch(block: Block) -> None:
         if op.target in writers:
             other = writers[op.target].sym_name.data
             raise located(
-                VerifyException(f"@{name} writes the buffer that @{other} writes: expected one of its own"), op
+                VerifyException(f"@{name} writes the buffer that @{other} writes: expected a separate one"), op
             )
         tasks[name], writers[op.target], writers[part_whole(op.target)] = op, op, op
     written: set[SSAValue] = set()
@@ -201,7 +201,7 @@ def _problem(op: SliceTransferOp, tasks: dict[str, ExecuteOp]) -> str | None:
     if step is not None and step >= steps:
         return f"step {'+' if op.is_relative else ''}{step}: the task has {steps} step{'s' if steps > 1 else ''}"
     if op.is_relative and op.parent_region() is not task.steps:
-        return "a relative step stands in the 'steps' of its own task"
+        return "a relative step belongs in the 'steps' of its own task"
     if not isinstance(op, LoadOp) and op.parent_op() is not task:
-        return "a gather stands in its own task"
+        return "a gather belongs in its own task"
     return None

@@ -110,13 +110,13 @@ class SubgraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         spaces = [one.data for one in self.residence or ()]
         if self.residence is not None and len(spaces) != len(self.outputs):
             count = len(self.outputs)
-            raise VerifyException(f"says where {len(spaces)} results lie: expected a memory for each of its {count}")
+            raise VerifyException(f"gives memories for {len(spaces)} results: expected one for each of its {count}")
         if Space.SRAM in [*spaces, *([self.weights.data] if self.weights is not None else [])]:
-            raise VerifyException("sram holds nothing between subgraphs: expected dram or host")
+            raise VerifyException("sram is not preserved between subgraphs: expected dram or host")
         parent = self.parent_op()
         while parent is not None:
             if isinstance(parent, SubgraphOp):
-                raise VerifyException(f"stands inside subgraph '{parent.sym_name.data}': expected no nesting")
+                raise VerifyException(f"is nested in subgraph '{parent.sym_name.data}': expected no nesting")
             parent = parent.parent_op()
 
     @classmethod

@@ -84,7 +84,10 @@ class _Lifetimes:
         position = bisect_left(around, entry)
         for low, high, other in around[max(0, position - 1) : position + 1]:
             if low < entry[1] and entry[0] < high:
-                message = f"buffers {_shown(self.values[other])} and {_shown(value)} are alive together and share bytes"
+                message = (
+                    f"buffers {_shown(self.values[other])} and {_shown(value)} are live at the same time and "
+                    "share bytes"
+                )
                 error = VerifyException(message)
                 raise error if op is None else located(error, op)
 

@@ -83,7 +83,7 @@ class MoveOp(IRDLOperation, abc.ABC):
         """The reduction whose result this operation restores. Raises VerifyException if there is none of this kind."""
         owner = self.source.owner
         if not isinstance(owner, kind) or owner.parent is not self.parent:
-            raise VerifyException(f"restores what no {kind.name} of this block has taken away")
+            raise VerifyException(f"restores a value that no {kind.name} of this block has offloaded")
         return owner
 
 
@@ -249,11 +249,11 @@ class RecomputeOp(IRDLOperation):
             raise VerifyException("the body's arguments should have the types of the operands")
         ops = list(block.ops)
         if len(ops) < 2 or not isinstance(ops[-1], YieldOp):
-            raise VerifyException("the body should hold an operation or more and end with memory.yield")
+            raise VerifyException("the body should contain at least one operation and end with memory.yield")
         for op in ops[:-1]:
             if not isinstance(op, DataflowOp) and op.name != "manycore.subgraph":
                 raise VerifyException(
-                    f"the body holds {op.name}: expected operations of the dataflow dialect, or subgraphs"
+                    f"the body contains {op.name}: expected operations of the dataflow dialect, or subgraphs"
                 )
         if [value.type for value in ops[-1].operands] != [value.type for value in self.values]:
             raise VerifyException("the results should have the types of what the body yields")

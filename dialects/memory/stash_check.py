@@ -27,7 +27,7 @@ def check_tokens(op: Operation) -> None:
     if (path := _path(late[0], op)) is not None:
         circle = ", which waits for ".join(one.name for one in (op, *path))
         raise VerifyException(f"control edges form a cycle: {circle}")
-    raise VerifyException(f"waits for a token that {late[0].name} gives only later in the block")
+    raise VerifyException(f"waits for a token of {late[0].name}, which is later in the block")
 
 
 def _stands_before(first: Operation, second: Operation) -> bool:
@@ -104,10 +104,10 @@ def _check_reduction(reduction: MoveOp, block: Block, position: dict[Operation, 
             if waited and position[user] < back:
                 continue
             name = f" %{view.name_hint}" if view.name_hint else ""
-            where = "has come back elsewhere" if waited else "has left"
+            where = "was restored elsewhere" if waited else "was offloaded"
             raise VerifyException(
-                f"{user.name} reads{name} after it {where}: {reduction.name} took it; "
-                f"read what restores it, or, before that, memory.await"
+                f"{user.name} reads{name} after it {where} ({reduction.name}): "
+                f"read the restored value or, before the restoration, the result of memory.await"
             )
 
 

@@ -178,9 +178,7 @@ def _verify_parent(op: Operation, *names: str) -> None:
     parent = op.parent_op()
     if parent is not None and parent.name not in names:
         *others, last = names
-        raise VerifyException(
-            f"stands in '{parent.name}': expected {' or '.join([', '.join(others), last][not others :])}"
-        )
+        raise VerifyException(f"is in '{parent.name}': expected {' or '.join([', '.join(others), last][not others :])}")
 
 
 def _resolved(parser: Parser, operands: Sequence[UnresolvedOperand], types: Sequence[Attribute]) -> list[SSAValue]:

@@ -89,4 +89,4 @@ class ViewOp(IRDLOperation):
         source, result = buffer_of(self.source), buffer_of(self.result)
         known = (source.offset is None) == (result.offset is None)
         if source.space is not result.space or not known or not 0 <= self.start <= source.nbytes - result.nbytes:
-            raise VerifyException(f"{source} seen as {result}: expected memory of the first")
+            raise VerifyException(f"{source} seen as {result}: expected the memory of the former")

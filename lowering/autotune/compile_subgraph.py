@@ -63,7 +63,7 @@ def _plan_on(module: ModuleOp, chip: Chip, effort: Effort) -> AutotunedSubgraph:
     """The fastest plan on any number of the usable cores of a chip; the module is rewritten to it."""
     function = find_main(module)
     values = [*(op.results[0] for op in constants_of(function)), *function.body.block.args]
-    check_dram(sum(padded(bytes_of(value)) for value in values), chip, "its constants and inputs alone")
+    check_dram(sum(padded(bytes_of(value)) for value in values), chip, "constants and inputs alone")
     if any(tasks_in(function)):
         effort = replace(effort, orders=0)
     outline_tasks(module, len(chip.usable_cores))

@@ -27,9 +27,9 @@ def read_entry(key: str, data: memoryview, location: str) -> memoryview:
     name, checksum = bytes(data[:KEY_BYTES]), bytes(data[KEY_BYTES : 2 * KEY_BYTES])
     content = data[2 * KEY_BYTES :]
     if checksum != _checksum(name, content):
-        raise InputError(f"{location} is damaged: its checksum does not fit")
+        raise InputError(f"{location} is damaged: its checksum does not match")
     if name != bytes.fromhex(key):
-        raise InputError(f"{location} is the entry for {name.hex()}, not for {key}")
+        raise InputError(f"{location} is the entry of key {name.hex()}, expected {key}")
     return content
 
 

@@ -93,7 +93,10 @@ def plan_access(dims: Sequence[Dim], layout: Layout, cost: Callable[[Sequence[in
     while any(sum(dim.group in operand for dim in inner) > MAX_DIMS for operand in layout.operands):
         candidates = [dim for dim in inner if dim.group not in layout.ordered and dim.size > 1]
         if not candidates:
-            raise MeshloomError(f"an access of {len(inner)} ordered dimensions needs more than {MAX_DIMS}: split it")
+            raise MeshloomError(
+                f"an access of {len(inner)} ordered dimensions needs more than {MAX_DIMS} descriptor dimensions: "
+                "split it"
+            )
         outer = min(candidates, key=lambda dim: _rank(dim, inner, groups, layout, cost))
         inner.remove(outer)
         looped.append(outer)

@@ -110,7 +110,7 @@ def compile_for_chips(
     simplified = module.clone()
     given = inline_subgraphs(find_main(module))
     if saves_memory(module):
-        raise InputError("the module saves memory of one chip (operations of `memory`): compile it without --chips")
+        raise InputError("the module contains operations of dialect 'memory', for one chip: compile it without --chips")
     if budget is not None:
         check_cut(options)
     cache = CompileCache(chip, options.cache, options.effort) if cache is None else cache
@@ -375,7 +375,7 @@ class _ChipsDriver:
         return f"{len(bounds) - 1} chips, cut after {', '.join(last)}" if last else "one chip"
 
     def _note_cuts(self, units: Units, bounds: Sequence[int], expected: float) -> None:
-        text = f"{self._cuts(units, bounds)}: expected {expected:,.0f} cycles an input"
+        text = f"{self._cuts(units, bounds)}: expected {expected:,.0f} cycles per input"
         self._add("all", [op for part in units.parts for op in part], text, None)
 
     def _note_trials(self, units: Units, trials: Sequence[Trial]) -> None:
@@ -386,7 +386,7 @@ class _ChipsDriver:
         for number, stage in enumerate(stages):
             total = stage.timing.total_cycles
             work = sum(end - start for _, start, end in stage.timing.launches)
-            text = f"takes {total:,} cycles an input, {total - work:,} of them waiting for copies"
+            text = f"takes {total:,} cycles per input, {total - work:,} of them waiting for copies"
             self._add("", stage.operators, text, number)
 
     def _add(self, subgraph: str, ops: Sequence[Operation], text: str, chip: int | None) -> None:
@@ -398,6 +398,6 @@ class _ChipsDriver:
             return ""
         verb = "is" if used == 1 else "are"
         what = "subgraphs" if self.in_subgraphs else "tasks"
-        why = f"the network has {units} {what}" if used == units else "with more it would not be faster"
-        why += ", or not keep the budget" if self.refused else ""
+        why = f"the network has {units} {what}" if used == units else "more would not be faster"
+        why += ", or would exceed the budget" if self.refused else ""
         return f"{used} of {self.chips} chips {verb} used: {why}"

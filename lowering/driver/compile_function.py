@@ -138,6 +138,6 @@ def _launch(name: str, code: SubgraphCode, log: CompilationLog) -> CompiledPart:
     """Describe a launch of a network with memory saving, also in the log."""
     count = len(code.tasks)
     tasks = "1 task" if count == 1 else f"{count} tasks"
-    text = f"is a launch of {tasks}, {code.sram_peak:,} bytes of SRAM a core and {code.dram_bytes:,} of DRAM"
+    text = f"is a launch of {tasks}, {code.sram_peak:,} bytes of SRAM per core and {code.dram_bytes:,} of DRAM"
     log.add(LogEntry("compile", name, count, name, name, True, text))
     return CompiledPart(name, count, name, name, code, 0, False)

@@ -67,14 +67,12 @@ def compile_module(
 def check_cut(options: SubgraphOptions) -> None:
     """Raises InputError for memory saving in a network that must stay whole."""
     if not options.split_failures:
-        raise InputError(
-            "memory is saved between launches, and --subgraphs whole makes one of all: leave out --subgraphs"
-        )
+        raise InputError("memory saving needs several launches, --subgraphs whole makes one: leave out --subgraphs")
 
 
 def _check_launches(options: SubgraphOptions) -> None:
     """Raises InputError for options that have no effect on a module that is already divided into launches."""
     if options.rule is not None or not options.split_failures:
-        raise InputError("a module that saves memory is in launches, which are not cut: leave out --subgraphs")
+        raise InputError("a module with memory saving is already divided into launches: leave out --subgraphs")
     if options.fuse != "auto":
-        raise InputError("a module that saves memory is in launches, which are not fused: leave out --fuse")
+        raise InputError("the launches of a module with memory saving are not fused: leave out --fuse")

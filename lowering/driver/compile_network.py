@@ -77,7 +77,7 @@ def compile_network(
 
         check_chips(options.chips)
     if options.calibration is not None and not options.sparse:
-        raise InputError("calibration measures activations for sparse execution: ask for both (--sparse)")
+        raise InputError("calibration measures activations for --sparse: give both")
 
     known = CompileCache(chip, options.subgraphs.cache, options.subgraphs.effort) if cache is None else cache
 
@@ -114,7 +114,7 @@ def _check_staged(options: CompileOptions) -> None:
         (options.sparse, "--sparse"),
     ):
         if given:
-            raise InputError(f"the module is cut for several chips already: leave out {option}")
+            raise InputError(f"the module is already cut for several chips: leave out {option}")
 
 
 def cycles_of(compilation: Compilation | ChipsCompilation, effort: Effort) -> int:

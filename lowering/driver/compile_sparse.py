@@ -241,8 +241,8 @@ def check_operators(module: ModuleOp) -> None:
     if (op := below_operators(module)) is not None:
         level = op.name.partition(".")[0]
         error = InputError(
-            f"--sparse encodes the weights of whole operators, but the module is at level '{level}' already "
-            f"('{op.name}'): give the module of operators, and in -p the passes that made this one, before which "
-            f"--sparse then encodes (in a list for meshloom-opt, put sparse-encode-if-faster before them)"
+            f"--sparse encodes weights of operators, but the module is at level '{level}' ('{op.name}'): give the "
+            f"module at level 'dataflow', with its passes in -p; in meshloom-opt, run sparse-encode-if-faster before "
+            f"these passes"
         )
         raise located(error, op)

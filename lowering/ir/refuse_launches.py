@@ -13,5 +13,5 @@ def refuse_launches(module: ModuleOp, name: str) -> None:
     """Raises InputError, located, for a module that has launches already, to which pass `name` does not apply."""
     for op in module.walk():
         if isinstance(op, LaunchOp):
-            error = InputError(f"the module is a program of launches already: {name} comes before manycore-to-memory")
+            error = InputError(f"the module already consists of launches: run {name} before manycore-to-memory")
             raise located(error, op)

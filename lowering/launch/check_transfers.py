@@ -108,13 +108,11 @@ class _Task:
         for index, read in enumerate(self.reads):
             buffers = op.read_buffers(index)
             if buffers and read.kind is ReadKind.INDEXED:
-                self._refuse(
-                    f"read {index} is of rows that instructions read from DRAM themselves: expected no buffers", op
-                )
+                self._refuse(f"rows of read {index} are read from DRAM by instructions: expected no buffers", op)
             if read.kind is ReadKind.GATHER and buffers:
                 if len(buffers) > 1:
                     self._refuse(f"read {index}, which is gathered, has {len(buffers)} buffers: expected one", op)
-                self._check_room(buffers[0], read.gathered, f"what is gathered for read {index}", op)
+                self._check_room(buffers[0], read.gathered, f"the gathered data of read {index}", op)
         self._check_results()
 
     @cached_property
@@ -141,7 +139,7 @@ class _Task:
             if found is None:
                 continue  # `compute` reports missing operands of a step
             if found.source is not source or not found.whole or not _same(found.slices, read.whole):
-                self._refuse(f"read {index} is not loaded, and its buffer holds something else", self.op)
+                self._refuse(f"read {index} is not loaded, and its buffer contains another value", self.op)
             for stream in self.streams[index]:
                 stream.whole = True
 
@@ -185,7 +183,7 @@ class _Task:
     def _gather(self, op: GatherOp, step: int) -> None:
         if list(op.reads.get_values()) != self.gathers:
             found = list(op.reads.get_values())
-            self._refuse(f"gathers reads {found}: the task gathers {self.gathers}, all of them together", op)
+            self._refuse(f"gathers reads {found}: the task gathers {self.gathers} in one operation", op)
         if step != self.gathered:
             self._refuse(f"gathers for step {step}: expected step {self.gathered}, each step once and in order", op)
         self.gathered += 1
@@ -195,7 +193,7 @@ class _Task:
         if not box.volume:
             return
         if stream.version >= 0 and stream.whole != (step is None):
-            self._refuse(f"read {op.read} is loaded for single steps and for all together: expected one of these", op)
+            self._refuse(f"read {op.read} is loaded both for single steps and for all steps: expected one of these", op)
         sliced = self.info.read_slice(self.reads[op.read].read, box)
         if sliced != stream.sliced:
             stream.version += 1

@@ -42,7 +42,7 @@ def lower_launch(function: FuncOp, chip: Chip) -> LoweredLaunch:
     """
     network = plan_network(function, chip, column_major(chip))
     if unplaced := [info for info in network.tasks if info.op.placement is None]:
-        message = f"task '{unplaced[0].name}' has no placement: run manycore-tile before"
+        message = f"task '{unplaced[0].name}' has no placement: run manycore-tile first"
         raise located(InputError(message), unplaced[0].op)
     dram, works = segment_dram(function, network, chip), TaskWorks(network)
     sram = lay_out_multi_buffered(network, chip, works)

@@ -269,8 +269,7 @@ class _ReadPlanner:
         plan = plan_read(info, self.chip, tiles, info.reads[self.index], self._held(), self.constant)
         if row is not None and (plan.kind is not ReadKind.DIRECT or slots):
             raise InputError(
-                f"task @{info.name} reads rows of {row.whole.type}, which other cores hold than those that need them: "
-                "give it a buffer in dram"
+                f"task @{info.name} reads rows of {row.whole.type} that are on other cores: give it a buffer in dram"
             )
         if plan.kind is ReadKind.DIRECT and slots:
             gathered = int(plan.whole.gathered.prod(axis=1).max(initial=0)) * plan.item_bytes

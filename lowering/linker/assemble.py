@@ -78,7 +78,7 @@ class _Assembler:
     def _meshloom(self, tokens: LineTokens, _: object) -> None:
         tokens.expect("isa")
         if tokens.integer("a version") != ISA_VERSION:
-            tokens.fail(f"this program knows version {ISA_VERSION} of the instruction set")
+            tokens.fail(f"this version supports instruction set {ISA_VERSION}")
         self.version = True
 
     def _chip(self, tokens: LineTokens, _: object) -> None:

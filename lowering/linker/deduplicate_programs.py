@@ -79,7 +79,7 @@ def _split_by_descriptors(
         return [(list(cores), used)]
     if len(cores) == 1:
         raise ResourceError(
-            f"core {cores[0]} needs {len(used)} different access descriptors, a program holds {_MAX_DESCRIPTORS}:"
+            f"core {cores[0]} needs {len(used)} different access descriptors, a program has at most {_MAX_DESCRIPTORS}:"
             " split the network into several launches or use larger tiles",
             "access descriptors of a program", len(used), _MAX_DESCRIPTORS,
         )  # fmt: skip

@@ -17,13 +17,10 @@ KINDS = ("swap", "compress", "recompute")
 def check_saves_memory(save: object | None, compress_to: object | None, launch_bytes: object | None) -> None:
     """Raises InputError if one of these options is given (not None): for calls without a budget and thresholds."""
     if launch_bytes is not None:
-        raise InputError("--launch-bytes divides a network for a budget: give --budget, too, or leave it out")
+        raise InputError("--launch-bytes applies to --budget only: give both, or leave it out")
     for option, given in (("--save", save), ("--compress-to", compress_to)):
         if given is not None:
-            raise InputError(
-                f"{option} determines how memory is saved, but nothing asks for it: give --budget, or thresholds with "
-                f"--offload, or leave it out"
-            )
+            raise InputError(f"{option} applies to memory saving only: give --budget or --offload, or leave it out")
 
 
 def parse_budget(
@@ -40,16 +37,16 @@ def parse_budget(
     """
     thresholds = None if offload is None else parse_thresholds(offload)
     if thresholds is not None and launch_bytes is not None:
-        raise InputError("--launch-bytes does not go with thresholds: operations share a launch where they may")
+        raise InputError("--launch-bytes cannot be combined with thresholds (--offload): leave out one of them")
     default = ("swap", "recompute") if thresholds is None else ("swap",)
     kinds = default if save is None else tuple(save.split(","))
     if unknown := sorted(set(kinds) - set(KINDS)):
-        raise InputError(f"--save: '{unknown[0]}' is none of {', '.join(KINDS)}")
+        raise InputError(f"--save: '{unknown[0]}' is not one of {', '.join(KINDS)}")
     check_given_once("--save", kinds)
     if compress_to is not None and "compress" not in kinds:
         raise InputError(
-            f"--compress-to is the format of compressed tensors, but none is compressed: add compress to --save, as in "
-            f"--save {','.join((*kinds, 'compress'))}, or leave --compress-to out"
+            f"--compress-to applies to kind compress only: add it to --save, as in "
+            f"--save {','.join((*kinds, 'compress'))}, or leave out --compress-to"
         )
     name = compress_to or F16.name
     if name not in FORMATS:
@@ -68,7 +65,7 @@ def parse_thresholds(text: str) -> Thresholds:
     values: dict[str, int] = {}
     for name, equals, value in settings:
         if name not in THRESHOLDS:
-            raise InputError(f"--offload: '{name}{equals}{value}' is none of th-tts=NS, th-size=BYTES, n=COUNT")
+            raise InputError(f"--offload: '{name}{equals}{value}' is not one of th-tts=NS, th-size=BYTES, n=COUNT")
         given = number(f"--offload: {name}", value, 0)
         if not given.is_integer():
             raise InputError(f"--offload: {name}={value}: expected a whole number")

@@ -116,7 +116,7 @@ def save_in_launches(
         enough = launches.smallest(capacity)
         reason = launches.reason(capacity, enough)
         if enough >= unsaved and budget.launch_bytes is None:
-            least = "the subgraphs as they are need" if cutter.in_subgraphs else "one launch of all needs"
+            least = "the given subgraphs need" if cutter.in_subgraphs else "a single launch needs"
             reason = f"memory saving has no gain: {least} the least, {unsaved} bytes"
             if budget.is_share:
                 warn(reason)
@@ -187,7 +187,7 @@ class _Launches:
         """The reason why a capacity is too small, although `enough` bytes suffice: the largest needs."""
         error = self.cutter.refused.get(capacity)
         if error is not None and error.operator and error.needed <= enough:
-            return f"operator '{error.operator}' works on {error.needed} bytes, and is not split any further"
+            return f"operator '{error.operator}' needs {error.needed} bytes, and is not split any further"
         return self._search(self._sizes(capacity)[-1], capacity).reason(capacity, enough)
 
     def _sizes(self, capacity: int) -> list[int]:
@@ -323,7 +323,7 @@ def placed_launches(function: FuncOp, chip: Chip, cache: CompileCache, capacity:
     layout = lay_out(read_block(function, launch_codes, available), available)
     if layout is None:
         raise ResourceError(
-            f"the network does not fit in {available} bytes of DRAM with the memory saving that is written in it",
+            f"the network does not fit in {available} bytes of DRAM with the memory saving that it contains",
             "DRAM", unsaved, available,
         )  # fmt: skip
     return LaunchCompilation(function, layout, available, unsaved)
@@ -444,7 +444,7 @@ class LaunchSearch:
         if least > enough:  # for that budget, operators are split differently
             return "its operators cannot be split into launches for this budget"
         name = problem.graph.op_names[int(np.argmax(problem.working_set))]
-        return f"launch '{name}' alone works on {least} bytes, with resident constants"
+        return f"launch '{name}' alone needs {least} bytes, with resident constants"
 
 
 def _bisected(low: int, high: int, works: Callable[[int], bool], within: int) -> int:

@@ -70,10 +70,10 @@ class Fusion:
         given = self.bounds.given()
         if given and self.strategy != "grouped":
             bound = _option(next(iter(given)))
-            raise InputError(f"{bound} bounds the groups of strategy 'grouped': '{self.strategy}' has none")
+            raise InputError(f"{bound} applies to fusion strategy 'grouped' only, not to '{self.strategy}'")
         for name, bound in given.items():
             if bound < 0:
-                raise InputError(f"{_option(name)}={bound}: expected a number from 0")
+                raise InputError(f"{_option(name)}={bound}: expected a number of at least 0")
             most = given.get(name.replace("min_", "max_"), bound)
             if most < bound:
                 raise InputError(f"{_option(name)}={bound} is above {_option(name.replace('min_', 'max_'))}={most}")
@@ -156,7 +156,7 @@ class SubgraphOptions:
 def check_fusion(options: SubgraphOptions) -> None:
     """Raises InputError if a network that must stay whole is to be fused."""
     if not options.split_failures and options.fuse not in ("auto", "none"):
-        raise InputError("--subgraphs whole leaves nothing to fuse: leave out --fuse")
+        raise InputError("--subgraphs whole makes one subgraph, so none are fused: leave out --fuse")
 
 
 def parse_subgraphs(text: str) -> tuple[SplitRule | None, bool]:

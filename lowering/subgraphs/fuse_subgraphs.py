@@ -111,7 +111,7 @@ class _Candidates:
                 whole = chosen[error.launch]
                 if not whole.members:
                     raise
-                text = f"does not fit with the resident values, and is divided again ({error})"
+                text = f"does not fit with the resident values, divided again ({error})"
                 self.compiler.note("fit", whole, False, text)
                 chosen[error.launch : error.launch + 1] = whole.members
 
@@ -125,9 +125,9 @@ class _Candidates:
             between = sum(member.code.segments[-1] for member in members)
             # Values that are stored in DRAM inside the members most likely are in the whole, too.
             if self.automatic and (size > self.most or size + between > self.compiler.chip.dram_bytes):
-                return Outcome(None, f"{size} bytes of weights and {between} between them are too many")
+                return Outcome(None, f"{size} bytes of weights and {between} of intermediate values are too many")
             if self.compiler.log.attempts >= self.last or len(nodes) > self.left:
-                return Outcome(None, "enough have been tried")
+                return Outcome(None, "the limit of attempts is reached")
             self.left -= len(nodes)
             said = Residence.together([member.residence for member in members])
             fused = Subgraph(f"{members[0].label}+{members[-1].label}", nodes, members=members, residence=said)

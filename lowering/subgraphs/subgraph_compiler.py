@@ -107,7 +107,7 @@ class SubgraphCompiler:
                 code = part.code
                 text = (
                     f"compiles to {len(code.tasks)} tasks, about {code.estimated_cycles:,} cycles, {code.sram_peak:,} "
-                    f"bytes of SRAM a core, {code.dram_bytes:,} bytes of DRAM"
+                    f"bytes of SRAM per core, {code.dram_bytes:,} bytes of DRAM"
                 )
                 self.note("compile", part, True, text)
                 self.note_trials(code.trials, part)

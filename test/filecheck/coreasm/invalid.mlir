@@ -79,7 +79,7 @@ coreasm.unpacked_program @no_halt {
 
 // -----
 
-// expected-error@+1 {{'halt' stands before the last word}}
+// expected-error@+1 {{'halt' is not the last word}}
 coreasm.unpacked_program @two_halts {
   coreasm.halt
   coreasm.halt
@@ -106,7 +106,7 @@ coreasm.unpacked_program @zero_times {
 
 // -----
 
-// expected-error@+1 {{'leave' stands in no loop}}
+// expected-error@+1 {{'leave' outside of a loop}}
 coreasm.unpacked_program @no_loop {
   coreasm.loop count = 1 {
     coreasm.leave r1

@@ -59,7 +59,7 @@ coreasm.program @empty {
 
 // -----
 
-// CHECK: this block lacks its '}'
+// CHECK: this block has no closing '}'
 coreasm.program @loop {
   loop count = 2 {
   nop
@@ -124,6 +124,6 @@ coreasm.bytes sram 0x0 "00"
 
 // -----
 
-// CHECK: this block lacks its '}'
+// CHECK: this block has no closing '}'
 coreasm.program @end {
   halt

@@ -240,7 +240,7 @@ func.func @main(%x: tensor<4x6xf32>, %w: tensor<4x8xvector<2xi4>>) -> tensor<4x8
 // -----
 
 func.func @main(%w: tensor<4x8xvector<2xi4>>) -> tensor<4x8xvector<2xi4>> {
-  // expected-error@+1 {{pairs are taken by contractions and slices}}
+  // expected-error@+1 {{only contractions and slices accept pairs}}
   %y = dataflow.neg %w : (tensor<4x8xvector<2xi4>>) -> tensor<4x8xvector<2xi4>>
   func.return %y : tensor<4x8xvector<2xi4>>
 }

@@ -61,7 +61,7 @@ dataflow.loop 4 steps scan(%row = %x axis 1 : tensor<4x5xf32>) {
 // -----
 
 %x = "test.op"() : () -> tensor<4xf32>
-// expected-error@+1 {{the body holds test.op, which has effects: expected operations without}}
+// expected-error@+1 {{the body contains test.op, which has side effects: expected operations without}}
 %y = dataflow.loop 4 steps carry(%h = %x : tensor<4xf32>) {
   %next = "test.op"(%h) : (tensor<4xf32>) -> tensor<4xf32>
   dataflow.yield %next : tensor<4xf32>
@@ -133,14 +133,14 @@ dataflow.loop 4 steps while {
 // -----
 
 %go, %x = "test.op"() : () -> (tensor<i1>, tensor<4xf32>)
-// expected-error@+1 {{it goes backwards, although nobody knows before how many steps it has}}
+// expected-error@+1 {{it scans or stacks backwards, but its number of steps is known at run time only}}
 dataflow.loop 4 steps while scan(%row = %x axis 0 backwards : tensor<4xf32>) {
   dataflow.yield %go : tensor<i1>
 }
 
 // -----
 
-// expected-error@+1 {{it must end by a condition, which it does not have: expected 'while ends'}}
+// expected-error@+1 {{it must end by a condition, but has none: expected 'while ends'}}
 "dataflow.loop"() <{steps = 4 : i64, scan_axes = array<i64>, scan_backwards = array<i64>, stack_axes = array<i64>, stack_backwards = array<i64>, must_end, operandSegmentSizes = array<i32: 0, 0, 0>}> ({
   dataflow.yield
 }) : () -> ()
@@ -156,7 +156,7 @@ dataflow.loop 4 steps count(%n : tensor<i64>) masked in 3 {
 // -----
 
 %n, %go = "test.op"() : () -> (tensor<i64>, tensor<i1>)
-// expected-error@+1 {{it is masked behind a count, which it does not have alone: expected 'count'}}
+// expected-error@+1 {{it masks the steps after a count: expected 'count', without a condition}}
 dataflow.loop 4 steps count(%n : tensor<i64>) masked while {
   dataflow.yield %go : tensor<i1>
 }

@@ -80,9 +80,9 @@
 // ALONE:        memory.copy
 // ALONE:        manycore.launch @b
 
-// TWO:       error: {{.*}}says where 2 results lie: expected a memory for each of its 1
+// TWO:       error: {{.*}}gives memories for 2 results: expected one for each of its 1
 // TWO-NEXT:  manycore.subgraph @a
-// SRAM:      error: {{.*}}sram holds nothing between subgraphs: expected dram or host
+// SRAM:      error: {{.*}}sram is not preserved between subgraphs: expected dram or host
 // SRAM-NEXT: manycore.subgraph @a
 // DISK:      disk.mlir:{{[0-9]+}}:{{[0-9]+}}: error
 // FULL:      full.mlir:{{[0-9]+}}:{{[0-9]+}}: error: {{.*}}subgraph @c does not fit: launch 2 needs 20480 bytes of DRAM at once, 20479 are available: keep values or weights on the host

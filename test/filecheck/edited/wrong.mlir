@@ -4,13 +4,13 @@
 // Weights where columns of x lie, which are alive at that time.
 // RUN: sed '/%%ws/s/sram, 0>/sram, 320>/' %S/transfers.mlir > %t.overlap.mlir
 // RUN: not meshloom-opt %t.overlap.mlir 2>&1 | filecheck %s --check-prefix OVERLAP
-// OVERLAP:      overlap.mlir:[[LINE:[0-9]+]]:{{[0-9]+}}: error: buffers %ws : {{.*}} and %x0 : {{.*}} are alive together and share bytes
+// OVERLAP:      overlap.mlir:[[LINE:[0-9]+]]:{{[0-9]+}}: error: buffers %ws : {{.*}} and %x0 : {{.*}} are live at the same time and share bytes
 // OVERLAP-NEXT: %x0 = memory.alloc
 
 // A value of the launch in DRAM where the result lies.
 // RUN: sed 's/dram, 1024>/dram, 960>/g' %S/transfers.mlir > %t.dram.mlir
 // RUN: not meshloom-opt %t.dram.mlir 2>&1 | filecheck %s --check-prefix DRAM
-// DRAM:      dram.mlir:{{[0-9]+}}:{{[0-9]+}}: error: buffers %yd : {{.*}} and %h : {{.*}} are alive together and share bytes
+// DRAM:      dram.mlir:{{[0-9]+}}:{{[0-9]+}}: error: buffers %yd : {{.*}} and %h : {{.*}} are live at the same time and share bytes
 // DRAM-NEXT: %h = memory.alloc
 
 // Beyond the SRAM of a core.
@@ -62,7 +62,7 @@
 // KEPT: error: 'last' has no memory.store: the result, {{.*}}, would not be written
 // RUN: sed -e '/the last/{h;d;}' -e '/memory.store %%staging/G' %S/transfers.mlir > %t.stale.mlir
 // RUN: not meshloom-opt %t.stale.mlir 2>&1 | filecheck %s --check-prefix STALE
-// STALE:      error: stands before manycore.compute, whose result it stores
+// STALE:      error: is before manycore.compute, whose result it stores
 // STALE-NEXT: memory.store %staging
 // RUN: sed '/not pipelined/d' %S/transfers.mlir > %t.idle.mlir
 // RUN: not meshloom-opt %t.idle.mlir 2>&1 | filecheck %s --check-prefix IDLE

@@ -26,7 +26,7 @@
 // MISSING: task @first: uses read 1 in step 0 before it is transferred
 // RUN: meshloom-opt %s -p manycore-to-memory | sed 's/to %first_read1 for @first\[1\] all/to %first_read1 for @first[1] step 0/' > %t.mlir
 // RUN: not meshloom-opt %t.mlir -p 'memory-to-coreasm{chip=tiny}' 2>&1 | filecheck %s --check-prefix OTHER
-// OTHER: task @second: read 1 is not loaded, and its buffer holds something else
+// OTHER: task @second: read 1 is not loaded, and its buffer contains another value
 // RUN: not meshloom-opt %t.mlir -t interpret 2>&1 | filecheck %s --check-prefix RUNS
 // RUNS: task @second uses read 1 in step 0 on core 0 before it is transferred
 

@@ -3,7 +3,7 @@
 // RUN: not meshloom-opt %s -p manycore-outline-to-fit 2>&1 | filecheck %s
 // RUN: not meshloom-opt %s -p memory-insert-offload 2>&1 | filecheck %s
 
-// CHECK: error: {{.*}}the module is a program of launches already: m{{.*}} comes before manycore-to-memory
+// CHECK: error: {{.*}}the module already consists of launches: run m{{.*}} before manycore-to-memory
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   func.func @main() {
     %run = manycore.launch @all {

@@ -37,8 +37,8 @@
 
 // LIST:       manycore-fuse-subgraphs{{.*}}min_macs=1 max_tasks=3 {{.*}}strategy="grouped"
 
-// PLAIN: error: {{.*}}max-tasks bounds the groups of strategy 'grouped': 'pairs' has none
+// PLAIN: error: {{.*}}max-tasks applies to fusion strategy 'grouped' only, not to 'pairs'
 // EMPTY: error: {{.*}}min-macs=3 is above max-macs=2
-// BELOW: error: {{.*}}min-macs=-1: expected a number from 0
+// BELOW: error: {{.*}}min-macs=-1: expected a number of at least 0
 // WORD:  error: --fuse: cannot read 'most=2'; bounds are min-macs, max-macs, min-weight-bytes, max-weight-bytes, min-tasks, max-tasks (numbers)
-// WHOLE: error: {{.*}}--subgraphs whole leaves nothing to fuse: leave out --fuse
+// WHOLE: error: {{.*}}--subgraphs whole makes one subgraph, so none are fused: leave out --fuse

@@ -193,7 +193,7 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
       %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
       manycore.yield %0 : tensor<8x4xf32>
     } begin {
-      // expected-error@+1 {{'memory.load' for @neg: a relative step stands in the 'steps' of its own task}}
+      // expected-error@+1 {{'memory.load' for @neg: a relative step belongs in the 'steps' of its own task}}
       memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
     } steps {
       memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
@@ -642,7 +642,7 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
       manycore.compute
       memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
     }
-    // expected-error@+1 {{@again writes the buffer that @neg writes: expected one of its own}}
+    // expected-error@+1 {{@again writes the buffer that @neg writes: expected a separate one}}
     manycore.execute @again(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
         into %y : !memory.buffer<8x4xf32, dram, 128>
         reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
@@ -1029,7 +1029,7 @@ func.func @main(%x: !memory.buffer<8xf32, dram, 0>, %h: !memory.buffer<8xf32, dr
 // -----
 
 func.func @main() {
-  // expected-error@+1 {{stands in 'func.func': expected manycore.execute}}
+  // expected-error@+1 {{is in 'func.func': expected manycore.execute}}
   manycore.compute
   func.return
 }

@@ -18,7 +18,7 @@ func.func @main() {
 func.func @main() {
   %x = memory.alloc : !memory.buffer<8x4xf32, dram, 0>
   %t = manycore.launch @all {
-    // expected-error@+1 {{!memory.buffer<1x4xf32, dram, 0> has an address, but lies elsewhere in each step}}
+    // expected-error@+1 {{!memory.buffer<1x4xf32, dram, 0> has an offset, but its address differs in each step}}
     manycore.repeat 8 times (%row = %x from 0 by 16 : !memory.buffer<8x4xf32, dram, 0> as !memory.buffer<1x4xf32, dram, 0>) {
     }
   }
@@ -43,7 +43,7 @@ func.func @main() {
 func.func @main() {
   %x = memory.alloc : !memory.buffer<8x4xf32, dram, 0>
   %t = manycore.launch @all {
-    // expected-error@+1 {{a part of type !memory.buffer<4xf32, sram>: expected a buffer where !memory.buffer<8x4xf32, dram, 0> lies}}
+    // expected-error@+1 {{a part of type !memory.buffer<4xf32, sram>: expected a buffer in the memory of !memory.buffer<8x4xf32, dram, 0>}}
     manycore.repeat 8 times (%row = %x from 0 by 16 : !memory.buffer<8x4xf32, dram, 0> as !memory.buffer<4xf32, sram>) {
     }
   }
@@ -70,7 +70,7 @@ func.func @main(%x: !memory.buffer<8x4xf32, host, 0>) {
 func.func @main() {
   %t = manycore.launch @all {
     %x = memory.alloc : !memory.buffer<8x4xf32, sram, 0>
-    // expected-error@+1 {{parts from byte 0 on, by 8, are no rows of !memory.buffer<8x4xf32, sram, 0>}}
+    // expected-error@+1 {{parts from byte 0 on, by 8, are not rows of !memory.buffer<8x4xf32, sram, 0>}}
     manycore.repeat 8 times (%row = %x from 0 by 8 : !memory.buffer<8x4xf32, sram, 0> as !memory.buffer<4xf32, sram>) {
     }
   }
@@ -110,7 +110,7 @@ func.func @main() {
 
 func.func @main() {
   %t = manycore.launch @all {
-    // expected-error@+1 {{it must end by a condition, which it does not have: expected 'while'}}
+    // expected-error@+1 {{it must end by a condition, but has none: expected 'while'}}
     manycore.repeat 8 times ends {
     }
   }

@@ -28,7 +28,7 @@ manycore.subgraph @s(%a = %x : tensor<4xf32>) -> () {
 
 %x = "test.op"() : () -> tensor<4xf32>
 %y = manycore.subgraph @outer(%a = %x : tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error@+1 {{stands inside subgraph 'outer': expected no nesting}}
+  // expected-error@+1 {{is nested in subgraph 'outer': expected no nesting}}
   %z = manycore.subgraph @inner(%b = %a : tensor<4xf32>) -> tensor<4xf32> {
     manycore.yield %b : tensor<4xf32>
   }
@@ -55,7 +55,7 @@ manycore.subgraph @s(%a = %x : tensor<4xf32>) -> () {
 // -----
 
 %x = "test.op"() : () -> tensor<4xf32>
-// expected-error@+1 {{says where 2 results lie: expected a memory for each of its 1}}
+// expected-error@+1 {{gives memories for 2 results: expected one for each of its 1}}
 %y = manycore.subgraph @s(%a = %x : tensor<4xf32>) -> tensor<4xf32> in [dram, host] {
   manycore.yield %a : tensor<4xf32>
 }
@@ -63,7 +63,7 @@ manycore.subgraph @s(%a = %x : tensor<4xf32>) -> () {
 // -----
 
 %x = "test.op"() : () -> tensor<4xf32>
-// expected-error@+1 {{sram holds nothing between subgraphs: expected dram or host}}
+// expected-error@+1 {{sram is not preserved between subgraphs: expected dram or host}}
 %y = manycore.subgraph @s(%a = %x : tensor<4xf32>) -> tensor<4xf32> weights in sram {
   manycore.yield %a : tensor<4xf32>
 }

@@ -71,13 +71,13 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 // -----
 
 %0 = "test.op"() : () -> !memory.buffer<4xf32, dram, 64>
-// expected-error@+1 {{!memory.buffer<4xf32, dram, 64> seen as !memory.buffer<2xf32, dram, 76>: expected memory of the first}}
+// expected-error@+1 {{!memory.buffer<4xf32, dram, 64> seen as !memory.buffer<2xf32, dram, 76>: expected the memory of the former}}
 %1 = memory.view %0 : !memory.buffer<4xf32, dram, 64> as !memory.buffer<2xf32, dram, 76>
 
 // -----
 
 %0 = "test.op"() : () -> !memory.buffer<4xf32, dram, 64>
-// expected-error@+1 {{!memory.buffer<4xf32, dram, 64> seen as !memory.buffer<4xf32, sram, 64>: expected memory of the first}}
+// expected-error@+1 {{!memory.buffer<4xf32, dram, 64> seen as !memory.buffer<4xf32, sram, 64>: expected the memory of the former}}
 %1 = memory.view %0 : !memory.buffer<4xf32, dram, 64> as !memory.buffer<4xf32, sram, 64>
 
 // -----
@@ -131,13 +131,13 @@ memory.store %0 to %0 : !memory.buffer<4xf32, sram> to !memory.buffer<4xf32, sra
 // -----
 
 %0, %1 = "test.op"() : () -> (!memory.buffer<4xf32, dram>, !memory.buffer<4xf32, sram>)
-// expected-error@+1 {{stands in 'builtin.module': expected manycore.launch, manycore.repeat or manycore.execute}}
+// expected-error@+1 {{is in 'builtin.module': expected manycore.launch, manycore.repeat or manycore.execute}}
 memory.load %0 to %1 for @t[0] all : !memory.buffer<4xf32, dram> to !memory.buffer<4xf32, sram>
 
 // -----
 
 func.func @main(%0: !memory.buffer<4xf32, sram>, %1: !memory.buffer<4xf32, dram>) {
-  // expected-error@+1 {{stands in 'func.func': expected manycore.execute}}
+  // expected-error@+1 {{is in 'func.func': expected manycore.execute}}
   memory.store %0 to %1 : !memory.buffer<4xf32, sram> to !memory.buffer<4xf32, dram>
   func.return
 }

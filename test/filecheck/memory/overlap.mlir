@@ -3,7 +3,7 @@
 
 func.func @main() {
   %a = memory.alloc : !memory.buffer<4xf32, sram, 0>
-  // expected-error@+1 {{buffers %a : !memory.buffer<4xf32, sram, 0> and %b : !memory.buffer<4xf32, sram, 8> are alive together and share bytes}}
+  // expected-error@+1 {{buffers %a : !memory.buffer<4xf32, sram, 0> and %b : !memory.buffer<4xf32, sram, 8> are live at the same time and share bytes}}
   %b = memory.alloc : !memory.buffer<4xf32, sram, 8>
   func.return
 }
@@ -25,7 +25,7 @@ func.func @fine() {
 
 func.func @constants(%w: tensor<4xf32>) {
   %c = memory.global %w : tensor<4xf32> in !memory.buffer<4xf32, dram, 0>
-  // expected-error@+1 {{buffers %c : !memory.buffer<4xf32, dram, 0> and %d : !memory.buffer<2xf32, dram, 4> are alive together and share bytes}}
+  // expected-error@+1 {{buffers %c : !memory.buffer<4xf32, dram, 0> and %d : !memory.buffer<2xf32, dram, 4> are live at the same time and share bytes}}
   %d = memory.alloc : !memory.buffer<2xf32, dram, 4>
   func.return
 }
@@ -51,7 +51,7 @@ func.func @running() {
   %t = manycore.launch @a {
     %a = memory.alloc : !memory.buffer<4xf32, dram, 0>
   }
-  // expected-error@+1 {{buffers %a : !memory.buffer<4xf32, dram, 0> and %c : !memory.buffer<4xf32, dram, 8> are alive together and share bytes}}
+  // expected-error@+1 {{buffers %a : !memory.buffer<4xf32, dram, 0> and %c : !memory.buffer<4xf32, dram, 8> are live at the same time and share bytes}}
   %c = memory.alloc : !memory.buffer<4xf32, dram, 8>
   memory.wait %t
   func.return
@@ -62,7 +62,7 @@ func.func @running() {
 func.func @inside() {
   %c = memory.alloc : !memory.buffer<4xf32, dram, 8>
   %t = manycore.launch @a {
-    // expected-error@+1 {{buffers %c : !memory.buffer<4xf32, dram, 8> and %a : !memory.buffer<4xf32, dram, 0> are alive together and share bytes}}
+    // expected-error@+1 {{buffers %c : !memory.buffer<4xf32, dram, 8> and %a : !memory.buffer<4xf32, dram, 0> are live at the same time and share bytes}}
     %a = memory.alloc : !memory.buffer<4xf32, dram, 0>
   }
   func.return
@@ -71,7 +71,7 @@ func.func @inside() {
 // -----
 
 func.func @argument(%x: !memory.buffer<4xf32, host, 0>) {
-  // expected-error@+1 {{buffers %x : !memory.buffer<4xf32, host, 0> and %y : !memory.buffer<4xf32, host, 8> are alive together and share bytes}}
+  // expected-error@+1 {{buffers %x : !memory.buffer<4xf32, host, 0> and %y : !memory.buffer<4xf32, host, 8> are live at the same time and share bytes}}
   %y = memory.alloc : !memory.buffer<4xf32, host, 8>
   func.return
 }

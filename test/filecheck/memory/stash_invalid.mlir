@@ -2,7 +2,7 @@
 
 // A restoration without its reduction.
 func.func @main(%s: !memory.stash<tensor<4xf32>, host>) {
-  // expected-error@+1 {{restores what no memory.swap_out of this block has taken away}}
+  // expected-error@+1 {{restores a value that no memory.swap_out of this block has offloaded}}
   %y, %t = memory.swap_in %s : !memory.stash<tensor<4xf32>, host> to tensor<4xf32>
   func.return
 }
@@ -10,7 +10,7 @@ func.func @main(%s: !memory.stash<tensor<4xf32>, host>) {
 // -----
 
 func.func @main(%s: !memory.stash<tensor<4xf32>, dram, f16>) {
-  // expected-error@+1 {{restores what no memory.compress of this block has taken away}}
+  // expected-error@+1 {{restores a value that no memory.compress of this block has offloaded}}
   %y, %t = memory.decompress %s : !memory.stash<tensor<4xf32>, dram, f16> to tensor<4xf32>
   func.return
 }
@@ -76,9 +76,9 @@ func.func @main(%x: tensor<4xf32>) {
 
 // -----
 
-// A tensor that has left: read without a restoration,
+// An offloaded tensor: read without a restoration,
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error@+1 {{dataflow.neg reads %x after it has left: memory.swap_out took it}}
+  // expected-error@+1 {{dataflow.neg reads %x after it was offloaded (memory.swap_out)}}
   %s, %st = memory.swap_out %x : tensor<4xf32> to !memory.stash<tensor<4xf32>, host>
   %y = dataflow.neg %x : (tensor<4xf32>) -> tensor<4xf32>
   func.return %y : tensor<4xf32>
@@ -89,7 +89,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 // in another shape,
 func.func @main(%x: tensor<4xf32>) -> tensor<2x2xf32> {
   %v = dataflow.reshape %x : (tensor<4xf32>) -> tensor<2x2xf32>
-  // expected-error@+1 {{dataflow.neg reads %v after it has left: memory.compress took it}}
+  // expected-error@+1 {{dataflow.neg reads %v after it was offloaded (memory.compress)}}
   %s, %st = memory.compress %x : tensor<4xf32> to !memory.stash<tensor<4xf32>, dram, bf16>
   %y = dataflow.neg %v : (tensor<2x2xf32>) -> tensor<2x2xf32>
   func.return %y : tensor<2x2xf32>
@@ -99,7 +99,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<2x2xf32> {
 
 // in the body's operands of what runs again,
 func.func @main(%x: tensor<4xf32>) {
-  // expected-error@+1 {{memory.recompute reads %x after it has left: memory.swap_out took it}}
+  // expected-error@+1 {{memory.recompute reads %x after it was offloaded (memory.swap_out)}}
   %s, %st = memory.swap_out %x : tensor<4xf32> to !memory.stash<tensor<4xf32>, host>
   %r, %rt = memory.recompute(%x) : (tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>):
@@ -111,9 +111,9 @@ func.func @main(%x: tensor<4xf32>) {
 
 // -----
 
-// taken away twice,
+// offloaded twice,
 func.func @main(%x: tensor<4xf32>) {
-  // expected-error@+1 {{memory.swap_out reads %x after it has left: memory.swap_out took it}}
+  // expected-error@+1 {{memory.swap_out reads %x after it was offloaded (memory.swap_out)}}
   %s, %st = memory.swap_out %x : tensor<4xf32> to !memory.stash<tensor<4xf32>, host>
   %r, %rt = memory.swap_out %x : tensor<4xf32> to !memory.stash<tensor<4xf32>, host>
   func.return
@@ -123,7 +123,7 @@ func.func @main(%x: tensor<4xf32>) {
 
 // or kept where it was although it has come back.
 func.func @main(%x: tensor<4xf32>) {
-  // expected-error@+1 {{dataflow.neg reads %k after it has come back elsewhere: memory.swap_out took it}}
+  // expected-error@+1 {{dataflow.neg reads %k after it was restored elsewhere (memory.swap_out)}}
   %s, %st = memory.swap_out %x : tensor<4xf32> to !memory.stash<tensor<4xf32>, host>
   %k = memory.await %x : tensor<4xf32>
   %b, %bt = memory.swap_in %s : !memory.stash<tensor<4xf32>, host> to tensor<4xf32>
@@ -146,7 +146,7 @@ func.func @main(%x: tensor<4xf32>) {
 // -----
 
 func.func @main(%x: tensor<4xf32>) {
-  // expected-error@+1 {{waits for a token that memory.completion gives only later in the block}}
+  // expected-error@+1 {{waits for a token of memory.completion, which is later in the block}}
   %s, %st = memory.swap_out %x after(%q) : tensor<4xf32> to !memory.stash<tensor<4xf32>, host>
   %q = memory.completion %x : tensor<4xf32>
   func.return
@@ -155,7 +155,7 @@ func.func @main(%x: tensor<4xf32>) {
 // -----
 
 func.func @main(%x: tensor<4xf32>) {
-  // expected-error@+1 {{the body holds memory.completion: expected operations of the dataflow dialect}}
+  // expected-error@+1 {{the body contains memory.completion: expected operations of the dataflow dialect}}
   %r, %rt = memory.recompute(%x) : (tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>):
     %0 = memory.completion %a : tensor<4xf32>

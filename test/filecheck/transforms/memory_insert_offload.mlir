@@ -15,13 +15,13 @@
 // NONE: note: the thresholds select no tensor to offload
 // NONE-NOT: manycore.subgraph
 // All values between operations stay in the cores: one launch needs its input and its result, 512 bytes each.
-// GAIN: note: memory saving has no gain: one launch of all needs the least, 1024 bytes
+// GAIN: note: memory saving has no gain: a single launch needs the least, 1024 bytes
 // GAIN-NOT: manycore.subgraph
-// SMALL: a budget of 500 bytes of DRAM is too small: memory saving has no gain: one launch of all needs the least, 1024 bytes; 1024 bytes are enough
-// KIND: 'zip' is none of swap, compress, recompute
+// SMALL: a budget of 500 bytes of DRAM is too small: memory saving has no gain: a single launch needs the least, 1024 bytes; 1024 bytes are enough
+// KIND: 'zip' is not one of swap, compress, recompute
 // FORMAT: f12: expected one of f16, bf16, f24, f8e4m3, f8e5m2
 // COUNT: n=-1: expected a number of at least 0
-// SHARE: --launch-bytes does not go with thresholds
+// SHARE: --launch-bytes cannot be combined with thresholds
 
 // Figure 6: what comes behind waits until the tensor has left (serialize); the copy back begins in time (prefetch).
 // SWAP:      %a = manycore.subgraph @a

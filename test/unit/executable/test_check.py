@@ -34,7 +34,7 @@ WORDS: dict[str, tuple[str, object, object]] = {
     "word 4: 'add': adds a register to an immediate value": ("regs", 4, 0x300),
     "word 4: 'add': names a register for an operand": ("regs", 4, 0x3000),
     "word 4: 'add': has a value in an address field": ("addr", (4, 3), 1),
-    "word 4: 'add': has no use for imm": ("imm", 4, 1),
+    "word 4: 'add': does not use imm": ("imm", 4, 1),
     "word 5: 'halt': has a value in an address field": ("op", 5, OPCODE["halt"]),
     "word 6: 'put': names a core set that does not exist": ("desc", (6, 3), 2),
     "word 6: 'put': semaphore above 127": ("imm", 6, 128),

@@ -61,7 +61,7 @@ def test_too_small_a_budget_reports_the_operation_and_the_smallest_budget(
     stats = step.with_name("none.json")
     assert main([str(step), "--budget", "2999", "--stats", str(stats)]) == 2
     error = capsys.readouterr().err
-    assert "alone works on 3000 bytes; the smallest budget that works is 3000" in error
+    assert "alone needs 3000 bytes; the smallest budget that works is 3000" in error
     assert not stats.exists()
     assert main([str(step), "--budget", "3000", "-q"]) == 0
 

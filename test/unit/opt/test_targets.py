@@ -19,7 +19,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
     ("target", "message"),
     [
         ("interpret{", "Expected argument name here"),
-        ("interpret{inputs=ones}", "'ones' is none of 'random', 'iota'"),
+        ("interpret{inputs=ones}", "'ones' is not one of 'random', 'iota'"),
         ("interpret{seed=-1}", "seed=-1: expected 0 or more"),
         ("interpret{seed=x}", "'x' is not a whole number"),
         ("interpret{precision=-1}", "precision=-1: expected 0 or more"),

@@ -54,7 +54,7 @@ def test_a_refusal_states_a_budget_sufficient_for_one_variant(model: Path, neede
         def compile(one: ModuleOp) -> int:
             own = next(left)
             if budget < own:
-                raise BudgetError(budget, "launch 'y' alone works on much", own)
+                raise BudgetError(budget, "launch 'y' alone needs much", own)
             return own
 
         return compile_encoded(module.clone(), chip, compile, lambda one: one).compilation
@@ -137,7 +137,7 @@ def test_dense_weights_are_taken_if_only_they_keep_the_budget(model: Path) -> No
     def compile(one: ModuleOp) -> int:
         own = next(needed)
         if own > 1000:
-            raise BudgetError(1000, "launch 'y' alone works on much", own)
+            raise BudgetError(1000, "launch 'y' alone needs much", own)
         return own
 
     found = compile_encoded(read_module(model, {}), load_chip("tiny"), compile, lambda one: one)

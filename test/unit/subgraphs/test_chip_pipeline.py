@@ -93,7 +93,7 @@ def test_more_chips_would_be_slower() -> None:
     model.graph.node.append(helper.make_node("Add", ["r", "r0"], ["y"]))
     network = on_chips(model, 3, replace(TINY, name="far", host_latency=100_000))
     check(model, network)
-    assert network.report["note"] == "1 of 3 chips is used: with more it would not be faster"
+    assert network.report["note"] == "1 of 3 chips is used: more would not be faster"
 
 
 def test_cuts_between_the_subgraphs_of_a_rule() -> None:

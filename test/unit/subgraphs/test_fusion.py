@@ -202,7 +202,7 @@ def test_bounds_of_groups_as_options() -> None:
     ("text", "message"),
     [
         ("best", "no fusion strategy is named 'best'"),
-        ("pairs,max-tasks=2", "max-tasks bounds the groups of strategy 'grouped': 'pairs' has none"),
+        ("pairs,max-tasks=2", "max-tasks applies to fusion strategy 'grouped' only, not to 'pairs'"),
         ("grouped,tasks=2", "cannot read 'tasks=2'; bounds are min-macs, max-macs"),
         ("grouped,max-tasks=few", "cannot read 'max-tasks=few'"),
         ("grouped,min-tasks=3,max-tasks=2", "min-tasks=3 is above max-tasks=2"),
@@ -214,5 +214,5 @@ def test_invalid_fusion_options(text: str, message: str) -> None:
 
 
 def test_a_negative_bound() -> None:
-    with pytest.raises(InputError, match="min-macs=-1: expected a number from 0"):
+    with pytest.raises(InputError, match="min-macs=-1: expected a number of at least 0"):
         Fusion("grouped", FusionBounds(min_macs=-1))

@@ -42,7 +42,7 @@ def check_effects(given: Collection[str], compiled: Compiled, printed: str) -> N
         for (needed, there, reserved), most in zip(saved, [chips[0].chip.dram_bytes] * len(saved), strict=True):
             assert reserved <= there <= min(SHARE * needed, most)
     if "chips" in given:
-        assert len(chips) == 2 or "1 of 2 chips is used: with more it would not be faster" in printed
+        assert len(chips) == 2 or "1 of 2 chips is used: more would not be faster" in printed
     if "subgraphs" in given and "fuse" not in given:
         assert sum(len(one.launches) for one in chips) > 1
     for one in chips:

@@ -134,7 +134,11 @@ def test_another_version_of_the_format(start: Run, tmp_path: Path) -> None:
     [
         ('"two_level"', '"stride"', "there is a sparse format 'stride' already: give it another name"),
         ('"two_level"', '"Two"', "a name consists of lower-case letters, digits and underscores"),
-        ("code: ClassVar[int] = 1", "code: ClassVar[int] = 16", "number 16 is not of plug-ins: choose 1 to 15"),
+        (
+            "code: ClassVar[int] = 1",
+            "code: ClassVar[int] = 16",
+            "number 16 is not reserved for plug-ins: choose 1 to 15",
+        ),
     ],
 )
 def test_errors_of_formats(old: str, new: str, message: str, start: Run, tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ BAD = [
             message,
         )
         for entry, message in (
-            ("'same', 0x20, 1", "opcode 0x20 is not of plug-ins: choose 0xe0 to 0xef"),
+            ("'same', 0x20, 1", "opcode 0x20 is not reserved for plug-ins: choose 0xe0 to 0xef"),
             ("'max', 0xE1, 1", "there is an instruction 'max' already"),
             ("'Same', 0xE1, 1", "a mnemonic consists of lower-case letters, digits and single dots"),
             ("'same', 0xE1, 4", "it takes 1 to 3 sources and a factor of 1 or more"),
