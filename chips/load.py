@@ -111,11 +111,9 @@ def _check_consistency(chip: Chip, location: str) -> None:
     if any(core < 0 or core >= chip.cores for core in chip.unusable_cores):
         raise InputError(f"{location}: 'unusable_cores' must lie in 0..{chip.cores - 1}")
     if not chip.usable_cores:
-        raise InputError(f"{location}: 'unusable_cores' leaves no core to work")
+        raise InputError(f"{location}: 'unusable_cores' leaves no usable core")
     if chip.dram_ports > chip.rows:
-        raise InputError(
-            f"{location}: 'dram_ports' is {chip.dram_ports}, but there are only {chip.rows} rows to put them at"
-        )
+        raise InputError(f"{location}: 'dram_ports' is {chip.dram_ports}, but the mesh has only {chip.rows} rows")
     if chip.map_caches not in MAP_CACHES:
         wanted = " or ".join(f"'{where}'" for where in MAP_CACHES)
         raise InputError(f"{location}: 'map_caches' is '{chip.map_caches}', expected {wanted} (the mapping unit)")

@@ -117,8 +117,8 @@ class WeightStore:
         data = self._memory.get(ref.sha256)
         if data is None or len(data) != ref.bytes:
             raise InputError(
-                f"weight {ref.sha256[:12]}... is not in this process: IR that is to be read back must be written with"
-                " -o, which puts its weights in a side file"
+                f"weight {ref.sha256[:12]}... is not in this process: write the IR with -o, which stores its "
+                "weights in a side file"
             )
         return data
 

@@ -190,7 +190,7 @@ def check_alike(module: ModuleOp, shorter: ModuleOp, name: str) -> None:
     """
     ops, others = list(module.walk()), list(shorter.walk())
     if [op.name for op in ops] != [op.name for op in others]:
-        raise InputError(f"{name}: other operations would be needed for another length of an input")
+        raise InputError(f"{name}: the operations depend on the length of an input")
     for op, other in zip(ops, others, strict=True):
         if isinstance(op, ConstantOp):
             alike = _is_start(constant_array(op.results[0]), constant_array(other.results[0]))

@@ -162,7 +162,7 @@ class Movement(Values):
             if a >= 0 and z >= 0:
                 continue
             if size + a + z < 0:
-                raise NodeError(f"padding by {a} and {z} crops more than the {size} elements there are")
+                raise NodeError(f"padding by {a} and {z} crops more than the {size} elements")
             # The result consists of the positions -a to size + z of x, which may all be before or after its elements.
             starts[axis] = min(max(0, -a), size)
             end = max(min(size, size + z), starts[axis])

@@ -15,7 +15,7 @@ from .signatures import Signature, TensorSignature, member
 from .tensors import Array, NodeError, Shape, is_float, is_string
 
 _NAMES_OF_BATCH = ("n", "b", "batch", "batch_size")
-_REMEDY = "executables have tensors of numbers only; meshloom.backend compiles for other inputs as they are given"
+_REMEDY = "executables have tensors of numbers only; meshloom.backend supports other inputs"
 _KINDS = {
     "sequence_type": "a sequence",
     "optional_type": "an optional",
@@ -148,7 +148,7 @@ def _fit(where: str, info: onnx.ValueInfoProto, given: Signature) -> Signature:
         return tuple(_fit(where, inner, one) for inner, one in zip(infos, given, strict=True))
     if declared.HasField("sequence_type") or not isinstance(given, TensorSignature):
         wanted = _KINDS.get(declared.WhichOneof("value") or "", "a tensor")
-        raise InputError(f"{where}: input {info.name!r} is {wanted}, but something else is given")
+        raise InputError(f"{where}: input {info.name!r} is {wanted}, but another type is given")
     _check_shape(where, info, given.shape)
     if declared.tensor_type.elem_type == onnx.TensorProto.STRING and is_string(given.dtype):
         return given
@@ -195,6 +195,6 @@ def _guess(
         example = "x".join(map(str, sizes))
         assumed.append(
             f"{where}: input {info.name!r} is {describe_shape(info)}, dimension {' and '.join(guessed)} is "
-            f"taken as 1; --shape {info.name}={example} (in Python: shapes=) says so, or another size"
+            f"taken as 1; set it with --shape {info.name}={example} (in Python: shapes=)"
         )
     return tuple(size or 0 for size in sizes)

@@ -41,7 +41,7 @@ def centred(b: Builder, x: Tensor, zero: Tensor | None) -> Centred:
     """x - zero. Raises NodeError for elements that are not 8-bit integers."""
     for one in (x, zero):
         if one is not None and one.dtype not in BYTES:
-            raise NodeError(f"integer products of {one.dtype} are not supported, only of int8 and uint8")
+            raise NodeError(f"integer products of {one.dtype} are not supported: expected int8 or uint8")
     shift = 0 if x.dtype == INT8 else 128
     whole = b.sub(known(0, INT32) if zero is None else b.cast(zero, INT32), shift)
     values = signed(b, x)

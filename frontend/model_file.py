@@ -39,7 +39,7 @@ def read_model(model: ModelLike) -> tuple[onnx.ModelProto, Path | None, bytes]:
     if not proto.HasField("graph") or not proto.graph.output:
         raise InputError(f"{where} is not an ONNX model: it has no graph with outputs")
     if not proto.opset_import:
-        raise InputError(f"{where} does not say which operator set it uses (opset_import is empty)")
+        raise InputError(f"{where} does not name its operator set (opset_import is empty)")
     check_external_data(proto, str(path.parent) if path else "")
     return proto, path, data
 

@@ -92,7 +92,8 @@ def _import_bounded(
     bounds = {(int(size), size.least) for size in sizes}
     if len(bounds) > 1 or any(len(one) > 1 for one in axes.values()):
         raise InputError(
-            "several lengths are known at run time only: expected one axis of an input, alike in all inputs"
+            "several lengths are known at run time only: expected at most one such axis per input, of the "
+            "same length in all inputs"
         )
     ((bound, least),) = bounds
 
@@ -111,7 +112,7 @@ def _import_bounded(
     steps.lengths = {name: [axis, least, length] for name, axis in inputs.items()}
     if times := [name for name, rows in outputs.items() if rows.times != 1]:
         raise InputError(
-            f"output {times[0]!r} has several rows for each of an input whose length is known at run time only"
+            f"output {times[0]!r} has several rows for each row of an input whose length is known at run time only"
         )
     steps.rows |= {name: [rows.axis, length] for name, rows in outputs.items()}
     note_steps(module, steps)

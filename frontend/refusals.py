@@ -14,7 +14,7 @@ from . import registry
 UNSUPPORTED: Mapping[tuple[str, ...], tuple[str, str]] = {
     ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"): (
         "random numbers: executables are deterministic",
-        "give the model the numbers as an input",
+        "pass the random numbers as an input of the model",
     ),
     ("NonMaxSuppression",): (
         "the number of boxes depends on values at run time",

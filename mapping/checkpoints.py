@@ -45,11 +45,13 @@ class FolderCheckpoints:
         path = folder / RUN_FILE
         if path.exists():
             if not resume:
-                raise InputError(f"{folder} holds steps of an earlier run: go on with it by --resume, or remove it")
+                raise InputError(
+                    f"{folder} contains checkpoints of an earlier run: continue it with --resume, or remove the folder"
+                )
             if read_regular(path).decode("utf-8", "replace") != description:
                 raise InputError(
-                    f"{folder} holds steps of a run with another input or other options (see {path}): give the same, "
-                    f"or another folder"
+                    f"{folder} contains checkpoints of another input or other options (see {path}): give the "
+                    f"same ones, or another folder"
                 )
             return
         try:
@@ -76,7 +78,7 @@ class FolderCheckpoints:
             with open_regular(path) as file, np.load(file, allow_pickle=False) as arrays:
                 kept: dict[str, NDArray[Any]] = {name: arrays[name] for name in arrays.files}
         except (OSError, zipfile.BadZipFile, *NPY_DAMAGE) as error:
-            raise InputError(f"{path} is damaged: remove it, and the step is done again ({error})") from error
+            raise InputError(f"{path} is damaged ({error}): remove it to repeat the step") from error
         if self._graph_path(step).exists():
             kept |= zip(_GRAPH, read_rows(self._graph_path(step)), strict=True)
         return kept

@@ -50,7 +50,7 @@ class Mesh:
             if costs and len(costs) != length:
                 raise InputError(f"{len(costs)} {name} costs are given, a mesh of {self} needs {length}")
             if any(cost < 1 for cost in costs):
-                raise InputError(f"a {name} cost is {min(costs)}: a way between neighbours costs at least one hop")
+                raise InputError(f"a {name} cost is {min(costs)}: a link costs at least one hop")
             if any(cost > MAX_COST for cost in costs):
                 raise InputError(f"a {name} cost is {max(costs)}: expected at most {MAX_COST:,} hops")
         if any(core < 0 or core >= self.cores for core in self.unusable):

@@ -97,7 +97,7 @@ def _read_tensors(table: dict[str, Any], location: str) -> _Tensors:
         own = _whole(tensor, "id", f"{location}: tensors[{index}]")
         where = f"{location}: tensor {own}"
         if found.numbers.setdefault(own, index) != index:
-            raise InputError(f"{where} is there twice")
+            raise InputError(f"{where} is defined twice")
         kind = _text(tensor, "kind", where)
         if kind not in KINDS:
             raise InputError(f"{where}: 'kind' is {_shown(kind)}, expected one of {', '.join(KINDS)}")
@@ -117,7 +117,7 @@ def _read_ops(table: dict[str, Any], tensors: _Tensors, location: str) -> _Ops:
         name = _text(op, "name", f"{location}: op {own}", str(own))
         where = f"{location}: op {own} ({name})"
         if own in seen:
-            raise InputError(f"{where} is there twice")
+            raise InputError(f"{where} is defined twice")
         seen.add(own)
         found.ids.append(own)
         found.names.append(name)
@@ -155,7 +155,7 @@ def _check_order(ins: list[list[int]], outs: list[list[int]], names: list[str], 
             source = producer.get(tensor, -1)
             if source >= op:
                 if _reaches(op, source, ins, producer):
-                    raise InputError(f"{location}: {names[op]} waits for itself: there is a cycle through it")
+                    raise InputError(f"{location}: {names[op]} depends on itself: it is part of a cycle")
                 raise InputError(
                     f"{location}: {names[op]} reads tensor {ids[tensor]} before {names[source]} computes it: "
                     f"put the operations in an order in which they can run"

@@ -56,7 +56,7 @@ def with_weight_loads(graph: CostGraph, bandwidth: float) -> CostGraph:
     not a positive number.
     """
     if not 0 < bandwidth < float("inf"):
-        raise InputError(f"a bandwidth of {bandwidth:g} bytes a second loads nothing: give a positive number")
+        raise InputError(f"a bandwidth of {bandwidth:g} bytes per second: expected a positive number")
     weights = [
         (int(graph.readers[tensor][0]), tensor)
         for tensor, kind in enumerate(graph.tensor_kinds)

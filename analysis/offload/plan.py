@@ -64,7 +64,7 @@ def plan_by_rule(
     if found is None:
         least = _smallest(evaluator, budget, kinds).limit
         raise InputError(
-            f"no plan by this rule keeps below {budget} bytes; with method default, the smallest budget that works is "
+            f"no plan by this rule stays below {budget} bytes; with method default, the smallest budget that works is "
             f"{least}"
         )
     return executed(evaluator, Found(found[0], found[1], budget))
@@ -105,7 +105,7 @@ def too_small(problem: OffloadProblem, budget: int, least: int) -> InputError:
     if budget < problem.smallest_budget:
         why = f"operation {name} alone needs {problem.smallest_budget} bytes"
     else:
-        why = f"no plan of the allowed kinds is found; the peak, {problem.peak} bytes, is at operation {name}"
+        why = f"no plan of the allowed kinds was found; the peak, {problem.peak} bytes, is at operation {name}"
     other = f" (with swap: {problem.smallest_budget})" if least > problem.smallest_budget else ""
     return InputError(
         f"a budget of {budget} bytes is too small: {why}; the smallest budget that works is {least}{other}"

@@ -28,7 +28,7 @@ def check_loops(network: NetworkPlan) -> None:
         for first, value in zip(span.op.initial, span.op.yielded, strict=False):
             begin, again = numbers.get(memory_root(first)), numbers.get(value)
             if begin is None or again is None or begin >= span.first:
-                raise _no_loop(span, "it carries what no task computes")
+                raise _no_loop(span, "it carries a value that no task computes")
             before, after = network.plans[begin], network.plans[again]
             if not before.resident or not after.resident:
                 raise _no_loop(span, f"'{network.tasks[again].name}' does not stay in the cores")
@@ -41,5 +41,5 @@ def check_loops(network: NetworkPlan) -> None:
 
 
 def _no_loop(span: LoopSpan, why: str) -> ResourceError:
-    error = ResourceError(f"a loop of {span.steps} steps cannot be carried out as it is: {why}", "SRAM of a core", 0, 0)
+    error = ResourceError(f"a loop of {span.steps} steps cannot be compiled as a loop: {why}", "SRAM of a core", 0, 0)
     return located(error, span.op)

@@ -92,8 +92,8 @@ def _as_written(
     for task, start in prefetch_from.items():
         if layout.prefetch_from.get(task) != start:
             raise InputError(
-                f"task '{network.tasks[task].name}' is to load its constants {task - start} tasks ahead, but then the "
-                "buffers of the cores do not fit in SRAM: load them later ('prefetch')"
+                f"task '{network.tasks[task].name}' loads its constants {task - start} tasks ahead, for "
+                "which SRAM has no space: load them later ('prefetch')"
             )
     return layout
 

@@ -301,7 +301,7 @@ def _does_not_fit(info: TaskInfo, plan: Shortage, chip: Chip, free: int) -> Reso
         message = (
             f"task '{info.name}' does not fit as it is tiled: it needs {plan.needed} bytes of SRAM on core "
             f"{info.op.tiling.cores[-1]}{_largest_tile(info, plan)}, where {free} of {chip.sram_bytes} are free; "
-            f"cut it into more steps, or place results of tasks before it in dram"
+            f"cut it into more steps, or place results of earlier tasks in dram"
         )
     else:
         message = (
@@ -332,8 +332,8 @@ def _rows_misplaced(info: TaskInfo, value: SSAValue) -> InputError:
     name = value.name_hint
     what = "a value" if name is None else f"'{name}'"
     error = InputError(
-        f"task '{info.name}' of a loop scans {what} in sram, where cores do not hold the rows that they need: place it "
-        "in dram"
+        f"task '{info.name}' of a loop scans {what} in sram, but its rows are on other cores than those that "
+        "read them: place it in dram"
     )
     return located(error, info.op)
 

@@ -21,14 +21,15 @@ def specified_prefetch(network: NetworkPlan) -> tuple[dict[int, int], dict[int, 
         tasks = 0 if info.op.prefetch is None else info.op.prefetch.value.data
         steps = 1 if info.op.prefetch_steps is None else info.op.prefetch_steps.value.data
         if tasks > number:
-            raise InputError(f"task '{info.name}' is to load its constants {tasks} tasks ahead: {number} are before it")
+            raise InputError(
+                f"task '{info.name}' loads its constants {tasks} tasks ahead, but only {number} are before it"
+            )
         if tasks:
             prefetch_from[number] = number - tasks
         if steps > 1:
             if not any(plan.changes_always(read) for read in range(len(plan.reads))):
                 raise InputError(
-                    f"task '{info.name}' is to load the constants of {steps} steps ahead: it has none that change in "
-                    "every step"
+                    f"task '{info.name}' loads constants of {steps} steps ahead, but has none that change in every step"
                 )
             multi_buffered[number] = steps
     return prefetch_from, multi_buffered

@@ -211,7 +211,7 @@ class Segments:
         if bool(late.any()):
             edge = int(np.flatnonzero(late)[0])
             reader, source = graph.successors.indices[edge], graph.successors.owners[edge]
-            raise ValueError(f"'{graph.names[reader]}' stands before '{graph.names[source]}', whose result it reads")
+            raise ValueError(f"'{graph.names[reader]}' comes before '{graph.names[source]}', whose result it reads")
 
 
 def positions(order: Ints) -> Ints:

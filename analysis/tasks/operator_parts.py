@@ -89,7 +89,7 @@ class _Search:
         needed = self.needed(finest)
         raise ResourceError(
             f"operator '{self.name}' ({self.op.name}) does not fit: its smallest part needs {needed} bytes for inputs, "
-            f"parameters and results, {self.limit} are allowed",
+            f"parameters and results, {self.limit} are available",
             "memory for an operator's data",
             needed,
             self.limit,

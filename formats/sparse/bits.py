@@ -39,7 +39,7 @@ def unpack(stream: Bytes, count: int, bits: int, what: str) -> Ints:
         raise InputError(f"damaged {what}: {len(stream)} bytes, expected {expected} for {count} codes of {bits} bits")
     flat = np.unpackbits(stream, bitorder="little")
     if flat[count * bits :].any():
-        raise InputError(f"damaged {what}: bits are set behind the last of {count} codes")
+        raise InputError(f"damaged {what}: bits are set after the last of {count} codes")
     if bits == 1:
         return flat[:count].astype(np.int64)
     planes = flat[: count * bits].reshape(count, bits)

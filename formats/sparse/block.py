@@ -161,7 +161,7 @@ class Contents:
         groups[self.slots] = self.values
         rows = groups.reshape(block.fibers, block.positions * block.format.group)
         if (rows[:, block.length :] != 0).any():
-            raise InputError(f"damaged values of a {block.format} index: numbers behind the end of a fiber")
+            raise InputError(f"damaged values of a {block.format} index: positions after the end of a fiber")
         return rows[:, : block.length]
 
     def stored(self) -> Mask:

@@ -116,7 +116,7 @@ def decode(encoded: Encoded) -> Array:
     groups[row, column] = encoded.values.reshape(-1, format.group)
     matrix = groups.reshape(fibers.count, groups.shape[1] * format.group)
     if (matrix[:, fibers.length :] != 0).any():
-        raise InputError(f"damaged values of a {format} index: numbers behind the end of a fiber")
+        raise InputError(f"damaged values of a {format} index: positions after the end of a fiber")
     return fibers.tensor(matrix[:, : fibers.length])
 
 
@@ -125,7 +125,7 @@ def stored_positions(encoded: Encoded) -> tuple[Ints, Ints]:
     format, fibers = encoded.format, encoded.fibers
     entries, rest = divmod(len(encoded.values), format.group)
     if rest:
-        raise InputError(f"damaged values of a {format} index: {len(encoded.values)} are no whole groups")
+        raise InputError(f"damaged values of a {format} index: {len(encoded.values)} are not whole groups")
     row, column = positions_of(encoded.index, format, fibers)
     if entries != len(row):
         raise InputError(f"damaged values of a {format} index: {entries} entries, the index has {len(row)}")

@@ -75,7 +75,7 @@ class EncodedTensor:
     def panels(self, shape: tuple[int, ...]) -> Panels:
         """The panels of the tensor in bytes of this shape. Raises ValueError if the shape does not match."""
         if len(shape) != 3 or min(self.fibers.count, self.fibers.length, *shape) < 1:
-            raise ValueError(f"bytes of shape {list(shape)} are no panels")
+            raise ValueError(f"bytes of shape {list(shape)} are not panels")
         width = -(-self.fibers.count // shape[0])
         panels = computed_panels(self.format, self.fibers.count, self.fibers.length, width, self.dtype.itemsize)
         if (*panels.counts, panels.nbytes) != tuple(shape):

@@ -143,7 +143,7 @@ class Nonzero:
             smaller = [found.lanes[at - 1].met] if at % width else []
             smaller += [found.lanes[at - width].met] if at >= width else []
             if any(one.met < met for met in smaller):
-                raise ValueError(f"{list(numbers)}: more rows cannot meet less than fewer ({one.met})")
+                raise ValueError(f"{list(numbers)}: shares must not decrease with more rows ({one.met})")
         return found
 
 

@@ -33,8 +33,7 @@ def if_op(node: Node) -> Sequence[Tensor]:
         other = node.scope.subgraph(node.graph("else_branch"))
     except AlreadyReported:
         raise NodeError(
-            "a branch cannot be imported, and the condition is known only at run time: if it were known at import, "
-            "one branch would not be needed",
+            "a branch cannot be imported, and both are needed, as the condition is known only at run time",
             condition.value,
         ) from None
     if any(isinstance(x, TensorSequence | Absent) for x in (*chosen, *other)):
@@ -62,8 +61,8 @@ def loop(node: Node) -> Sequence[Tensor]:
             return dynamic_loop(node, LONGEST_LOOP, unknown.value)
         except AlreadyReported:
             raise NodeError(
-                "its body cannot be imported for all iterations at once, and how often it runs is known only at run "
-                "time: if it were known at import, each iteration would be imported by itself",
+                "its body cannot be imported once for all iterations, nor be unrolled, as the number of iterations "
+                "is known only at run time",
                 unknown.value,
             ) from None
     limit = None if count is None else int(node.known(0, "the trip count").reshape(-1)[0])

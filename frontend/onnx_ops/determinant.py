@@ -18,7 +18,7 @@ def determinant(node: Node) -> Tensor:
     """The determinant of each matrix, by Gaussian elimination with partial pivoting."""
     b, x = node.build, node[0]
     if x.rank < 2 or x.shape[-1] != x.shape[-2] or not x.is_float:
-        raise NodeError(f"{x.dtype} of shape {list(x.shape)} holds no square matrices of floats")
+        raise NodeError(f"{x.dtype} of shape {list(x.shape)} has no square matrices of floats")
     size, batch = x.shape[-1], math.prod(x.shape[:-2])
     check_steps(size, "rows of a matrix")
     rest = b.reshape(x, [batch, size, size])

@@ -28,7 +28,7 @@ def dynamic_loop(node: Node, longest: int, needs: SSAValue | None = None) -> lis
     state = [node.any(index) for index in range(2, len(node.inputs))]
     if any(isinstance(one, TensorSequence | Absent) for one in state):
         raise NodeError(
-            "its number of iterations is known only at run time, and its state is a sequence or an optional", needs
+            "its number of iterations is known only at run time, and its state has a sequence or an optional", needs
         )
     most, whole = _most(node, longest, needs)
     count = _count(b, limit, going, most)
@@ -53,12 +53,12 @@ def _most(node: Node, longest: int, needs: SSAValue | None) -> tuple[int, bool]:
         return stated, True
     if option is None:
         raise NodeError(
-            "how often it runs is known only at run time: say how often at most with --max-steps N (in Python: "
-            "max_steps=)",
+            "the number of iterations is known only at run time: give a maximum with --max-steps N (in "
+            "Python: max_steps=)",
             needs,
         )
     if not 1 <= option <= longest:
-        raise NodeError(f"at most {option} steps: from 1 to {longest} are possible")
+        raise NodeError(f"--max-steps {option}: expected 1 to {longest}")
     if limit is not None and stated is None:
         node.scope.note_most(limit, option)
         return option, True
@@ -89,7 +89,7 @@ def _counted(node: Node, state: Sequence[Tensor], most: int, ends: EndsByValues,
             ends.going = b.reshape(going, [])
             ends.must_end = not whole
         elif not whole:
-            raise NodeError("its condition always holds, and nothing says how often it runs")
+            raise NodeError("its condition is always true, and it has no trip count")
         return [*results[: len(state)], b.add(before, known(1, np.int64))], results[len(state) :]
 
     stacks = [Along(0)] * (len(body.output) - 1 - len(state))

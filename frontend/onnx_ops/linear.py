@@ -71,7 +71,7 @@ def gemm(node: Node) -> Tensor:
     alpha, beta = node.float("alpha", 1.0), node.float("beta", 1.0)
     for name, factor in (("alpha", alpha), ("beta", beta)):
         if not x.is_float and not factor.is_integer():
-            raise NodeError(f"{name} = {factor:g} does not keep {x.dtype} matrices whole")
+            raise NodeError(f"{name} = {factor:g} does not keep {x.dtype} matrices integer")
     if node.int("transB", 0) and y.array is not None:
         y = b.transpose(y, [1, 0])
         flip = False

@@ -21,7 +21,7 @@ def roi_align(node: Node) -> Tensor:
     height, width = node.int("output_height", 1), node.int("output_width", 1)
     ratio, mode = node.int("sampling_ratio", 0), node.str("mode", "avg")
     if ratio < 1:
-        raise NodeError("sampling_ratio 0 takes samples by the size of regions, known at run time: give a number")
+        raise NodeError("sampling_ratio 0 depends on the size of regions, known at run time: give a number")
     if mode not in ("avg", "max"):
         raise NodeError(f"mode {mode!r} is not one of avg, max")
     old = node.opset < 16

@@ -157,7 +157,7 @@ def _target(node: Node, x: Tensor, scales_at: int, sizes_at: int) -> tuple[list[
     sizes = node.ints_of(sizes_at, "the sizes")
     _check_count(sizes, "sizes", axes)
     if any(size < 0 or (size > 0) != (old > 0) for size, old in zip(sizes, shape, strict=True)):
-        raise NodeError(f"sizes {sizes} do not follow from {shape}: each must be above 0, and 0 where there is nothing")
+        raise NodeError(f"sizes {sizes} do not fit {shape}: each must be above 0, or 0 where the input's size is 0")
     factors = [Fraction(size, old) if old else Fraction(1) for size, old in zip(sizes, shape, strict=True)]
     policy = node.str("keep_aspect_ratio_policy", "stretch")
     if policy != "stretch":

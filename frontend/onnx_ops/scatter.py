@@ -119,7 +119,7 @@ def tensor_scatter(node: Node) -> Tensor:
     b, cache, update = node.build, node[0], node[1]
     axis, mode = cache.axis(node.int("axis", -2)), node.str("mode", "linear")
     if axis == 0 or mode not in ("linear", "circular"):
-        raise NodeError(f"axis {axis}, mode {mode!r}: the axis must follow the batch, the mode be linear or circular")
+        raise NodeError(f"axis {axis}, mode {mode!r}: expected an axis after the batch, and mode linear or circular")
     batch, size, count = cache.shape[0], cache.shape[axis], update.shape[axis]
     positions = known(arrays.arange(count).reshape(1, -1))
     if node.get(2) is not None:

@@ -65,6 +65,6 @@ def regex_full_match(node: Node) -> Tensor:
     try:
         pattern = re.compile(node.str("pattern"))
     except re.error as error:
-        raise NodeError(f"the pattern is no regular expression: {error}") from error
+        raise NodeError(f"the pattern is not a regular expression: {error}") from error
     matches = [pattern.fullmatch(one) is not None for one in text.reshape(-1)]
     return known(np.asarray(matches, np.bool_).reshape(text.shape))

@@ -227,14 +227,16 @@ def _tabulate(slicer: _Slicer, space: list[int], name: str) -> list[_Range]:
         for one, (start, count, step) in zip(ranges, slicer(point), strict=True):
             at = tuple(point[axis] for axis in one.axes)
             if one.count[at] != count or (count > 0 and one.start[at] != start) or (count > 1 and one.step != step):
-                raise InputError(f"{name} cannot be unrolled to neurons: what it reads follows no simple rule")
+                raise InputError(
+                    f"{name} cannot be unrolled to neurons: the elements that it reads have no supported pattern"
+                )
     return ranges
 
 
 def _table(slicer: _Slicer, space: list[int], axes: list[int], d: int, middle: _Point, name: str) -> _Range:
     sizes = [space[axis] for axis in axes]
     if math.prod(sizes) > _MOST_PROBES:
-        raise InputError(f"{name} cannot be unrolled to neurons: what it reads follows no simple rule")
+        raise InputError(f"{name} cannot be unrolled to neurons: the elements that it reads have no supported pattern")
     start = np.zeros(sizes, np.int64)
     count = np.zeros(sizes, np.int64)
     step = 1

@@ -32,7 +32,7 @@ def map_greedy(request: MapRequest) -> Mapping:
         )
     if stuck >= 0:
         raise MeshloomError(
-            f"greedy placement finds no core with room for vertex {stuck} of size {topology.size[stuck]}: raise the "
+            f"greedy placement finds no core for vertex {stuck} of size {topology.size[stuck]}: raise the "
             f"capacity ({capacity}) or choose another method"
         )
     return Mapping(core_of, watch.seconds)

@@ -24,7 +24,7 @@ def pack(
         position = int(load.argmin())
         if load[position] + size[vertex] > capacity:
             raise MeshloomError(
-                f"vertex {vertex} of size {size[vertex]} finds no core with room: the emptiest of {len(cores)} holds "
+                f"vertex {vertex} of size {size[vertex]} fits on no core: the emptiest of {len(cores)} holds "
                 f"{load[position]} of {capacity}; raise the capacity or use more cores"
             )
         load[position] += size[vertex]

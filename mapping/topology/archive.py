@@ -144,7 +144,7 @@ def compress_archive(path: str | Path) -> CompressedGraph:
     """
     with ArchiveReader(path) as archive:
         if archive.kind == "outgoing":
-            raise InputError(f"{path}: edges stand under their source alone; rewrite it with both ends first")
+            raise InputError(f"{path}: edges are stored with their source only: rewrite it with both ends first")
         compressor = Compressor(archive.vertices)
         for block in archive.blocks():
             compressor.add(*block.undirected())

@@ -76,7 +76,7 @@ def parse_header(text: bytes) -> Header:
         raise InputError("expected the lines edges, vertices, records, blocks")
     kind, *counts = (value for _, _, value in words[:-1])
     if kind not in get_args(Kind):
-        raise InputError(f"edges {kind[:40]!r} is none of {', '.join(get_args(Kind))}")
+        raise InputError(f"edges {kind[:40]!r} is not one of {', '.join(get_args(Kind))}")
     if not all(count.isascii() and count.isdecimal() and len(count) <= _MOST_DIGITS for count in counts):
         raise InputError("expected whole numbers of vertices, records and blocks")
     return Header(cast(Kind, kind), *map(int, counts))

@@ -111,7 +111,7 @@ class Members:
                     data[at : at + len(chunk)] = chunk
                     at += len(chunk)
                 if at != len(data) or member.read(1) or head + at != info.file_size:
-                    raise InputError("its length is not what the zip directory says")
+                    raise InputError("its length differs from that in the zip directory")
             return data
 
     def _checked(self, name: str, most: int) -> zipfile.ZipInfo:

@@ -34,12 +34,12 @@ _LEAST_VERTEX = 2
 _MOST_SUM = 1 << 61
 _HEAD_MOST = 3 * MOST_BYTES
 _FOUND = {
-    kernels.BAD_NUMBER: "a number that is cut off or longer than nine bytes",
+    kernels.BAD_NUMBER: "a number that is truncated or longer than nine bytes",
     kernels.BAD_FLAG: "a flag that this archive does not have",
     kernels.BAD_VERTEX: "an edge to a vertex that does not exist",
-    kernels.BAD_SIZE: "a size that is too large or differs from what stands elsewhere",
+    kernels.BAD_SIZE: "a size that is too large or differs from another record",
     kernels.BAD_WEIGHT: "a weight of 2^61 or more",
-    kernels.BAD_COUNT: "another number of edges than the block's header says",
+    kernels.BAD_COUNT: "a number of edges that differs from the block's header",
     kernels.LEFT_OVER: "bytes after the last edge",
 }
 
@@ -140,9 +140,7 @@ class ArchiveReader:
         if self.records is not None and records != self.records:
             raise InputError(f"{self.members.path}: {records} records, {HEADER_MEMBER} says {self.records}")
         if balance[0] and self.kind != "outgoing":
-            raise InputError(
-                f"{self.members.path}: an edge that stands under one of its vertices only, or there with another weight"
-            )
+            raise InputError(f"{self.members.path}: an edge is stored at one of its vertices only, or with two weights")
 
     def _all_numbers(self) -> bool:
         names = self.members.by_name
@@ -213,7 +211,7 @@ class ArchiveReader:
         for kind in ("undirected", "outgoing", "directed", "both"):
             if seen <= set(FLAGS[kind]):
                 return kind
-        raise InputError(f"{self.members.path}: incoming and undirected edges together")
+        raise InputError(f"{self.members.path}: both incoming and undirected edges")
 
     def _read_block(
         self, name: str, first: int, count: int, balance: NDArray[np.uint64], allowed: int | None = None

@@ -94,7 +94,7 @@ class ArchiveWriter:
         if weights_.size != others_.size or self.added + starts.size - 1 > self.size.size:
             raise InputError(f"{self.path}: {weights_.size} weights for {others_.size} records, or too many vertices")
         if not bool(np.isin(flags_, FLAGS[self.kind]).all()):
-            raise InputError(f"{self.path}: a record of a flag that {self.kind} archives do not have")
+            raise InputError(f"{self.path}: a record with a flag that {self.kind} archives do not have")
         self._add(starts, others_, weights_, np.ascontiguousarray(flags_))
 
     def _add(

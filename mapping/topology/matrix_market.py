@@ -35,8 +35,8 @@ def read_matrix_market(path: str | Path) -> Topology:
     field, symmetry = words[3:]
     if field not in _FIELDS or symmetry not in _SYMMETRIES:
         raise InputError(
-            f"{path}: {field} {symmetry} matrices are no topologies, {', '.join(_FIELDS)}; "
-            f"{' or '.join(_SYMMETRIES)} ones are"
+            f"{path}: {field} {symmetry} matrices are not supported: expected {', '.join(_FIELDS)}; "
+            f"{' or '.join(_SYMMETRIES)}"
         )
     values, ends = parse_lines(path, body, 2)
     filled = np.flatnonzero(np.diff(ends, prepend=0))  # blank lines are allowed anywhere
@@ -66,7 +66,7 @@ def write_matrix_market(topology: Topology, path: str | Path) -> None:
     fails.
     """
     if bool((topology.size != 1).any()):
-        raise InputError(f"{path}: Matrix Market files hold no sizes of vertices; use .npz, .zip or .graph")
+        raise InputError(f"{path}: Matrix Market files have no sizes of vertices; use .npz, .zip or .graph")
     write_chunks(path, _chunks(topology))
 
 

@@ -37,7 +37,7 @@ def read_metis(path: str | Path) -> Topology:
         raise InputError(f"{path}: format {form}, expected three digits 0 or 1")
     has_size, has_weight, has_edge_weight = form >= 100, form // 10 % 10 == 1, form % 10 == 1
     if len(header) == 4 and header[3] != 1:
-        raise InputError(f"{path}: {header[3]} weights a vertex, expected one")
+        raise InputError(f"{path}: {header[3]} weights per vertex, expected one")
     rows = ends[: n + 1]
     if rows.size != n + 1 or ends[-1] != rows[-1]:  # blank lines after the last vertex's line do not belong to a vertex
         raise InputError(f"{path}: {ends.size - 1} lines of vertices, the first line says {n}")

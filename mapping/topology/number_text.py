@@ -158,7 +158,7 @@ def parse_lines(path: str | Path, text: bytes, first_line: int = 1) -> tuple[NDA
     if bad >= 0:
         line = first_line + text.count(b"\n", 0, bad)
         word = re.split(rb"[ \t\r\n]", text[bad : bad + 40])[0].decode("utf-8", "replace")
-        raise InputError(f"{path}: line {line}: {word!r} is no whole number from 0 to 2^62")
+        raise InputError(f"{path}: line {line}: {word!r} is not a whole number from 0 to 2^62")
     return values[:count].copy(), ends[:lines].copy()
 
 

@@ -97,5 +97,5 @@ def decode_varints(data: bytes) -> NDArray[np.int64]:
     """The numbers in `data`. Raises InputError naming the byte at which a number is cut off or too long."""
     values, bad = _decode(np.frombuffer(data, np.uint8))
     if bad >= 0:
-        raise InputError(f"byte {bad}: a number that is cut off or longer than {MOST_BYTES} bytes")
+        raise InputError(f"byte {bad}: a number that is truncated or longer than {MOST_BYTES} bytes")
     return values

@@ -78,7 +78,7 @@ def _operands(node: Node, heads: int) -> tuple[Tensor, Tensor, Tensor]:
         return query, key, value
     query = split_heads(b, query, heads)
     if key is None:
-        raise NodeError("there are neither keys nor queries with keys and values packed in them")
+        raise NodeError("keys are missing, and queries do not contain packed keys and values")
     if key.rank == 5:
         return query, _packed(b, key, 0), _packed(b, key, 1)
     if value is None:

@@ -21,7 +21,7 @@ _UINT8 = np.dtype(np.uint8)
 def matmul_nbits(node: Node) -> Tensor:
     """A B', where B [N, K] has integers of 2, 4 or 8 bits and a scale for each block along K."""
     if node.int("weight_prepacked", 0):
-        raise NodeError("weight_prepacked is not 0: the layout of the weights is another device's")
+        raise NodeError("weight_prepacked is not 0: the weights have the layout of another device")
     if (group := node.get(4)) is not None and group.size:
         raise NodeError("g_idx is not supported: order the inputs by group")
     bits, block = node.int("bits", 4), node.int("block_size")

@@ -54,7 +54,7 @@ def quantised_concat(node: Node) -> Tensor:
     """The concatenation of quantised tensors, each requantised with the result's scale and zero point."""
     b, scale, zero = node.build, scale_of(node, 0), scalar(node, 1)
     if zero is None or len(node.inputs) < 5 or len(node.inputs) % 3 != 2:
-        raise NodeError("the operands are no scale and zero point, followed by tensors each with its own two")
+        raise NodeError("expected a scale and a zero point, then tensors, each with a scale and a zero point")
     parts = [
         quantise(b, real(b, node[at], scale_of(node, at + 1), scalar(node, at + 2)), scale, zero, zero.dtype)
         for at in range(2, len(node.inputs), 3)

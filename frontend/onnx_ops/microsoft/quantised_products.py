@@ -60,5 +60,5 @@ def quantised_gemm(node: Node) -> Tensor:
     if scale is None:
         return b.mul(b.cast(exact, FLOAT32), factor)
     if zero is None:
-        raise NodeError("the result has a scale, but no zero point that says its type")
+        raise NodeError("the result has a scale, but no zero point, which defines its type")
     return rounded(b, b.mul(b.cast(exact, FLOAT32), b.div(factor, scale)), zero, zero.dtype)

@@ -183,7 +183,7 @@
 // -----
 
 %0 = "test.op"() : () -> tensor<4x4xf32>
-// expected-error@+1 {{nonzero = [0.5, 1.0, 1.0, 0.5, 0.5, 0.0, 1.0, 1.0, 2.0, 0.5, 0.25, 0.0, 1.0]: more rows cannot meet less than fewer (0.25)}}
+// expected-error@+1 {{nonzero = [0.5, 1.0, 1.0, 0.5, 0.5, 0.0, 1.0, 1.0, 2.0, 0.5, 0.25, 0.0, 1.0]: shares must not decrease with more rows (0.25)}}
 %1 = sparse.encode %0 nonzero [0.5, 1.0, 1.0, 0.5, 0.5, 0.0, 1.0, 1.0, 2.0, 0.5, 0.25, 0.0, 1.0]
   : tensor<4x4xf32> -> tensor<4x4xf32, #sparse.index<direct>>
 

@@ -16,7 +16,7 @@
 // NONAMES: error: {{.*}}rule named needs operators to cut after: give names=NAME,...
 // NOBYTES: error: {{.*}}rule weight-bytes needs a number: give weight-bytes=N
 // NONE:    error: {{.*}}at-least = 0 should be at least 1
-// AGAIN:   error: {{.*}}@main has subgraphs already: use manycore-inline-subgraphs before
+// AGAIN:   error: {{.*}}@main already has subgraphs: run manycore-inline-subgraphs first
 
 // %join is a result and read on, so the network is cut behind it. The weight stands where it is read, on both sides.
 // CHECK:       %[[J:.*]] = manycore.subgraph @"0"(%[[X:.*]] = %x : tensor<2x4xf32>) -> tensor<2x4xf32> {

@@ -14,7 +14,7 @@
 // NOCHIP: error: {{.*}}no chip is given: use manycore-place{chip=NAME}, or module attribute manycore.chip
 // METHOD: error: {{.*}}no placement method 'best': choose one of default, planned, row-major
 // OBJECTIVE: error: {{.*}}objective 'speed': choose one of multicast, traffic
-// TILED: error: {{.*}}task 'sum' is not tiled: use manycore-tile before manycore-place
+// TILED: error: {{.*}}task 'sum' is not tiled: run manycore-tile before manycore-place
 
 // The halves of the rows of @halves go crosswise to the tasks of @sum's tiles: core 3 reads what core 0 holds and the
 // other way round. Each of these tasks may only exchange its own cores; the best that can be done is to read in place.

@@ -12,7 +12,7 @@
 // CHECK:   manycore.task @second({{.*}} prefetch 1
 // WRITTEN: manycore.task @first({{.*}} prefetch 0 {
 // WRITTEN: manycore.task @second({{.*}} prefetch 0 {
-// TILED:   error: {{.*}}task 'first' is not tiled: use manycore-tile before manycore-prefetch
+// TILED:   error: {{.*}}task 'first' is not tiled: run manycore-tile before manycore-prefetch
 // NOCHIP:  error: {{.*}}no chip is given: use manycore-prefetch{chip=NAME}, or module attribute manycore.chip
 func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %w = dataflow.constant dense<0.5> : tensor<64x64xf32>

@@ -36,10 +36,10 @@ STREAM = zlib.compress(CONTENT)
 @pytest.mark.parametrize(
     ("damaged", "message"),
     [
-        (section(800, STREAM)[:20], "x is cut off"),
-        (section(800, STREAM, kind=2), "x is compressed in a way that is not known"),
-        (section(800, STREAM, reserved=1), "x is compressed in a way that is not known"),
-        (section(1 << 40, STREAM), "says a wrong size"),
+        (section(800, STREAM)[:20], "x is truncated"),
+        (section(800, STREAM, kind=2), "x has an unknown compression"),
+        (section(800, STREAM, reserved=1), "x has an unknown compression"),
+        (section(1 << 40, STREAM), "a wrong size"),
         (section(800, STREAM[:-1]), "x does not have the size in its header"),
         (section(800, STREAM + b"more"), "x does not have the size in its header"),
         (section(799, STREAM), "x does not have the size in its header"),

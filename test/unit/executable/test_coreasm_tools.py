@@ -106,7 +106,7 @@ def test_changed_or_missing_data_are_refused(dumped: Path, capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("tool", "options", "message"),
     [
-        (assemble, ["--weights", "a.mlx"], "--weights is for listings"),
+        (assemble, ["--weights", "a.mlx"], "--weights applies to listings only"),
         (compile_tool, ["--chip", "edge"], "is for chip 'tiny': it cannot be assembled for 'edge'"),
         (compile_tool, ["--sparse"], "is at level 'coreasm': --sparse applies to higher levels only"),
         (compile_tool, ["--budget", "0.5"], "--budget applies to higher levels only"),

@@ -51,7 +51,7 @@ ERRORS = {
     'input "x"': ("input x", "expected a name in \"quotes\" \\(before 'x'\\)"),
     "cores 0 ": ("cores 1 ", "core 1 does not exist or has a program already"),
     '.run "worker" cores 2': ('.run "other" cores 2', "there is no program 'other'"),
-    "isa 2": ("isa 9", "knows version 2"),
+    "isa 2": ("isa 9", "supports instruction set 2"),
     "AAECAwQF": ("AAE*AwQF", "expected weights in base64"),
     "bytes 1280": ("bytes 1281", "not the 1281 bytes with that sha256"),
     "count = 5": ("count = 4294967296", "expected count: an integer from 0 to 4294967295"),

@@ -143,7 +143,7 @@ def test_loops_run_for_the_number_of_steps_of_the_input() -> None:
 
 
 def test_invalid_shapes_are_refused() -> None:
-    with pytest.raises(InputError, match="expected one axis of an input, alike in all inputs"):
+    with pytest.raises(InputError, match="expected at most one such axis per input, of the same length in all inputs"):
         import_onnx(network([], ["y"]), {"x": (UpTo(MOST), UpTo(8), UNITS)})
     for text in ("0..4", "4..4", "5..4", "a..4", "1..", "1...4"):
         with pytest.raises(InputError, match=r"or '1..64' for a length"):

@@ -32,7 +32,7 @@ def test_nodes_of_one_operator_are_one_line() -> None:
     assert first.startswith("operator Lagrange (domain com.example, opset 1), 40 nodes, the first l0: ")
     assert "export the model with operators of ONNX" in first
     assert second.startswith("operator RandomNormalLike (domain ai.onnx, opset 18), node noise: ")
-    assert "give the model the numbers as an input" in second
+    assert "pass the random numbers as an input of the model" in second
 
 
 def test_other_reasons_are_counted() -> None:

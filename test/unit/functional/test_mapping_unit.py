@@ -341,7 +341,7 @@ def test_unwritten_blocks_and_races_are_found() -> None:
     block = block_for(DIRECT, 2, 8)
     core = Core(TINY)
     core.array(np.zeros(16, np.uint8))
-    with pytest.raises(EmulationError, match=r"operand 1 reads byte .* nothing has written"):
+    with pytest.raises(EmulationError, match=r"operand 1 reads byte .* has not been written"):
         core.run("decode", at(0, (2, 8)), Operand(512, *block.descriptor))
     asm = Assembly(TINY)
     asm.op(0, "fill", at(0, (2, 8)), 0.0, signal=1 << MAP)

@@ -44,7 +44,7 @@ def test_wrong_numbers_of_rows_or_elements_are_faults() -> None:
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        (("sorted", 0x10, "D = A", F32), "opcode 0x10 is not of plug-ins"),
+        (("sorted", 0x10, "D = A", F32), "opcode 0x10 is not reserved for plug-ins"),
         (("Sorted", 0xE3, "D = A", F32), "consists of lower-case letters"),
         (("sorted", 0xE3, "D = A", F32[:0]), "takes element types"),
         (("sorted", 0xE3, "D = A", F32, 0), "a factor of 1 or more"),

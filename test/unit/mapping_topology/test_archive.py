@@ -217,17 +217,17 @@ def edited(row: int, record: int, place: int, value: int) -> dict[str, bytes]:
         ({**GOOD, "topology.txt": header("undirected", 4, 6, 1)}, f"{BLOCK}: a flag that"),
         ({**GOOD, "topology.txt": header("directed", 1 << 50, 6, 1)}, "more vertices, records or blocks than fit"),
         ({**GOOD, "topology.txt": header("directed", 4, 1 << 50, 1)}, "more vertices, records or blocks than fit"),
-        ({**GOOD, "topology.txt": header("sideways", 4, 6, 1)}, r"topology\.txt: edges 'sideways' is none of"),
+        ({**GOOD, "topology.txt": header("sideways", 4, 6, 1)}, r"topology\.txt: edges 'sideways' is not one of"),
         ({**GOOD, "topology.txt": b"meshloom topology 2\n"}, "starts with 'meshloom topology 2'"),
         ({**GOOD, "topology.txt": b"meshloom topology 1\nedges both\n"}, "expected the lines"),
         ({**GOOD, "topology.txt": header("directed", 4, 6, 1).replace(b"4", b"-4")}, "expected whole numbers"),
         ({**GOOD, "more": b""}, "other members than"),
         ({**GOOD, BLOCK: GOOD[BLOCK] + b"\0"}, f"{BLOCK}: bytes after the last edge"),
-        ({**GOOD, BLOCK: GOOD[BLOCK][:-1]}, f"{BLOCK}: a number that is cut off"),
-        ({**GOOD, BLOCK: GOOD[BLOCK][:5]}, f"{BLOCK}: a number that is cut off"),
-        ({**GOOD, BLOCK: b""}, f"{BLOCK}: a number that is cut off"),
-        ({**GOOD, BLOCK: varints(0, 4, 5, *SIZES) + rows(DIRECTED)}, "another number of edges"),
-        ({**GOOD, BLOCK: varints(0, 4, 7, *SIZES) + rows(DIRECTED)}, "another number of edges"),
+        ({**GOOD, BLOCK: GOOD[BLOCK][:-1]}, f"{BLOCK}: a number that is truncated"),
+        ({**GOOD, BLOCK: GOOD[BLOCK][:5]}, f"{BLOCK}: a number that is truncated"),
+        ({**GOOD, BLOCK: b""}, f"{BLOCK}: a number that is truncated"),
+        ({**GOOD, BLOCK: varints(0, 4, 5, *SIZES) + rows(DIRECTED)}, "a number of edges that differs"),
+        ({**GOOD, BLOCK: varints(0, 4, 7, *SIZES) + rows(DIRECTED)}, "a number of edges that differs"),
         ({**GOOD, BLOCK: varints(0, 4, 1 << 40, *SIZES) + rows(DIRECTED)}, "edges do not fit"),
         ({**GOOD, BLOCK: varints(1, 4, 6, *SIZES) + rows(DIRECTED)}, "4 vertices from 1 on"),
         ({**GOOD, BLOCK: varints(0, 0, 0)}, "0 vertices from 0 on"),
@@ -235,13 +235,13 @@ def edited(row: int, record: int, place: int, value: int) -> dict[str, bytes]:
         (edited(0, 0, 0, 2), f"{BLOCK}: a flag that"),
         (edited(0, 0, 0, 77), f"{BLOCK}: a flag that"),
         (edited(0, 0, 1, 4), r"an edge to a vertex that does not exist \(vertex 0\)"),
-        (edited(1, 1, 2, 8), r"a size that is too large or differs from what stands elsewhere \(vertex 1\)"),
+        (edited(1, 1, 2, 8), r"a size that is too large or differs from another record \(vertex 1\)"),
         (edited(2, 0, 3, 1 << 61), "a weight of 2"),
-        (edited(0, 0, 3, 201), "an edge that stands under one of its vertices only"),
-        (edited(0, 0, 0, IN), "an edge that stands under one of its vertices only"),
+        (edited(0, 0, 3, 201), "an edge is stored at one of its vertices only"),
+        (edited(0, 0, 0, IN), "an edge is stored at one of its vertices only"),
         ({"0": varints(1, OUT, 1, 5, 1), "1": varints(1, OUT, 1, 6, 1)}, "1: a size that is too large or differs"),
-        ({"0": varints(1, UND, 1, 5, 1), "1": varints(1, IN, 0, 1, 1)}, "incoming and undirected edges together"),
-        ({"0": varints(0), "1": varints(1, IN, 0, 1, 1)}, "an edge that stands under one of its vertices only"),
+        ({"0": varints(1, UND, 1, 5, 1), "1": varints(1, IN, 0, 1, 1)}, "both incoming and undirected edges"),
+        ({"0": varints(0), "1": varints(1, IN, 0, 1, 1)}, "an edge is stored at one of its vertices only"),
         ({"0": varints(1 << 50)}, "0: .* edges do not fit"),
     ],
 )
@@ -299,7 +299,7 @@ def test_damage_of_the_zip_file(tmp_path: Path, change: Callable[[bytearray], No
 
 def test_members_that_decompress_to_too_many_bytes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = {**GOOD, BLOCK: varints(0, 4, 6, *SIZES) + bytes(200_000)}
-    with pytest.raises(InputError, match=r"bytes after the last edge|another number"):
+    with pytest.raises(InputError, match=r"bytes after the last edge|a number of edges that differs"):
         read_archive(write_zip(tmp_path / "net.zip", content))
     monkeypatch.setattr(archive_format, "BLOCK_MOST", 100_000)
     monkeypatch.setattr("meshloom.mapping.topology.archive_reader.BLOCK_MOST", 100_000)

@@ -115,5 +115,5 @@ def test_archive_to_compressed_graph(tmp_path: Path) -> None:
     assert np.array_equal(graph.offsets, expected.offsets)
     with ArchiveWriter(tmp_path / "out.zip", "outgoing", [1]) as archive:
         archive.add([0, 0], [], [], 0)
-    with pytest.raises(InputError, match=r"out\.zip: edges stand under their source alone"):
+    with pytest.raises(InputError, match=r"out\.zip: edges are stored with their source only"):
         compress_archive(tmp_path / "out.zip")

@@ -63,7 +63,7 @@ def test_metis_formats(tmp_path: Path, form: str) -> None:
         ("3\n", "the first line holds 1 numbers"),
         ("1 0 0 1 1\n\n", "the first line holds 5 numbers"),
         ("1 0 7\n\n", "format 7"),
-        ("1 0 10 2\n1 2\n", "2 weights a vertex"),
+        ("1 0 10 2\n1 2\n", "2 weights per vertex"),
         ("3 1\n2\n1\n", "2 lines of vertices, the first line says 3"),
         ("1000000000000000 1\n2\n1\n", "2 lines of vertices"),
         ("1 0\n\n1\n", "2 lines of vertices, the first line says 1"),
@@ -73,10 +73,10 @@ def test_metis_formats(tmp_path: Path, form: str) -> None:
         ("2 1\n3\n1\n", "vertex 1 has neighbour 3, expected 1 to 2"),
         ("2 1\n2\n0\n", "vertex 2 has neighbour 0, expected 1 to 2"),
         ("2 1 1\n2 5\n1 6\n", r"not symmetric: edge \(0, 1\)"),
-        ("2 1\n2\n-1\n", "line 3: '-1' is no whole number"),
-        ("2 1\n2\n1.5\n", "line 3: '1.5' is no whole number"),
-        ("2 1\n2 word\n", "line 2: 'word' is no whole number"),
-        ("2 1\n2\n99999999999999999999\n", "line 3: '99999999999999999999' is no whole number"),
+        ("2 1\n2\n-1\n", "line 3: '-1' is not a whole number"),
+        ("2 1\n2\n1.5\n", "line 3: '1.5' is not a whole number"),
+        ("2 1\n2 word\n", "line 2: 'word' is not a whole number"),
+        ("2 1\n2\n99999999999999999999\n", "line 3: '99999999999999999999' is not a whole number"),
     ],
 )
 def test_metis_damage(tmp_path: Path, text: str, message: str) -> None:
@@ -144,7 +144,7 @@ def test_matrix_market_directed(tmp_path: Path) -> None:
     again = read_matrix_market(path)
     assert equal(again, topology, *Topology.__dataclass_fields__)
     assert scipy_io.mmread(path).toarray().tolist() == [[0, 7, 8], [9, 0, 0], [0, 0, 0]]
-    with pytest.raises(InputError, match="hold no sizes"):
+    with pytest.raises(InputError, match="have no sizes"):
         write_matrix_market(make_topology([0, 0], [], size=[2]), path)
 
 
@@ -193,7 +193,7 @@ BANNER = "%%MatrixMarket matrix coordinate integer general\n"
     [
         ("", "does not start with"),
         ("%%MatrixMarket matrix array integer general\n2 2\n1\n0\n0\n1\n", "does not start with"),
-        ("%%MatrixMarket matrix coordinate complex general\n", "complex general matrices are no topologies"),
+        ("%%MatrixMarket matrix coordinate complex general\n", "complex general matrices are not supported"),
         ("%%MatrixMarket matrix coordinate real skew-symmetric\n", "skew-symmetric matrices"),
         (BANNER, "the line of sizes"),
         (BANNER + "2 3 0\n", "the line of sizes"),
@@ -201,11 +201,11 @@ BANNER = "%%MatrixMarket matrix coordinate integer general\n"
         (BANNER + "2 2 1\n1 2\n", "expected 1 lines of 3 numbers"),
         (BANNER + "2 2 1\n1 3 5\n", r"an entry \(1 to 3\) outside 1 to 2"),
         (BANNER + "2 2 1\n0 1 5\n", r"an entry \(0 to 1\) outside 1 to 2"),
-        (BANNER + "%\n2 2 1\n1 1 0.5\n", "line 4: '0.5' is no whole number"),
-        (BANNER + "2 2 1\n1 2 -5\n", "line 3: '-5' is no whole number"),
-        (BANNER + "2 2 1\n1 2 1e\n", "line 3: '1e' is no whole number"),
-        (BANNER + "2 2 1\n1 2 1e-1\n", "line 3: '1e-1' is no whole number"),
-        (BANNER + "2 2 1\n1 2 1e99\n", "line 3: '1e99' is no whole number"),
+        (BANNER + "%\n2 2 1\n1 1 0.5\n", "line 4: '0.5' is not a whole number"),
+        (BANNER + "2 2 1\n1 2 -5\n", "line 3: '-5' is not a whole number"),
+        (BANNER + "2 2 1\n1 2 1e\n", "line 3: '1e' is not a whole number"),
+        (BANNER + "2 2 1\n1 2 1e-1\n", "line 3: '1e-1' is not a whole number"),
+        (BANNER + "2 2 1\n1 2 1e99\n", "line 3: '1e99' is not a whole number"),
     ],
 )
 def test_matrix_market_damage(tmp_path: Path, text: str, message: str) -> None:

@@ -55,7 +55,7 @@ def test_errors_are_one_line_and_leave_no_file(tmp_path: Path, capsys: pytest.Ca
         (["info", f"{folder}/net.doc"], "net.doc: unknown kind of topology"),
         (["convert", f"{folder}/net.npz", f"{folder}/out.onnx"], "out.onnx: cannot write this kind"),
         (["convert", f"{folder}/net.npz", f"{folder}/no/out.zip"], "there is no folder"),
-        (["convert", f"{folder}/net.npz", f"{folder}/out.mtx"], "hold no sizes"),
+        (["convert", f"{folder}/net.npz", f"{folder}/out.mtx"], "have no sizes"),
         (["convert", f"{folder}/net.npz", f"{folder}/out.zip", "--shape", "x"], "expected NAME=SHAPE"),
         (["convert", f"{folder}/net.npz", f"{folder}/out.zip", "--shape", "x=1"], "only ONNX models"),
     ]:

@@ -105,7 +105,7 @@ def test_reordering_moves_the_views_that_a_task_reads(module: ModuleOp) -> None:
 
 @pytest.mark.parametrize(
     ("order", "message"),
-    [([2, 0, 1], "task 'c' stands before 'a', whose result it reads"), ([0, 0, 1], "each of the 3 tasks once")],
+    [([2, 0, 1], "task 'c' comes before 'a', whose result it reads"), ([0, 0, 1], "each of the 3 tasks once")],
 )
 def test_wrong_orders_are_refused(module: ModuleOp, order: list[int], message: str) -> None:
     with pytest.raises(ValueError, match=message):

@@ -130,10 +130,10 @@ def test_damaged_streams_are_errors() -> None:
         rows, index=np.concatenate([np.array([3, 0, 0, 0, 2, 0, 0, 0], np.uint8), rows.index[8:]])
     )
     direct = encode(np.ones((1, 4), np.int8), DIRECT)
-    assert "bits are set behind the last of 4 codes" in damaged(direct, index=np.array([0x1F], np.uint8))
+    assert "bits are set after the last of 4 codes" in damaged(direct, index=np.array([0x1F], np.uint8))
     grouped = encode(np.ones((1, 3), np.int8), Format(Kind.DIRECT, group=2))
-    assert "behind the end of a fiber" in damaged(grouped, values=np.ones(4, np.int8))
-    assert "no whole groups" in damaged(grouped, values=np.ones(3, np.int8))
+    assert "after the end of a fiber" in damaged(grouped, values=np.ones(4, np.int8))
+    assert "not whole groups" in damaged(grouped, values=np.ones(3, np.int8))
 
 
 @settings(max_examples=150, deadline=None)

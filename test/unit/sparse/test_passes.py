@@ -205,7 +205,7 @@ def test_encoded_neurons_and_weights_multiply_as_dense_ones(element: Attribute) 
         (SparsePruneGroupsPass(), "nothing to prune: give weight_groups, weight_group_size or neuron_groups"),
         (SparsePruneGroupsPass(weight_groups=2), "groups of weights and weight_limit: give both or none"),
         (SparsePruneGroupsPass(weight_groups=2, weight_group_size=2, weight_limit=1), "not both"),
-        (SparsePruneGroupsPass(neuron_groups=0, neuron_limit=1), "neurons: expected 1 group at least"),
+        (SparsePruneGroupsPass(neuron_groups=0, neuron_limit=1), "neurons: expected at least 1 group"),
         (
             SparsePruneGroupsPass(weight_groups=2, weight_limit=1, weight_threshold=-1.0),
             "weight_threshold=-1.0: expected a number of at least 0",

@@ -69,7 +69,7 @@ def test_wrong_partitions_are_found() -> None:
         (np.array([0, 0, 1]), (0, 3), "each of 3 nodes once"),
         (order, (0, 2, 2, 3), "should increase"),
         (order, (0, 2), "should increase from 0 to 3"),
-        (np.array([1, 0, 2]), (0, 3), "'b' stands before 'a'"),
+        (np.array([1, 0, 2]), (0, 3), "'b' comes before 'a'"),
     ):
         with pytest.raises(ValueError, match=message):
             Segments(order, bounds).check(chain)

@@ -150,4 +150,4 @@ def test_options_for_networks_that_are_already_cut(
 ) -> None:
     arguments = [level(folder, "manycore"), *option, "-o", tmp_path / "again.mlx"]
     assert compile_tool.main([str(argument) for argument in arguments]) == 2
-    assert "cut for several chips already" in capsys.readouterr().err
+    assert "already cut for several chips" in capsys.readouterr().err

@@ -45,7 +45,7 @@ def test_engines_agree_to_the_cycle(chip: str, seed: int) -> None:
 def test_work_of_another_run_is_refused() -> None:
     exe = random_program(1, TINY, rounds=6)
     work = random_work(1, exe)
-    with pytest.raises(EmulationError, match="was of another executable"):
+    with pytest.raises(EmulationError, match="functional run of another executable"):
         run_timing(exe, mapped=replace(work, lane=np.zeros_like(work.lane)))
 
 

@@ -39,10 +39,10 @@ def test_a_budget_refuses_a_network_that_must_stay_whole(chain: Path, capsys: py
     options = ["--budget", "chip", "--subgraphs", "whole"]
     assert main([str(chain), "--chip", "tiny", "-o", str(program), *options]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "memory is saved between launches" in line
+    assert "memory saving needs several launches" in line
     assert "leave out --subgraphs" in line
     assert not program.exists()
-    with pytest.raises(InputError, match="memory is saved between launches"):
+    with pytest.raises(InputError, match="memory saving needs several launches"):
         meshloom.compile(read_module(chain, {}), "tiny", subgraphs=SubgraphOptions(split_failures=False), budget=0.9)
 
 
@@ -64,9 +64,9 @@ def test_a_module_that_saves_memory_is_compiled_unchanged(chain: Path, capsys: p
     assert main(compile_it) == 0
     capsys.readouterr()
     for options, message in (
-        (["--fuse", "forward"], "a module that saves memory is in launches"),
-        (["--budget", "chip", "--launch-bytes", "1"], "the module saves memory already"),
-        (["--budget", "chip", "--save", "swap"], "the module saves memory already"),
+        (["--fuse", "forward"], "the launches of a module with memory saving"),
+        (["--budget", "chip", "--launch-bytes", "1"], "the module already saves memory"),
+        (["--budget", "chip", "--save", "swap"], "the module already saves memory"),
     ):
         assert main([*compile_it, *options]) == 2
         (line,) = capsys.readouterr().err.splitlines()
@@ -134,8 +134,8 @@ def test_a_format_needs_something_to_compress(save: list[str], chain: Path, caps
     options = ["--budget", "0.9", *save, "--compress-to", "f16"]
     assert main([str(chain), "--chip", "tiny", "-o", str(chain.with_suffix(".mlx")), *options]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "add compress to --save, as in --save swap" in line
-    assert "leave --compress-to out" in line
+    assert "add it to --save, as in --save swap" in line
+    assert "leave out --compress-to" in line
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def test_an_assumed_batch_size_is_reported(model: Path, run: Run, arguments: lis
     done = run(*arguments)
     assert done.returncode == 0, done.stderr
     assumed = "input 'x' is [batch, 6], dimension 'batch' is taken as 1"
-    remedy = "--shape x=1x6 (in Python: shapes=) says so, or another size"
+    remedy = "set it with --shape x=1x6 (in Python: shapes=)"
     assert done.stderr == f"note: {model}: {assumed}; {remedy}\n"
 
 

@@ -34,7 +34,7 @@ def test_the_options_print_and_write_the_same_sums(tmp_path: Path, capsys: pytes
     figures = json.loads(stats.read_text())
     cycles = figures["cycles"]
     assert sum(share["cycles"] for share in figures["explanation"]["critical_path"]) == cycles
-    assert f"what the {cycles:,} cycles consist of" in printed
+    assert f"composition of the {cycles:,} cycles" in printed
     assert f"the same program with one chip parameter changed ({cycles:,} cycles unchanged)" in printed
     assert len(figures["what_if"]) == 9
     achievable = figures["achievable"]

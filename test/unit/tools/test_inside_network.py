@@ -160,8 +160,8 @@ def test_memory_at_a_task(built: Path, run: Run, tmp_path: Path) -> None:
         (["--check-tensors"], "give --check MODEL.onnx"),
         (["--validate=tensors"], "--ir MODULE.mlir"),
         (["--break", "none"], "no task 'none': the executable's tasks are"),
-        (["--break", "y", "--stats", "s.json"], "--stats is for runs to the end"),
-        (["--cores", "0"], "give it, too"),
+        (["--break", "y", "--stats", "s.json"], "--stats needs a complete run"),
+        (["--cores", "0"], "also give --break"),
         (["--validate=tensors", "--ir", "IMPORT"], "is not at the memory level"),
     ],
 )

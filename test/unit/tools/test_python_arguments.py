@@ -98,7 +98,7 @@ def test_paths_as_text_or_path_objects(tmp_path: Path) -> None:
 
 
 def test_a_batch_without_a_size_is_a_warning(tmp_path: Path) -> None:
-    message = r"input 'x' is \[batch, 3\], dimension 'batch' is taken as 1; .* \(in Python: shapes=\) says so"
+    message = r"input 'x' is \[batch, 3\], dimension 'batch' is taken as 1; set it with .* \(in Python: shapes=\)"
     with pytest.warns(MeshloomWarning, match=message) as caught:
         network = meshloom.compile(relu("batch", 3), "tiny")
     assert [warning.filename for warning in caught] == [__file__]
