@@ -53,7 +53,7 @@ class ManycoreToMemoryPass(EffortOptions, ModulePass):
 
     Each subgraph becomes a launch; tasks outside of subgraphs are one. Inputs, results and constants are in host memory
     and DRAM, other values that are spilled are in DRAM, all others in the cores' SRAM from `memory.alloc` to
-    `memory.free`. Tasks need a placement: run `manycore-tile` before. `effort`, `order`, `stop-at`, `placement`: those
+    `memory.free`. Tasks need a placement: run `manycore-tile` first. `effort`, `order`, `stop-at`, `placement`: those
     of the compilation; with memory saving, they determine the times in the recorded plan.
     """
 

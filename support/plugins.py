@@ -61,7 +61,7 @@ def _module(name: str) -> ModuleType:
             and f"{name}.".startswith(f"{error.name}.")
         )
         why = (
-            "no such module; the name of a file ends in .py"
+            "there is no such module; the name of a file ends in .py"
             if missing
             else f"{type(error).__name__}: {shortened(str(error))}"
         )

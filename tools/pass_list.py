@@ -79,7 +79,7 @@ def effect(one: type[ModulePass]) -> str:
         return "depends on the options"
     match declared.kind:
         case "exact":
-            return "the same bits"
+            return "bit-identical"
         case "reassociating":
             return f"floats may be rounded differently, by up to {declared.bound:g} of the largest"
         case "lossy":

@@ -87,7 +87,7 @@ def test_damaged_bytes_are_detected() -> None:
 @pytest.mark.parametrize(
     ("copy", "message"),
     [
-        (("ctl.d2h", 0, 0, 150, 8), "over the weights"),
+        (("ctl.d2h", 0, 0, 150, 8), "overwrites the weights"),
         (("ctl.h2d", 0, 0, 200, 64), "beyond the DRAM or the host's memory"),
     ],
 )

@@ -118,7 +118,9 @@ def test_symbolic_batch_is_one_and_others_must_be_given() -> None:
     notes: list[str] = []
     assert "tensor<1x3xf32>" in str(import_onnx(symbolic("N", 3), on_note=notes.append))
     (note,) = notes
-    assert note.startswith("g: input 'x' is [N, 3], dimension 'N' is taken as 1; --shape x=1x3 (in Python: shapes=) ")
+    assert note.startswith(
+        "g: input 'x' is [N, 3], dimension 'N' is taken as 1; set it with --shape x=1x3 (in Python: shapes=)"
+    )
     assert "tensor<2x7xf32>" in str(import_onnx(symbolic("N", "width"), {"x": (2, 7)}, on_note=notes.append))
     assert len(notes) == 1
     with pytest.raises(InputError, match=r"--shape x=1x\?"):

@@ -70,7 +70,7 @@ def test_busiest_links_have_one_name_for_each_figure(graph: Path, capsys: pytest
     files = ["--stats", str(folder / "s.json"), "--picture", str(folder / "p.svg")]
     assert main([str(graph), "--mesh", "4x3", *files, "-o", str(folder / "map.npy")]) == 0
     out = capsys.readouterr().out
-    alone, trees = (int(text.replace(",", "")) for text in re.findall(r"(?:one by one|trees) ([\d,]+)", out))
+    alone, trees = (int(text.replace(",", "")) for text in re.findall(r"(?:per edge|trees) ([\d,]+)", out))
     core_of = np.load(folder / "map.npy")
     # Packets are sent along the row, then along the column; a multicast tree counts each link once per source.
     ends, targets, weights = TOPOLOGY.src_indptr, TOPOLOGY.src_indices, TOPOLOGY.spikes

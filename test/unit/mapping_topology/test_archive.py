@@ -178,7 +178,7 @@ def test_a_refused_write_leaves_no_file(tmp_path: Path, monkeypatch: pytest.Monk
         write(([0, 1], [1], [1], OUT))
     with pytest.raises(InputError, match="others has values from 2 to 2"):
         write(([0, 1], [2], [1], OUT))
-    with pytest.raises(InputError, match="a record of a flag"):
+    with pytest.raises(InputError, match="a record with a flag"):
         write(([0, 1], [1], [1], UND))
     with pytest.raises(InputError, match="too many vertices"):
         write(([0, 0, 0, 0], [], [], OUT))

@@ -223,7 +223,7 @@ def test_a_pipeline_replaces_that_of_the_compiler(built: Path, capsys: pytest.Ca
     assert path.read_bytes() == (built / "net.mlx").read_bytes()
     with pytest.raises(InputError, match="names chip 'tiny', option chip is 'edge'"):
         meshloom.compile(built / "net.onnx", chip="edge", pipeline=pipeline)
-    with pytest.raises(InputError, match="does not end at the level of instructions"):
+    with pytest.raises(InputError, match="does not end at level 'coreasm'"):
         meshloom.compile(built / "net.onnx", chip="tiny", pipeline="canonicalize")
     with pytest.raises(InputError, match="leave out budget"):
         meshloom.compile(built / "net.onnx", chip="tiny", pipeline=pipeline, budget=0.5)
