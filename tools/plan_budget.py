@@ -406,7 +406,7 @@ def _table(graph: CostGraph, done: list[Action]) -> list[str]:
     if not done:
         return ["no tensor needs to be offloaded"]
     names = [f"{name} {number}" for name, number in zip(graph.op_names, graph.op_ids, strict=True)]
-    rows = [("what", "result of", "MB", "gone ms", "back ms", "used by", "why")]
+    rows = [("kind", "result of", "MB", "offload ms", "restore ms", "used by", "reason")]
     rows += [
         (
             one.kind,
@@ -433,8 +433,8 @@ def _table(graph: CostGraph, done: list[Action]) -> list[str]:
 def _summary(figures: dict[str, Any]) -> str:
     counts = ", ".join(f"{count} {kind}" for kind, count in figures["actions"].items() if count)
     return (
-        f"{figures['graph']}: {figures['time_ns'] / 1e6:.3f} ms, {100 * figures['overhead']:.2f}% over computing "
-        f"alone (bound {100 * figures['bound_overhead']:.2f}%); peak {figures['peak_bytes']:,} of "
+        f"{figures['graph']}: {figures['time_ns'] / 1e6:.3f} ms, overhead {100 * figures['overhead']:.2f}% "
+        f"(bound {100 * figures['bound_overhead']:.2f}%); peak {figures['peak_bytes']:,} of "
         f"{figures['budget_bytes']:,} bytes, before {figures['program_peak_bytes']:,}; "
         f"{counts or 'no actions'}; planned in {figures['plan_s'] * 1e3:.0f} ms"
     )
@@ -490,7 +490,7 @@ def _curve_chart(curve: list[dict[str, Any]], name: str) -> list[Chart]:
     times, bounds = (100 * np.array([point[key] for point in found]) for key in ("overhead", "bound_overhead"))
     return [
         Chart(
-            f"{name}: time over computing alone, by budget",
+            f"{name}: overhead by budget",
             "budget, GB",
             "%",
             [Line("plan", budgets, times), Line("bound", budgets, bounds, dashed=True)],

@@ -157,7 +157,18 @@ def saved_steps(planned: PlannedMemory, spans: Sequence[Span]) -> Iterator[Saved
 
 
 def _table(found: Sequence[Saved], capacity: int) -> Child:
-    head = ["what", "tensor", "bytes", "from", "to", "takes", "hidden", "away from", "until", "cycles away"]
+    head = [
+        "action",
+        "tensor",
+        "bytes",
+        "from",
+        "to",
+        "cycles",
+        "hidden",
+        "offloaded from",
+        "until",
+        "cycles offloaded",
+    ]
     rows: list[list[Child]] = [
         [
             one.purpose,

@@ -18,7 +18,7 @@ def plan_report(facts: PlanFacts) -> str:
         counts = [f"{count} {kind}" for kind, count in figures["actions"].items() if count]
         tiles = [
             Figure("Time", f"{significant(figures['time_ns'] / unit.size)} {unit.name}", "one pass of all operations"),
-            Figure("Over computing alone", percent(figures["overhead"]), f"bound {percent(figures['bound_overhead'])}"),
+            Figure("Overhead", percent(figures["overhead"]), f"bound {percent(figures['bound_overhead'])}"),
             Figure("Peak", in_bytes(figures["peak_bytes"]), f"of {in_bytes(figures['budget_bytes'])}"),
             Figure("Before", in_bytes(figures["program_peak_bytes"]), "in program order, nothing saved"),
             Figure("Saved", plural(len(facts.saved.done), "time"), ", ".join(counts)),

@@ -77,7 +77,7 @@ def profile(facts: PlanFacts) -> Section | None:
     working = f"{in_bytes(problem.smallest_budget)} by {facts.names[int(np.argmax(problem.working_set))]}"
     note = (
         "Results of operations in device memory, without weights and inputs. Before: the operations in program order "
-        "without offloading, which takes the time of computing alone. The largest working set of an operation is "
+        "without offloading. The largest working set of an operation is "
         f"{working}, a lower bound of the budget."
     )
     return Section("Memory over time", chart, note)
@@ -132,8 +132,8 @@ def kinds(facts: PlanFacts) -> Section | None:
         words = f"{in_bytes(size)}, {plural(len(own), 'time')}; {_time(rate)} a MiB"
         bars.append(Bar(kind, size, words, colour))
     note = (
-        "Offloaded bytes by kind, and the time of link, converter or units for one MiB, in both directions. Time that "
-        "overlaps with operations costs nothing, so that the cheapest kind per byte is not always the best."
+        "Offloaded bytes by kind, and the time of link, converter or units per MiB, in both directions. Time "
+        "that overlaps with operations is hidden, so the cheapest kind per byte is not always the best."
     )
     return Section("Kinds", bar_chart("bytes by kind", bars), note)
 
@@ -147,8 +147,8 @@ def actions(facts: PlanFacts) -> Section | None:
     names, done = facts.names, facts.saved.done
     longest = unit_of_ns(facts.saved.plan.time_ns)
     ways = list(dict.fromkeys(one.kind for found in facts.saved.otherwise.values() for one in found))
-    head: list[Child] = ["what", "result of", "leaves after", "back for", "at the worst time", "size"]
-    head += ["gone", "back", "idle", "moving", *(f"if {way}" for way in ways)]
+    head: list[Child] = ["kind", "result of", "offloaded after", "restored for", "at the worst time", "size"]
+    head += ["offloaded", "restored", "idle", "moving", *(f"if {way}" for way in ways)]
     rows: list[list[Child]] = []
     for one in done[:MOST_ROWS]:
         more_ns = {other.kind: other.more_ns for other in facts.saved.otherwise.get(one.gap, ())}
@@ -179,7 +179,7 @@ def actions(facts: PlanFacts) -> Section | None:
 def _kind(kind: str, again: Sequence[str]) -> Child:
     """A kind with its colour; the recomputed operations as tooltip."""
     dot = tag("i", "", style=f"background:var(--{KINDS[kind]})", class_="dot")
-    return tag("span", dot, kind, title=f"runs again: {', '.join(again)}" if again else None)
+    return tag("span", dot, kind, title=f"recomputes: {', '.join(again)}" if again else None)
 
 
 def _more(unit: Unit, ns: int | None) -> str:
@@ -213,8 +213,8 @@ def curve(facts: PlanFacts) -> Section | None:
         np.array([100 * one["overhead"] for one in found]), "heat",
     )  # fmt: skip
     chart = line_chart(
-        "time over computing alone by budget", [bound, plan], Unit(f"budget, {x_unit.name}", x_unit.size),
-        Unit("% over computing alone"), x_from_zero=False,
+        "overhead by budget", [bound, plan], Unit(f"budget, {x_unit.name}", x_unit.size),
+        Unit("overhead, %"), x_from_zero=False,
     )  # fmt: skip
     rows: list[list[Child]] = [
         [
@@ -227,10 +227,11 @@ def curve(facts: PlanFacts) -> Section | None:
         ]
         for one in every
     ]
-    head = ["share of the peak", "budget", "bytes", "time", "over computing alone", "lower bound"]
+    head = ["share of the peak", "budget", "bytes", "time", "overhead", "lower bound"]
     note = (
-        "Increase of the time over computing alone, in percent, for each budget. The lower bound holds for plans of "
-        "these kinds; no plan fits less than the largest working set."
+        "Overhead: increase of the time over computation without offloading, in percent, for each budget. "
+        "The lower bound holds for plans of "
+        "these kinds; no plan fits in less than the largest working set."
     )
     return Section("Time against budget", join([chart, table(head, rows, 0)]), note)
 
@@ -240,7 +241,7 @@ def model(facts: PlanFacts) -> Section:
     figures, machine = facts.figures, facts.evaluator.model
     rows = [
         ("Operations", f"{figures['ops']:,}"),
-        ("Computing alone", _time(figures["compute_ns"])),
+        ("Computation without offloading", _time(figures["compute_ns"])),
         ("Peak in program order", in_bytes(figures["program_peak_bytes"])),
         ("Largest working set", in_bytes(figures["smallest_budget"])),
         ("Host link, each way", f"{machine.link / 1e9:g} GB/s"),

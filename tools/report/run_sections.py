@@ -182,11 +182,11 @@ def bounds(facts: RunFacts) -> Section:
         chart = bar_chart("cycles of the busiest parts", most, mark=(cycles, f"run: {cycles:,} cycles"))
         parts += [tag("h3", "The busiest part of each kind: no run of this executable takes fewer cycles"), chart]
     note = (
-        "The least cycles that each unit needs if it works without a pause on all cores, links and ports, each with "
-        "the same share. The network's work has its products on the matrix units, all else on the vector units, and "
-        "every weight, input and output moved once; the executable's is what this one does: where it computes products "
-        "on vector units, less on the one and more on the other. Host copies before the first launch and after the "
-        "last are outside of the run."
+        "The fewest cycles that each unit needs if all cores, links and ports are always busy, with equal "
+        "shares of the "
+        "work. In the work of the network, products are on matrix units, everything else is on vector units, and each "
+        "weight, input and output is moved once. The work of the executable is that of its instructions, which may "
+        "compute products on vector units. Host copies before the first launch and after the last are not counted."
     )
     return Section("Distance to the roofline", join(parts), note)
 
@@ -312,9 +312,10 @@ def tasks(facts: RunFacts) -> Section | None:
          error_text(estimated, total) if estimated else "", *sums]
     )  # fmt: skip
     note = (
-        "From the first instruction of a task, which may be a load ahead of its turn, to the last on any core. A task "
-        "takes the cycles by which its end is later than the end of all tasks before it: these add up to the run, but "
-        "for the time in which the network empties. The error is that of the compiler's estimate of the same. "
+        "From the first instruction of a task, which may be a prefetch, to the last on any core. The cycles "
+        "of a task are "
+        "those by which it ends later than all earlier tasks: they add up to the run, except for the time in which "
+        "the mesh drains. The error is that of the compiler's estimate of these cycles. "
         "Columns on the right: busy cycles by unit, summed over the cores."
     )
     return Section("Tasks", table([*head, *(UNITS[unit] for unit in units)], rows, 3, "wide"), note)
@@ -394,7 +395,7 @@ def traffic(facts: RunFacts) -> Section:
             scale_legend("0", f"{top:,} bytes on a link, {max(moved['dram_of_port']):,} through a port"),
         ]
     )
-    note = "A byte counts once for each link that it passes. Traffic of a pair of cores keeps to the right of its way."
+    note = "A byte counts once for each link. Each direction between two cores is drawn on its right-hand side."
     return Section("Traffic", body, note)
 
 
