@@ -78,7 +78,7 @@ MAP: tuple[Instruction, ...] = (
         ),
         "D = connection data of S: the elements that S stores, except fillers", scalars=(_EXPECTED,),
         types=to(ALL_TYPES, TypeCode.BOOL), function="connect",
-        doc=f"S and D have equally many fibers of the same length; {_CONNECTIONS} {_EXPECTED_DOC}",
+        doc=f"S and D have equally many fibers of the same length. {_CONNECTIONS} {_EXPECTED_DOC}",
     ),
     Instruction(
         "combine", 0xD3, Unit.MAP, Family.COMBINE, Cost.COMBINE,
