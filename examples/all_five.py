@@ -115,7 +115,7 @@ def run(way: Way, model: bytes, chip: Chip, inputs: Arrays, expected: Arrays) ->
 
 def main(args: Sequence[str] | None = None) -> None:
     """Print a table: a row for each way."""
-    parser = argparse.ArgumentParser(description="A pruned network on a chip that is too small for it.")
+    parser = argparse.ArgumentParser(description="Compile a pruned network for a chip that is too small for it.")
     parser.add_argument("--density", type=float, default=DENSITY, help="share of weights that is left (default: 0.1)")
     parser.add_argument("--memory", type=int, default=MEMORY, help="bytes of the chip's DRAM (default: 170000)")
     options = parser.parse_args(args)

@@ -128,10 +128,10 @@ def examine(state: Arrays) -> float:
 def main(args: Sequence[str] | None = None) -> None:
     """Train, and print the accuracy."""
     parser = argparse.ArgumentParser(
-        description="A network learns to read digits on a chip that is too small for that."
+        description="Train a network to read digits on a chip with too little memory for a training step."
     )
-    parser.add_argument("--epochs", type=int, default=8, help="how often it sees each image (default: 8)")
-    parser.add_argument("--twice", action="store_true", help="learn with enough memory, too, and compare")
+    parser.add_argument("--epochs", type=int, default=8, help="number of passes over the images (default: 8)")
+    parser.add_argument("--twice", action="store_true", help="also train with enough memory, and compare")
     options = parser.parse_args(args)
     step, state = training_step()
     chip = replace(load_chip("tiny"), name="small", dram_bytes=MEMORY)

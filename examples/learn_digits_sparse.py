@@ -154,9 +154,11 @@ def pruned_step(weights: Mapping[str, NDArray[Any]], chip: str) -> PrunedStep:
 
 def main(args: Sequence[str] | None = None) -> None:
     """Train, prune, continue training, and print the cost of each step."""
-    parser = argparse.ArgumentParser(description="A pruned network goes on learning with its weights encoded.")
-    parser.add_argument("--epochs", type=int, default=4, help="how often each network sees each image (default: 4)")
-    parser.add_argument("--density", type=float, default=0.1, help="share of the weights that stays (default: 0.1)")
+    parser = argparse.ArgumentParser(description="Continue the training of a pruned network with encoded weights.")
+    parser.add_argument(
+        "--epochs", type=int, default=4, help="number of passes over the images, for each network (default: 4)"
+    )
+    parser.add_argument("--density", type=float, default=0.1, help="share of the weights that is kept (default: 0.1)")
     parser.add_argument("--chip", default="edge", help="the chip to learn on (default: edge)")
     options = parser.parse_args(args)
     forward, first = import_with_parameters(network(), {})

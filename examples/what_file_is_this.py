@@ -72,7 +72,7 @@ def main(paths: Sequence[str]) -> None:
         if entry["instructions"]:
             print(f"  {unit:6} {bar(entry['utilisation'])} {100 * entry['utilisation']:5.1f}%")
     part = stats["busiest"][0]
-    print(f"no run of this program takes fewer than {part['cycles']:,.0f} cycles: {part['name']} is at work so long")
+    print(f"a lower bound for this program is {part['cycles']:,.0f} cycles: {part['name']} is busy for that long")
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ _DOMAINS: Mapping[str, str] = {
     "com.ms.internal.nhwc": _LESS,
     "ai.onnx.ml": "end the model before it, or leave it out of the export",
     "ai.onnx.preview.training": "remove it from the model: the pass dataflow-differentiate computes gradients",
-    "org.pytorch.aten": "export with operators of ONNX alone",
+    "org.pytorch.aten": "export with operators of ONNX only",
 }
 """Remedy for an operator that is not supported, by its domain."""
 

@@ -164,7 +164,7 @@ def _topology(network: Any, size: Any) -> Topology:
         )
     matrix: Any = network.tocsr()
     if matrix.shape[0] != matrix.shape[1]:
-        raise InputError(f"the matrix is {matrix.shape[0]} x {matrix.shape[1]}, expected as many rows as columns")
+        raise InputError(f"the matrix is {matrix.shape[0]} x {matrix.shape[1]}, expected a square matrix")
     build = make_topology if (matrix != matrix.T).nnz == 0 else from_directed
     return build(matrix.indptr, matrix.indices, matrix.data, size=size)
 

@@ -85,7 +85,7 @@ class Mesh:
     def rectangle(self, x: int, y: int, width: int, height: int) -> Mesh:
         """The same mesh (with the same core numbers) with all cores outside of a rectangle unusable."""
         if min(x, y) < 0 or min(width, height) < 1 or x + width > self.width or y + height > self.height:
-            raise InputError(f"rectangle {x},{y},{width}x{height} does not lie within the mesh of {self}")
+            raise InputError(f"rectangle {x},{y},{width}x{height} is not within the mesh of {self}")
         inside = np.zeros((self.height, self.width), bool)
         inside[y : y + height, x : x + width] = True
         return replace(self, unusable=tuple(np.flatnonzero(~(inside.ravel() & self.usable)).tolist()))

@@ -59,7 +59,7 @@ def png(charts: Sequence[Chart]) -> bytes:
         import matplotlib
     except ImportError as error:
         raise InputError(
-            "a picture as PNG needs matplotlib (pip install 'meshloom[report]'); FILE.svg needs nothing"
+            "a picture as PNG needs matplotlib (pip install 'meshloom[report]'); FILE.svg needs no package"
         ) from error
     matplotlib.use("Agg")
     from matplotlib.figure import Figure

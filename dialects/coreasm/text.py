@@ -250,7 +250,7 @@ class _Reader:
     def immediate(self, value: float, is_float: bool) -> int:
         if not isinstance(value, int):
             if not is_float:
-                self.tokens.fail("the operand is an integer, it takes no decimal point")
+                self.tokens.fail("the operand is an integer: leave out the decimal point")
             with np.errstate(over="ignore"):
                 return int(np.array([value], np.float32).view(np.uint32)[0])
         if not -(1 << 31) <= value < 1 << 32 or (is_float and value < 0):

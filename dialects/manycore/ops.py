@@ -145,7 +145,7 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         verify_body(block, self.inputs, self.outputs)
         ops = list(block.ops)
         if len(ops) > 1 and any(value.owner is block for value in self.yielded):
-            raise VerifyException("manycore.yield gives back an argument: expected values that the body computes")
+            raise VerifyException("manycore.yield returns an argument: expected values that the body computes")
         root = verify_operations(ops[:-1])
         verify_from_root(ops[:-1], self.yielded)
         verify_tiling(root, self.tiling)

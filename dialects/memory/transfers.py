@@ -89,7 +89,7 @@ class SliceTransferOp(IRDLOperation, abc.ABC):
     def verify_(self) -> None:
         for value, space in (*((one, self.SOURCE) for one in self.sources), *((t, Space.SRAM) for t in self.targets)):
             if (found := buffer_of(value).space) is not space:
-                raise VerifyException(f"{value.type} lies in {found.value}: expected one in {space.value}")
+                raise VerifyException(f"{value.type} is in {found.value}: expected one in {space.value}")
         if len(self.sources) != len(self.reads.get_values()):
             raise VerifyException(
                 f"reads {list(self.reads.get_values())} come from {len(self.sources)} buffers: expected one each"
@@ -382,7 +382,7 @@ class StoreOp(IRDLOperation):
     def verify_(self) -> None:
         for value, space in (*((one, Space.SRAM) for one in self.sources), (self.target, Space.DRAM)):
             if (found := buffer_of(value).space) is not space:
-                raise VerifyException(f"{value.type} lies in {found.value}: expected one in {space.value}")
+                raise VerifyException(f"{value.type} is in {found.value}: expected one in {space.value}")
         _verify_parent(self, "manycore.execute")
 
 

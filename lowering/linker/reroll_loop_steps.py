@@ -100,7 +100,7 @@ def _correct_descending(rolled: NDArray[np.void], steps: int) -> NDArray[np.void
             continue
         if steps * delta < -(1 << 31):
             raise MeshloomError(
-                f"a loop of at most {steps} steps moves an address back by {-delta} bytes a step: more than 2 GiB"
+                f"a loop of at most {steps} steps moves an address back by {-delta} bytes per step: more than 2 GiB"
             )
         begin += [
             _control("li", register, steps * delta, 0, word),

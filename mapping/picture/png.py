@@ -16,7 +16,7 @@ def to_png(heat: HeatMap) -> bytes:
         import matplotlib
     except ImportError as error:
         raise InputError(
-            "a picture as PNG needs matplotlib (pip install 'meshloom[report]'); FILE.svg needs nothing"
+            "a picture as PNG needs matplotlib (pip install 'meshloom[report]'); FILE.svg needs no package"
         ) from error
     matplotlib.use("Agg")
     from matplotlib.cm import ScalarMappable

@@ -43,7 +43,7 @@ def run_filecheck(
     if missing := [name for name in ("lit", "filecheck") if find_spec(name) is None]:
         raise InputError(f"{' and '.join(missing)} are not installed: pip install 'meshloom[testing]'")
     if not any("RUN:" in line and "filecheck" in line for line in path.read_text(encoding="utf-8").splitlines()):
-        raise AssertionError(f"{file}: no RUN line runs filecheck, so that nothing is checked")
+        raise AssertionError(f"{file}: no RUN line runs filecheck: nothing is checked")
     with TemporaryDirectory() as folder:
         settings = _SETTINGS.format(
             name=path.stem,

@@ -18,8 +18,8 @@ _QUANTISED = "a quantised cache is not supported"
 _REFUSED = {
     12: _QUANTISED,
     13: _QUANTISED,
-    14: "a normalisation of queries and keys is not supported: normalise them before",
-    15: "a normalisation of queries and keys is not supported: normalise them before",
+    14: "a normalisation of queries and keys is not supported: normalise them before the operator",
+    15: "a normalisation of queries and keys is not supported: normalise them before the operator",
 }
 
 

@@ -38,7 +38,7 @@ class Tile(NamedTuple):
         for operand in self.operands:
             if not isinstance(operand, View):
                 raise MeshloomError(
-                    f"the constant {operand} must lie in memory here: only elementwise operations take immediates"
+                    f"the constant {operand} must be in memory here: only elementwise operations take immediates"
                 )
             found.append(operand)
         return found

@@ -35,7 +35,7 @@ def select_quantize(op: QuantizeOp, tile: Tile) -> None:
     """The instruction of the same name, its zero point an immediate."""
     a, scale = tile.operands
     if not isinstance(a, View):
-        raise MeshloomError(f"the constant {a} must lie in memory to be quantised")
+        raise MeshloomError(f"the constant {a} must be in memory to be quantised")
     tile.emitter.quantize(tile.out, a, scale, op.zero_point)
 
 

@@ -122,7 +122,7 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   %x = "test.op"() : () -> tensor<4x8xf32>
-  // expected-error@+1 {{manycore.yield gives back an argument}}
+  // expected-error@+1 {{manycore.yield returns an argument}}
   %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 1], cores = [0], steps = [1, 1], order = [0, 1]> {
     %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
     manycore.yield %a : tensor<4x8xf32>

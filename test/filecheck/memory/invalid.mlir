@@ -83,7 +83,7 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 // -----
 
 %0 = "test.op"() : () -> !memory.buffer<4xf32, dram, 64>
-// expected-error@+1 {{!memory.buffer<4xf32, dram, 64> lies in dram: expected one in sram}}
+// expected-error@+1 {{!memory.buffer<4xf32, dram, 64> is in dram: expected one in sram}}
 memory.load %0 to %0 for @t[0] step 0 : !memory.buffer<4xf32, dram, 64> to !memory.buffer<4xf32, dram, 64>
 
 // -----
@@ -125,7 +125,7 @@ memory.gather %0 to %0 for @t[0] all : !memory.buffer<4xf32, sram> to !memory.bu
 // -----
 
 %0 = "test.op"() : () -> !memory.buffer<4xf32, sram>
-// expected-error@+1 {{!memory.buffer<4xf32, sram> lies in sram: expected one in dram}}
+// expected-error@+1 {{!memory.buffer<4xf32, sram> is in sram: expected one in dram}}
 memory.store %0 to %0 : !memory.buffer<4xf32, sram> to !memory.buffer<4xf32, sram>
 
 // -----

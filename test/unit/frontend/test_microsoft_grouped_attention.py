@@ -175,7 +175,7 @@ def test_chunks_with_padding() -> None:
         ({"kv_num_heads": 3}, {}, "4 heads of queries cannot share 3 of keys"),
         ({"sliding_window_cache": 1, "local_window_size": 4}, {}, "sliding_window_cache = 1 is not supported"),
         ({}, {12: (1,), 13: (1,)}, "a quantised cache is not supported"),
-        ({}, {14: (SIZE,), 15: (SIZE,)}, "normalise them before"),
+        ({}, {14: (SIZE,), 15: (SIZE,)}, "normalise them before the operator"),
     ],
 )
 def test_unsupported_options_are_refused(

@@ -138,7 +138,7 @@ def test_limits_on_vertices_and_edges_hold(graph: Path) -> None:
         ([], 2, "--chip NAME or --mesh WxH"),
         (["--mesh", "4x4", "--unusable", "16"], 2, "cores of 4x4 are 0 to 15"),
         (["--mesh", "4x4", "--unusable", "0-15"], 2, "no core of 4x4 is usable"),
-        (["--mesh", "4x4", "--rectangle", "2,2,3x1"], 2, "does not lie within"),
+        (["--mesh", "4x4", "--rectangle", "2,2,3x1"], 2, "is not within"),
         (["--mesh", "4x4", "--resume"], 2, "--work DIR"),
         (["--mesh", "4x4", "--picture", "loads.jpg"], 2, "FILE.svg or FILE.png"),
         (["--mesh", "4x4", "--seed", "-1"], 2, "expected 0 or more"),
