@@ -58,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     limit.add_argument("--max-vertices", type=int, metavar="N", help="largest number of vertices")
     limit.add_argument("--max-edges", type=int, metavar="N", help="largest number of edges adjacent to its vertices")
     how = parser.add_argument_group("search")
-    how.add_argument("--method", default="default", metavar="NAME", help=f"{', '.join(METHODS)} (%(default)s)")
+    how.add_argument("--method", default="default", metavar="NAME", help=f"{', '.join(METHODS)} (default: %(default)s)")
     how.add_argument(
         "--effort", default="normal", choices=("fast", "normal", "high"), help="effort of the search (default: normal)"
     )

@@ -74,7 +74,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     methods = (*METHODS, *(method for method in BUDGET_METHODS if method not in METHODS))
     names = ", ".join(methods)
-    parser.add_argument("--method", metavar="NAME", choices=methods, default="default", help=f"{names} (%(default)s)")
+    parser.add_argument(
+        "--method", metavar="NAME", choices=methods, default="default", help=f"{names} (default: %(default)s)"
+    )
     parser.add_argument(
         "--preset", choices=PRESETS, default="normal", help="effort of the search (default: %(default)s)"
     )
