@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
@@ -11,11 +11,14 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from . import elementwise as ew
 from .base import DataflowOp, ints
 from .contraction import MatmulOp
-from .movement import BroadcastOp, ConcatOp, GatherOp, PadOp, SliceOp, TransposeOp
+from .movement import BroadcastOp, ConcatOp, GatherOp, IotaOp, PadOp, SliceOp, TransposeOp
 from .reduction import ReduceOp, Reduction
 from .reshape import ReshapeOp
 from .sources import ConstantOp, WeightOp
 from .types import broadcast_shapes, element_of, is_integer, keeps_every_value, shape_of, tensor_of
+
+if TYPE_CHECKING:
+    from .constants import Array
 
 
 class ReshapeOfReshape(RewritePattern):
@@ -326,15 +329,11 @@ class GatherOfOneRow(RewritePattern):
 
 
 class GatherOfConsecutiveRows(RewritePattern):
-    """gather(x, constant [i, i + 1, i + 2, ...] or [i, i - 1, i - 2, ...]) == slice(x)"""
+    """gather(x, constant or iota [i, i + 1, i + 2, ...] or [i, i - 1, i - 2, ...]) == slice(x)"""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GatherOp, rewriter: PatternRewriter) -> None:
-        if not isinstance(op.indices.owner, ConstantOp):
-            return
-        from .constants import constant_array
-
-        indices = constant_array(op.indices)
+        indices = _integers(op.indices)
         size = shape_of(op.data)[op.axis_index]
         if indices is None or indices.ndim != 1 or indices.size < 2 or indices.min() < 0 or indices.max() >= size:
             return
@@ -346,6 +345,24 @@ class GatherOfConsecutiveRows(RewritePattern):
         starts, sizes, strides = [0] * rank, list(shape_of(op.data)), [1] * rank
         starts[op.axis_index], sizes[op.axis_index], strides[op.axis_index] = positions[0], len(positions), stride
         rewriter.replace(op, SliceOp(op.data, starts, sizes, strides))
+
+
+def _integers(value: SSAValue) -> Array | None:
+    """The elements of a constant, an iota of rank 1 or a slice of such a value; None for other values."""
+    import numpy as np
+
+    from .constants import constant_array
+
+    match value.owner:
+        case ConstantOp():
+            return constant_array(value)
+        case IotaOp() if len(shape_of(value)) == 1:
+            return np.arange(*shape_of(value))
+        case SliceOp(operand=operand) if len(shape_of(value)) == 1:
+            whole, (start,), (step,) = _integers(operand), ints(value.owner.starts), ints(value.owner.steps)
+            return None if whole is None else whole[start + step * np.arange(*shape_of(value))]
+        case _:
+            return None
 
 
 class IntegerDifference(RewritePattern):

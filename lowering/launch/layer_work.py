@@ -47,7 +47,7 @@ class _Counting:
         stored = sum(bytes_of(value) for value in values & self.outputs)
         held = sum(bytes_of(value) for value in values if not is_loaded(value))
         if product != (0, 0, 0, 0) or not self.layers:
-            rate = RATE_BY_WIDTH.get(cost.item_bytes, 1) if cost.item_bytes else _rate(op.operands[0])
+            rate = RATE_BY_WIDTH.get(cost.item_bytes, 1) if cost.item_bytes else _rate((*op.operands, *op.results)[0])
             self.layers.append(NetworkLayer(product, rate, work, loaded, stored, held, runs))
             return
         layer = self.layers[-1]

@@ -116,19 +116,26 @@ func.func @products_with_zeros(%x: tensor<64x40xf32>) -> (tensor<1x40xf32>, tens
 
 // Rows one after the other are a slice; others are gathered.
 // CHECK-LABEL: @rows
-func.func @rows(%x: tensor<6x2xf32>) -> (tensor<3x2xf32>, tensor<2x2xf32>, tensor<3x2xf32>) {
+func.func @rows(%x: tensor<6x2xf32>)
+    -> (tensor<3x2xf32>, tensor<2x2xf32>, tensor<3x2xf32>, tensor<4x2xf32>, tensor<4x2xf32>) {
   // CHECK-NEXT: dataflow.slice %x starts [5, 0] sizes [3, 2] steps [-1, 1]
   // CHECK-NEXT: %[[I:.*]] = dataflow.constant dense<2>
   // CHECK-NEXT: dataflow.gather %x, %[[I]]
   // CHECK-NEXT: dataflow.constant dense<[0, 2, 4]>
   // CHECK-NEXT: dataflow.gather
+  // CHECK-NEXT: dataflow.slice %x starts [0, 0] sizes [4, 2] steps [1, 1]
+  // CHECK-NEXT: dataflow.slice %x starts [3, 0] sizes [4, 2] steps [-1, 1]
   %i = dataflow.constant dense<[5, 4, 3]> : tensor<3xi64>
   %0 = dataflow.gather %x, %i axis 0 : (tensor<6x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>
   %j = dataflow.constant dense<2> : tensor<2xi64>
   %1 = dataflow.gather %x, %j axis 0 : (tensor<6x2xf32>, tensor<2xi64>) -> tensor<2x2xf32>
   %k = dataflow.constant dense<[0, 2, 4]> : tensor<3xi64>
   %2 = dataflow.gather %x, %k axis 0 : (tensor<6x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>
-  func.return %0, %1, %2 : tensor<3x2xf32>, tensor<2x2xf32>, tensor<3x2xf32>
+  %l = dataflow.iota axis 0 : tensor<4xi64>
+  %3 = dataflow.gather %x, %l axis 0 : (tensor<6x2xf32>, tensor<4xi64>) -> tensor<4x2xf32>
+  %m = dataflow.slice %l starts [3] sizes [4] steps [-1] : (tensor<4xi64>) -> tensor<4xi64>
+  %4 = dataflow.gather %x, %m axis 0 : (tensor<6x2xf32>, tensor<4xi64>) -> tensor<4x2xf32>
+  func.return %0, %1, %2, %3, %4 : tensor<3x2xf32>, tensor<2x2xf32>, tensor<3x2xf32>, tensor<4x2xf32>, tensor<4x2xf32>
 }
 
 // CHECK-LABEL: @adjacent_slices

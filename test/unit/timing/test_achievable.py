@@ -130,3 +130,18 @@ def test_a_damaged_note_is_refused(text: str) -> None:
     exe = replace(Assembly(TINY).build(), notes={NOTE: text})
     with pytest.raises(EmulationError, match="note 'layers' of the executable is not a list of layers"):
         achievable_of(exe)
+
+
+def test_the_first_operation_may_have_no_operands() -> None:
+    """An iota comes first; the products of 8 i32 elements with a constant are vector operations at the rate of f32."""
+    module = _module("""
+    func.func @main() -> (tensor<8xi32> {dataflow.name = "y"}) {
+      %i = dataflow.iota axis 0 : tensor<8xi32>
+      %c = dataflow.constant dense<3> : tensor<i32>
+      %y = dataflow.mul %i, %c : (tensor<8xi32>, tensor<i32>) -> tensor<8xi32>
+      func.return %y : tensor<8xi32>
+    }
+    """)
+    (layer,) = network_layers(find_main(module))
+    assert layer.product == (0, 0, 0, 0)
+    assert layer.vector_ops >= 8
