@@ -77,6 +77,10 @@ class NetworkPlan:
                 cycles[core] = cycles.get(core, 0.0) + own
         return max(cycles.values(), default=0.0)
 
+    def keeps_rows(self, span: LoopSpan) -> bool:
+        """Whether the results that a loop stacks stay in the cores; otherwise each step stores a row, and waits."""
+        return all(value in self.resident for value in span.op.stacked)
+
     @property
     def resident(self) -> dict[SSAValue, int]:
         """Resident values -> number of the task that computes them, or a part of them in each step of a loop."""

@@ -100,12 +100,13 @@ def network_plans(
     if not found:
         assert failure is not None
         raise failure
-    return sorted(found, key=_cycles_of_loops)[:MOST_LOOP_PLANS]
+    return sorted(found, key=lambda network: _cycles_of_loops(network, chip))[:MOST_LOOP_PLANS]
 
 
-def _cycles_of_loops(network: NetworkPlan) -> float:
-    """Cycles of tasks in loops."""
-    return sum(network.cycles_of_loop(span) * span.steps for span in network.loops)
+def _cycles_of_loops(network: NetworkPlan, chip: Chip) -> float:
+    """Cycles of tasks in loops. A step that stores a row of a result takes at least the latency of DRAM."""
+    least = {span: 0 if network.keeps_rows(span) else chip.dram_latency for span in network.loops}
+    return sum(max(network.cycles_of_loop(span), least[span]) * span.steps for span in network.loops)
 
 
 def _plan_all(

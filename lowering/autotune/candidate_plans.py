@@ -6,13 +6,14 @@ from dataclasses import replace
 
 from xdsl.dialects.func import FuncOp
 
-from ...analysis.planning.loops import LoopSpan, loops_in
+from ...analysis.planning.loops import loops_in
 from ...analysis.planning.network_plan import NetworkPlan
 from ...analysis.planning.placement import column_major
 from ...analysis.planning.plan_memo import PlanMemo
 from ...analysis.planning.plan_network import plan_network
 from ...analysis.search import ACCEPT_RATIO
 from ...chips import Chip
+from ...dialects.dataflow import LoopOp
 from ...support.errors import MeshloomError
 from ...transforms.manycore_tile import plans_of, write_tilings
 from ...transforms.shared.reorder import arrange_tasks, tasks_of
@@ -39,7 +40,8 @@ def candidate_plans(function: FuncOp, chip: Chip, memo: PlanMemo, effort: Effort
     """
     Plans of the untiled tasks of a function: in program order, and in up to `effort.orders` other orders that are
     estimated to be cheaper (spec 3). The tasks are left in the order of the last plan, with its tilings. In loops with
-    long steps, the stacked results that no task reads are stored row by row, one in each step.
+    long steps, or whose stacked results do not fit the cores, those that no task reads are stored row by row, one in
+    each step; of other loops, only plans are returned in which these results stay in the cores for all steps.
 
     `memo`: plans of single tasks. Raises as `plan_network` if the tasks cannot be planned in program order.
     """
@@ -48,8 +50,14 @@ def candidate_plans(function: FuncOp, chip: Chip, memo: PlanMemo, effort: Effort
     plans = plans_of(function, chip, memo)
     # If the number of steps is known at run time only, units are idle between steps, so each step would wait for its
     # store.
-    spans = [span for span in plans[0].loops if not span.op.ending and _should_store_rows(plans[0], span, chip)]
-    if any([store_in_steps(span.op) for span in spans]):
+    stored: list[LoopOp] = []
+    for span in (span for span in plans[0].loops if not span.op.ending):
+        keeping = [plan for plan in plans if plan.keeps_rows(span)]
+        if keeping and keeping[0].cycles_of_loop(span) < MIN_STEP_LATENCIES * chip.dram_latency:
+            plans = keeping
+        else:
+            stored.append(span.op)
+    if any([store_in_steps(loop) for loop in stored]):
         plans = plans_of(function, chip, memo)
     if plans[0].loops:
         found = [Plan(f"grids of loops {number}", plan) for number, plan in enumerate(plans, 1)]
@@ -80,12 +88,6 @@ def given_plan(function: FuncOp, chip: Chip, memo: PlanMemo) -> Plan:
     """The plan with the tilings that the tasks have. Raises as `plan_network`."""
     network = plan_network(function, chip, column_major(chip), memo)
     return Plan("tilings as given", _read_back(network, function, chip, memo))
-
-
-def _should_store_rows(plan: NetworkPlan, span: LoopSpan, chip: Chip) -> bool:
-    """Whether each step of a loop should store a row of its stacked results: if these do not fit, or steps are long."""
-    resident = all(value in plan.resident for value in span.op.stacked)
-    return not resident or plan.cycles_of_loop(span) >= MIN_STEP_LATENCIES * chip.dram_latency
 
 
 def _read_back(plan: NetworkPlan, function: FuncOp, chip: Chip, memo: PlanMemo) -> NetworkPlan:
