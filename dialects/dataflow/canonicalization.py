@@ -84,6 +84,55 @@ class SliceOfConcat(RewritePattern):
                 return
 
 
+class SliceOfTranspose(RewritePattern):
+    """slice(transpose(x)) == transpose(slice(x)) if only slices read the transposed value: less is transposed"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: SliceOp, rewriter: PatternRewriter) -> None:
+        if not isinstance(inner := op.operand.owner, TransposeOp) or not _only_slices_read(op.operand):
+            return
+        order = ints(inner.permutation)
+        starts, sizes, steps = (
+            [values[order.index(dim)] for dim in range(len(order))]
+            for values in map(ints, (op.starts, op.sizes, op.steps))
+        )
+        part = SliceOp(inner.operand, starts, sizes, steps)
+        rewriter.replace(op, (part, TransposeOp(part.result, order)))
+
+
+class SliceOfReshape(RewritePattern):
+    """
+    slice(reshape(x)) == reshape(slice(x)) if only slices read the reshaped value, and the slice is a range of one
+    dimension that is the outermost part of a dimension of x
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: SliceOp, rewriter: PatternRewriter) -> None:
+        if not isinstance(inner := op.operand.owner, ReshapeOp) or not _only_slices_read(op.operand):
+            return
+        shape, sizes = shape_of(op.operand), ints(op.sizes)
+        cut = [dim for dim, (size, whole) in enumerate(zip(sizes, shape, strict=True)) if size != whole]
+        if len(cut) != 1 or ints(op.steps)[cut[0]] != 1 or 0 in sizes:
+            return
+        (dim,) = cut
+        source = shape_of(inner.operand)
+        before = math.prod(shape[:dim])
+        axis = next((axis for axis in range(len(source)) if math.prod(source[:axis]) == before), None)
+        while axis is not None and axis < len(source) and source[axis] == 1:
+            axis += 1
+        if axis is None or axis == len(source) or source[axis] % shape[dim]:
+            return
+        inside = source[axis] // shape[dim]
+        starts, lengths = [0] * len(source), list(source)
+        starts[axis], lengths[axis] = ints(op.starts)[dim] * inside, sizes[dim] * inside
+        part = SliceOp(inner.operand, starts, lengths)
+        rewriter.replace(op, (part, ReshapeOp(part.result, sizes)))
+
+
+def _only_slices_read(value: SSAValue) -> bool:
+    return all(isinstance(use.operation, SliceOp) for use in value.uses)
+
+
 class ConcatOfConcat(RewritePattern):
     """concat(a, concat(b, c)) == concat(a, b, c); operands without elements are removed"""
 
@@ -391,7 +440,7 @@ class IntegerSums(RewritePattern):
 PATTERNS: dict[type[Operation], tuple[RewritePattern, ...]] = {
     ReshapeOp: (ReshapeOfReshape(),),
     TransposeOp: (TransposeOfTranspose(), TransposeOfUnitDims()),
-    SliceOp: (SliceOfSlice(), SliceOfConcat()),
+    SliceOp: (SliceOfSlice(), SliceOfConcat(), SliceOfTranspose(), SliceOfReshape()),
     ConcatOp: (ConcatOfConcat(), ConcatOfAdjacentSlices()),
     BroadcastOp: (BroadcastOfBroadcast(), BroadcastToReshape()),
     PadOp: (PadOfPad(),),

@@ -138,6 +138,38 @@ func.func @rows(%x: tensor<6x2xf32>)
   func.return %0, %1, %2, %3, %4 : tensor<3x2xf32>, tensor<2x2xf32>, tensor<3x2xf32>, tensor<4x2xf32>, tensor<4x2xf32>
 }
 
+// Of a value that only slices read, less is transposed and reshaped: heads of attention are columns of a product.
+// CHECK-LABEL: @parts_of_a_transpose
+func.func @parts_of_a_transpose(%x: tensor<6x24xf32>) -> (tensor<1x1x4x6x2xf32>, tensor<2x1x4x6x2xf32>) {
+  // CHECK-NEXT: %a = dataflow.slice %x starts [0, 16] sizes [6, 8] steps [1, 1]
+  // CHECK-NEXT: dataflow.reshape %a : (tensor<6x8xf32>) -> tensor<1x6x1x4x2xf32>
+  // CHECK-NEXT: dataflow.transpose {{.*}} [2, 0, 3, 1, 4] : (tensor<1x6x1x4x2xf32>) -> tensor<1x1x4x6x2xf32>
+  // CHECK-NEXT: dataflow.slice %x starts [0, 0] sizes [6, 16] steps [1, 1]
+  %r = dataflow.reshape %x : (tensor<6x24xf32>) -> tensor<1x6x3x4x2xf32>
+  %t = dataflow.transpose %r [2, 0, 3, 1, 4] : (tensor<1x6x3x4x2xf32>) -> tensor<3x1x4x6x2xf32>
+  %a = dataflow.slice %t starts [2, 0, 0, 0, 0] sizes [1, 1, 4, 6, 2] steps [1, 1, 1, 1, 1] : (tensor<3x1x4x6x2xf32>) -> tensor<1x1x4x6x2xf32>
+  %b = dataflow.slice %t starts [0, 0, 0, 0, 0] sizes [2, 1, 4, 6, 2] steps [1, 1, 1, 1, 1] : (tensor<3x1x4x6x2xf32>) -> tensor<2x1x4x6x2xf32>
+  func.return %a, %b : tensor<1x1x4x6x2xf32>, tensor<2x1x4x6x2xf32>
+}
+
+// Not moved: another operation reads the transposed value; the inner part of a dimension; several dimensions.
+// CHECK-LABEL: @not_parts
+func.func @not_parts(%x: tensor<6x8xf32>) -> (tensor<2x6xf32>, tensor<8x6xf32>, tensor<6x4x1xf32>, tensor<3x2x2xf32>) {
+  // CHECK-NEXT: dataflow.transpose
+  // CHECK-NEXT: dataflow.slice
+  // CHECK-NEXT: dataflow.exp
+  // CHECK-NEXT: dataflow.reshape
+  // CHECK-NEXT: dataflow.slice
+  // CHECK-NEXT: dataflow.slice
+  %t = dataflow.transpose %x [1, 0] : (tensor<6x8xf32>) -> tensor<8x6xf32>
+  %a = dataflow.slice %t starts [0, 0] sizes [2, 6] steps [1, 1] : (tensor<8x6xf32>) -> tensor<2x6xf32>
+  %b = dataflow.exp %t : (tensor<8x6xf32>) -> tensor<8x6xf32>
+  %r = dataflow.reshape %x : (tensor<6x8xf32>) -> tensor<6x4x2xf32>
+  %c = dataflow.slice %r starts [0, 0, 1] sizes [6, 4, 1] steps [1, 1, 1] : (tensor<6x4x2xf32>) -> tensor<6x4x1xf32>
+  %d = dataflow.slice %r starts [0, 1, 0] sizes [3, 2, 2] steps [1, 1, 1] : (tensor<6x4x2xf32>) -> tensor<3x2x2xf32>
+  func.return %a, %b, %c, %d : tensor<2x6xf32>, tensor<8x6xf32>, tensor<6x4x1xf32>, tensor<3x2x2xf32>
+}
+
 // CHECK-LABEL: @adjacent_slices
 func.func @adjacent_slices(%x: tensor<6x8xf32>, %y: tensor<6x1xf32>) -> (tensor<6x8xf32>, tensor<3x7xf32>, tensor<6x4xf32>) {
   %a = dataflow.slice %x starts [0, 0] sizes [6, 3] steps [1, 1] : (tensor<6x8xf32>) -> tensor<6x3xf32>
