@@ -112,7 +112,7 @@ class SliceOfReshape(RewritePattern):
             return
         shape, sizes = shape_of(op.operand), ints(op.sizes)
         cut = [dim for dim, (size, whole) in enumerate(zip(sizes, shape, strict=True)) if size != whole]
-        if len(cut) != 1 or ints(op.steps)[cut[0]] != 1 or 0 in sizes:
+        if len(cut) != 1 or any(step != 1 for step in ints(op.steps)) or 0 in sizes:
             return
         (dim,) = cut
         source = shape_of(inner.operand)

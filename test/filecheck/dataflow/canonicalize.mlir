@@ -152,22 +152,26 @@ func.func @parts_of_a_transpose(%x: tensor<6x24xf32>) -> (tensor<1x1x4x6x2xf32>,
   func.return %a, %b : tensor<1x1x4x6x2xf32>, tensor<2x1x4x6x2xf32>
 }
 
-// Not moved: another operation reads the transposed value; the inner part of a dimension; several dimensions.
+// Not moved: another operation reads the transposed value; the inner part of a dimension; several dimensions; one that is
+// reversed.
 // CHECK-LABEL: @not_parts
-func.func @not_parts(%x: tensor<6x8xf32>) -> (tensor<2x6xf32>, tensor<8x6xf32>, tensor<6x4x1xf32>, tensor<3x2x2xf32>) {
+func.func @not_parts(%x: tensor<6x8xf32>)
+    -> (tensor<2x6xf32>, tensor<8x6xf32>, tensor<6x4x1xf32>, tensor<3x2x2xf32>, tensor<6x2x2xf32>) {
   // CHECK-NEXT: dataflow.transpose
   // CHECK-NEXT: dataflow.slice
   // CHECK-NEXT: dataflow.exp
   // CHECK-NEXT: dataflow.reshape
   // CHECK-NEXT: dataflow.slice
   // CHECK-NEXT: dataflow.slice
+  // CHECK-NEXT: dataflow.slice {{.*}} starts [0, 1, 1] sizes [6, 2, 2] steps [1, 1, -1]
   %t = dataflow.transpose %x [1, 0] : (tensor<6x8xf32>) -> tensor<8x6xf32>
   %a = dataflow.slice %t starts [0, 0] sizes [2, 6] steps [1, 1] : (tensor<8x6xf32>) -> tensor<2x6xf32>
   %b = dataflow.exp %t : (tensor<8x6xf32>) -> tensor<8x6xf32>
   %r = dataflow.reshape %x : (tensor<6x8xf32>) -> tensor<6x4x2xf32>
   %c = dataflow.slice %r starts [0, 0, 1] sizes [6, 4, 1] steps [1, 1, 1] : (tensor<6x4x2xf32>) -> tensor<6x4x1xf32>
   %d = dataflow.slice %r starts [0, 1, 0] sizes [3, 2, 2] steps [1, 1, 1] : (tensor<6x4x2xf32>) -> tensor<3x2x2xf32>
-  func.return %a, %b, %c, %d : tensor<2x6xf32>, tensor<8x6xf32>, tensor<6x4x1xf32>, tensor<3x2x2xf32>
+  %e = dataflow.slice %r starts [0, 1, 1] sizes [6, 2, 2] steps [1, 1, -1] : (tensor<6x4x2xf32>) -> tensor<6x2x2xf32>
+  func.return %a, %b, %c, %d, %e : tensor<2x6xf32>, tensor<8x6xf32>, tensor<6x4x1xf32>, tensor<3x2x2xf32>, tensor<6x2x2xf32>
 }
 
 // CHECK-LABEL: @adjacent_slices

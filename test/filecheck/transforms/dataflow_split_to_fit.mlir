@@ -3,7 +3,7 @@
 // RUN: not meshloom-opt %s -p dataflow-split-to-fit 2>&1 | filecheck %s --check-prefix=USAGE
 // RUN: meshloom-opt %s -p 'dataflow-split-to-fit{chip=tiny}' | filecheck %s --check-prefix=TINY
 
-// LARGE: error: {{.*}}operator 'best' (dataflow.arg_reduce) does not fit: its smallest part needs 4008 bytes for inputs, parameters and results, 4000 are allowed
+// LARGE: error: {{.*}}operator 'best' (dataflow.arg_reduce) does not fit: its smallest part needs 4008 bytes for inputs, parameters and results, 4000 are available
 // USAGE: error: {{.*}}give either dataflow-split-to-fit{chip=NAME} or dataflow-split-to-fit{bytes=N}
 
 // 57,344 bytes of a core of tiny: only the long sum has more, 2 x 32,000 bytes of operands in a frame.
