@@ -42,7 +42,7 @@ def regrouped(shape: tuple[int, ...], rng: np.random.Generator) -> tuple[int, ..
 def moved(value: SSAValue, array: Array, build: Builder, rng: np.random.Generator) -> tuple[SSAValue, Array]:
     """The value after a random reshape, transpose or slice, and its elements by numpy."""
     shape = shape_of(value)
-    match rng.integers(3):
+    match int(rng.integers(3)):
         case 0:
             wanted = regrouped(shape, rng)
             return build.insert(ReshapeOp(value, wanted)).result, array.reshape(wanted)
