@@ -32,7 +32,7 @@ from recurrent_networks import Recurrent, build
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Floats = NDArray[np.float32]
 
-STEPS, LOW, HIGH = 12, -9.0, 9.0
+STEPS, LOW, HIGH = 24, -9.0, 9.0
 """Steps of each loop, and bounds of values, which are integers, so that all orders of addition give equal bits."""
 
 
@@ -221,7 +221,7 @@ def test_a_name_on_one_chip_needs_no_chip(two: Path, run: Run) -> None:
         ("carried@3", "task 'carried' is on 2 chips: give --break chip0:carried@3 or --break chip1:carried@3"),
         ("chip0:none", "no task 'none' on chip 0: its tasks are matmul, cast, matmul.1, carried, stacked, matmul.2"),
         ("none@1", "no task 'none': the tasks are on chip 0 matmul, cast"),
-        ("chip0:carried@12", "task 'carried' has no step 12: its loop has steps 0 to 11"),
+        ("chip0:carried@24", "task 'carried' has no step 24: its loop has steps 0 to 23"),
         (
             "chip0:matmul@0",
             "task 'matmul' is not in a loop: leave out @0; tasks in loops are matmul.1, carried, stacked",

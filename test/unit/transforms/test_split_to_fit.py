@@ -261,7 +261,7 @@ def test_error_states_operator_and_bytes() -> None:
     total.results[0].name_hint = "total"
     module = module_of(new.block, total.results[0])
     with pytest.raises(
-        ResourceError, match=r"operator 'total' \(dataflow.reduce\).* needs 404 bytes .* 403 are allowed"
+        ResourceError, match=r"operator 'total' \(dataflow.reduce\).* needs 404 bytes .* 403 are available"
     ):
         split_to_fit(module, 403)
     split_to_fit(module, 404)
