@@ -82,7 +82,7 @@ def test_an_unsupported_operator_that_has_a_function_body_is_named_itself() -> N
     (line,) = refusal(chain(nodes))
     assert line.startswith("operator Bernoulli (domain ai.onnx, ")
     assert "2 nodes, the first a: the operator is not supported (random numbers" in line
-    assert line.endswith("pass the random numbers as an input")
+    assert line.endswith("pass the random numbers as an input of the model")
 
 
 @pytest.mark.parametrize("op", ["QuantizeLinear", "DequantizeLinear"])
