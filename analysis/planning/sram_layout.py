@@ -204,12 +204,13 @@ def estimated_times(
     network: NetworkPlan, layout: SramLayout, chip: Chip, works: TaskWorks, issued: NDArray[np.int64] | None = None
 ) -> list[int]:
     """
-    `network_estimate` with the buffers of `layout`; `issued`: as in `Code`. A task in a loop is assumed to take equally
-    long in every step.
+    `network_estimate` with the buffers of `layout`; `issued`: as in `Code`. A task in a loop is
+    assumed to take `NetworkPlan.cycles_of_step` in each step but the first, in which it may wait for loads, or run
+    while others wait for these.
     """
     times = network_estimate(replace(layout.code, issued=issued), chip, works.beside(layout.code))
     for number, span in network.loop_of.items():
-        times[number] += (span.steps - 1) * min(times[number], round(network.cycles_of_step(number)))
+        times[number] += (span.steps - 1) * round(network.cycles_of_step(number))
     return times
 
 
