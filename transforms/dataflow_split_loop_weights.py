@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import combinations
 from math import prod
 from typing import ClassVar
 
@@ -26,14 +28,18 @@ KEPT_SUFFIX, LOADED_SUFFIX = ".kept", ".loaded"
 LOADED_SHARE = 1 / 16
 """Share of SRAM for weights that are loaded in every step: some arrive while others are read."""
 
+MOST_PRODUCTS = 10
+"""Number of products of a loop of which all subsets are considered."""
+
 
 class DataflowSplitLoopWeightsPass(ChipPass):
     """
     Split a product in a loop by constant weights [K, N] into the sum of two products if the cores cannot keep the
-    weights for all steps, beside those of the products before it. The weights of the first terms of K, as many as fit,
-    are loaded once; those of the other terms are loaded in every step. The chip is that of the option, or the module's.
+    weights for all steps, beside as many other weights of the loop as fit. The weights of the first terms of K, as many
+    as fit, are loaded once; those of the other terms are loaded in every step. The chip is that of the option, or the
+    module's.
 
-    Only the first such product of a loop is split. Offloaded weights stay as they are.
+    Only the largest such product of a loop is split. Offloaded weights stay as they are.
     """
 
     name = "dataflow-split-loop-weights"
@@ -43,24 +49,32 @@ class DataflowSplitLoopWeightsPass(ChipPass):
     def run(self, module: ModuleOp, chip: Chip) -> None:
         names = {weight.sym_name.data for weight in module.walk() if isinstance(weight, WeightOp)}
         for loop in [op for op in module.walk() if isinstance(op, LoopOp)]:
-            _split_first_too_large(loop, chip, names)
+            _split_largest_too_large(loop, chip, names)
 
 
-def _split_first_too_large(loop: LoopOp, chip: Chip, names: set[str]) -> None:
-    """Split the first product of a loop whose weights do not fit beside those before."""
+def _split_largest_too_large(loop: LoopOp, chip: Chip, names: set[str]) -> None:
+    """Keep as many bytes of whole weights as fit, and split the largest of the others if a part of it fits, too."""
     carried = sum(map(_bytes_of, loop.initial))
     free = (int((WORKING_SHARE - LOADED_SHARE) * chip.sram_bytes) - 2 * carried) * len(chip.usable_cores)
-    for op in loop.body.block.ops:
-        if not isinstance(op, MatmulOp) or not is_constant(op.rhs):
-            continue
-        weight_bytes = _bytes_of(op.rhs)
-        if weight_bytes > free:
-            kept = free * _terms(op) // weight_bytes // chip.mpu_rows * chip.mpu_rows
-            if kept and _can_be_split(op):
-                with at(op):
-                    _split(op, kept, names)
-            return
-        free -= weight_bytes
+    products = [op for op in loop.body.block.ops if isinstance(op, MatmulOp) and is_constant(op.rhs)]
+    whole = _largest_sum([_bytes_of(op.rhs) for op in products], free)
+    others = [op for number, op in enumerate(products) if number not in whole]
+    if not others:
+        return
+    op = max(others, key=lambda op: _bytes_of(op.rhs))
+    left = free - sum(_bytes_of(products[number].rhs) for number in whole)
+    kept = max(left, 0) * _terms(op) // _bytes_of(op.rhs) // chip.mpu_rows * chip.mpu_rows
+    if kept and _can_be_split(op):
+        with at(op):
+            _split(op, kept, names)
+
+
+def _largest_sum(sizes: Sequence[int], limit: int) -> tuple[int, ...]:
+    """The numbers of sizes with the largest sum up to the limit; of more than `MOST_PRODUCTS`, of the first ones."""
+    numbers = range(min(len(sizes), MOST_PRODUCTS))
+    subsets = (subset for count in range(len(numbers) + 1) for subset in combinations(numbers, count))
+    sums = ((sum(sizes[number] for number in subset), subset) for subset in subsets)
+    return max((one for one in sums if one[0] <= max(limit, 0)), key=lambda one: one[0])[1]
 
 
 def _bytes_of(value: SSAValue) -> int:

@@ -5,6 +5,7 @@
 // RUN: python -c "import numpy, sys; sys.stdout.buffer.write(((numpy.arange(65536, dtype='<i4') % 7 - 3).astype('<f4') / 64).tobytes())" > %t.bin
 // RUN: sed -e "s|FILE|%t.bin|" %s > %t.mlir
 // RUN: meshloom-opt %t.mlir -p 'dataflow-split-loop-weights{chip=tiny}' --check-semantics | filecheck %s
+// RUN: meshloom-opt %t.mlir -p 'dataflow-split-loop-weights{chip=tiny},dataflow-split-loop-weights{chip=tiny}' | filecheck %s
 
 // CHECK-LABEL: func.func @main
 // CHECK-DAG:   %[[LOADED:.*]] = dataflow.weight @w.loaded {{.*}}bytes = 49152 : i64, {{.*}} : tensor<48x256xf32>
