@@ -185,7 +185,10 @@ class Keeping:
         return plan
 
     def in_loop(self, task: int) -> tuple[int, ...]:
-        """The constants among the operands of a task in a loop that all steps should keep; none for other tasks."""
+        """
+        The constants among the operands of a task that all steps of a loop should keep: of one in the loop, or of an
+        equal one outside of it. None for other tasks.
+        """
         one = self._of_task.get(task)
         return one.operands if one is not None and one.in_loop and one not in self.given_up else ()
 

@@ -204,11 +204,9 @@ class _NetworkPlanner:
         load them takes less time than to load the constants in every step; else none.
         """
         prefix, info = self._prefix, self._tasks[number]
-        constants = self._keeping.in_loop(number)
-        if not constants:
+        constants, loop = self._keeping.in_loop(number), info.op.parent_op()
+        if not constants or not isinstance(loop, LoopOp):
             return set()
-        loop = info.op.parent_op()
-        assert isinstance(loop, LoopOp)
         left = (loop.step_count - 1) * sum(operand_bytes(info, one) for one in constants) / dram_rate(self._chip)
         victims: set[SSAValue] = set()
         for value in sorted(prefix.movable, key=prefix.bytes_of, reverse=True):

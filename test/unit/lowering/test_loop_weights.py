@@ -8,6 +8,7 @@ from meshloom.emulator.functional.engine import run_functional
 from meshloom.emulator.timing.engine import run_timing
 from meshloom.tools.api import CompiledNetwork, compile
 from meshloom.tools.oracle import Oracle, compare
+from onnx import NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 from recurrent_networks import Recurrent, build
 
 INPUTS = 16
@@ -50,3 +51,37 @@ def test_rows_of_all_steps_leave_the_cores_for_the_weights() -> None:
     weights, rows = 4 * (hidden**2 + hidden * INPUTS + 2 * hidden), steps * 4 * 7 * 32
     read = int(run_timing(network.executable).port_read.sum())
     assert read <= 1.1 * (weights + rows + 4 * steps * INPUTS)
+
+
+def test_a_step_before_the_loop_reads_the_same_weights() -> None:
+    """Of 262,144 bytes of weights, which are all of the SRAM of `tiny`, no core can keep its part."""
+    size, steps, rng = 256, 12, np.random.default_rng(0)
+    weights = (rng.standard_normal((size, size)) / 16).astype(np.float32)
+
+    def value(name: str, *shape: int) -> ValueInfoProto:
+        return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+
+    def step(state: str, row: str, result: str) -> list[NodeProto]:
+        product, total = f"{result}_product", f"{result}_sum"
+        return [
+            helper.make_node("MatMul", [state, "w"], [product]),
+            helper.make_node("Add", [product, row], [total]),
+            helper.make_node("Tanh", [total], [result]),
+        ]
+
+    inner = [*step("h", "t", "next"), helper.make_node("Identity", ["next"], ["out"])]
+    takes, gives = [value("h", 1, size), value("t", 1, size)], [value("next", 1, size), value("out", 1, size)]
+    body = helper.make_graph(inner, "step", takes, gives)
+    nodes = [
+        *step("h0", "x0", "h1"),
+        helper.make_node("Scan", ["h1", "x"], ["last", "y"], num_scan_inputs=1, body=body),
+    ]
+    shapes = {"h0": (1, size), "x0": (1, size), "x": (steps, 1, size)}
+    ends = [value(name, *shape) for name, shape in shapes.items()], [value("y", steps, 1, size)]
+    graph = helper.make_graph(nodes, "network", *ends, [numpy_helper.from_array(weights, "w")])
+    opset = helper.make_opsetid("", 17)
+    model = helper.make_model(graph, opset_imports=[opset], ir_version=8).SerializeToString()
+    inputs = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
+    outputs = run_functional(compile(model, "tiny").executable, inputs, check=True).outputs
+    for name, expected in Oracle(model).run(inputs).items():
+        assert compare(name, outputs[name], expected).equal
