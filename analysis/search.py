@@ -16,8 +16,8 @@ Measure = Literal["estimated", "emulated"]
 
 ACCEPT_RATIO = 0.999
 """
-A variant with another drawback (another order, more launches, loads at other times) is accepted only if its cycles are
-below this ratio times those of the best.
+A variant with another drawback (more launches, loads at other times) is accepted only if its cycles are below this
+ratio times those of the best.
 """
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf
+from typing import TypeAlias
 
 from xdsl.dialects.func import FuncOp
 
@@ -73,22 +74,20 @@ class Plan:
     name: str
     """Its name in the log."""
     network: NetworkPlan
-    share: float = 1.0
-    """It is accepted if its cycles are below this share of those of the best variant so far."""
 
 
 def autotune_subgraph(function: FuncOp, plans: Sequence[Plan], chip: Chip, effort: Effort) -> AutotunedSubgraph:
     """
-    The fastest variant, found in three stages: all of `plans`, with tiles placed by the first method of `effort`; the
-    best of them with the other placement methods; the best of these with other prefetch policies (`PREFETCH_POLICIES`).
-    Ties go to the first. The function's tasks get the order and the tilings of the result.
+    The fastest variant, found in three stages: all of `plans`, with tiles placed by the first method of `effort` and
+    the prefetch policy (`PREFETCH_POLICIES`) that is estimated to be fastest; the best of them with the other placement
+    methods; the best of these with other prefetch policies. Ties go to the first. The function's tasks get the order
+    and the tilings of the result.
 
     If no variant compiles, raises the error of the first one, as `lay_out_subgraph` or `encode_subgraph` does.
     """
     search = _SubgraphSearch(function, chip, effort)
     default, *others = effort.placements
-    for plan in plans:
-        search.try_placement(plan, default)
+    search.try_plans(plans, default)
     base = search.best.network
     for method in others:
         search.try_placement(Plan(f"tiles placed by '{method}'", base), method)
@@ -100,9 +99,12 @@ def autotune_subgraph(function: FuncOp, plans: Sequence[Plan], chip: Chip, effor
 def autotune_prefetch(function: FuncOp, plan: Plan, chip: Chip, effort: Effort) -> AutotunedSubgraph:
     """The fastest prefetch policy for a network with fixed tiles and cores. Raises as `autotune_subgraph`."""
     search = _SubgraphSearch(function, chip, effort)
-    search.try_plan(plan, plan.network)
+    search.try_plans([plan], None)
     search.try_policies(search.best)
     return search.result()
+
+
+_Key: TypeAlias = tuple[PrefetchPolicy, tuple[TaskOp, ...], tuple[Tiling, ...]]
 
 
 @dataclass
@@ -112,11 +114,13 @@ class _SubgraphSearch:
     effort: Effort
     _mapping_fails: bool = False
     """Whether a placement for fewer bytes x hops was tried and saved no cycles."""
-    _laid_out: LaidOutSubgraph | None = None
-    """The variant that was tried last."""
-    _seen: set[tuple[PrefetchPolicy, tuple[TaskOp, ...], tuple[Tiling, ...]]] = field(
-        default_factory=set[tuple[PrefetchPolicy, tuple[TaskOp, ...], tuple[Tiling, ...]]]
+    _last: LaidOutSubgraph | None = None
+    """The variant that was laid out last."""
+    _laid_out: dict[_Key, LaidOutSubgraph | MeshloomError] = field(
+        default_factory=dict[_Key, LaidOutSubgraph | MeshloomError]
     )
+    """All variants that were laid out, or the error."""
+    _tried: set[_Key] = field(default_factory=set[_Key])
 
     @cached_property
     def search(self) -> Search[PlacedSubgraph]:
@@ -128,21 +132,39 @@ class _SubgraphSearch:
         """The fastest variant. Raises the first of the errors if none compiled."""
         return self.search.best()
 
+    def try_plans(self, plans: Sequence[Plan], method: str | None) -> None:
+        """
+        Try plans with their tiles placed by a method (None: as they are), all with one prefetch policy: the one of the
+        least estimate for the plan that has the least estimate with the first policy.
+        """
+        placed = [self._placed(plan, method) for plan in plans]
+        estimates = [self._estimate(plan, network) for plan, network in zip(plans, placed, strict=True)]
+        first = estimates.index(min(estimates))
+        by_policy = [replace(placed[first], policy=policy) for policy in PREFETCH_POLICIES]
+        policy = min(by_policy, key=partial(self._estimate, plans[first])).policy
+        for plan, network in zip(plans, placed, strict=True):
+            variant = replace(network, policy=policy)
+            if self._estimate(plan, variant) == inf:  # it needs too much memory
+                variant = network
+            if not self.search.is_over(plan.name):
+                self.try_plan(replace(plan, network=replace(plan.network, policy=variant.policy)), variant)
+
     def try_placement(self, plan: Plan, method: str) -> None:
-        """Try a plan with its tiles placed by a method."""
-        extra = method != self.effort.placements[0]
-        if self.search.is_over(plan.name) or (extra and method in MAPPED and not self._may_map(plan)):
+        """Try a plan with its tiles placed by another method than the first one."""
+        if self.search.is_over(plan.name) or (method in MAPPED and not self._may_map(plan)):
             return
-        self.apply(plan.network)
-        placed = place_function(self.function, self.chip, plan.network, method, memo=memo_for(self.chip))
-        of_best = inf
-        if extra and method in HOPS:
-            of_best = self.effort.of_best
-        elif extra and method == "greedy":
-            of_best = self.effort.greedy_prune_ratio
-        before = self.best if extra else None
+        placed = self._placed(plan, method)
+        of_best = self.effort.greedy_prune_ratio if method == "greedy" else self.effort.of_best
+        before = self.best
         self.try_plan(plan, placed, of_best=of_best)
-        self._mapping_fails = self._mapping_fails or (extra and method in HOPS and self.best is before)
+        self._mapping_fails = self._mapping_fails or (method in HOPS and self.best is before)
+
+    def _placed(self, plan: Plan, method: str | None) -> NetworkPlan:
+        """A plan with its tiles placed by a method; None: as they are."""
+        self.apply(plan.network)
+        if method is None:
+            return plan.network
+        return place_function(self.function, self.chip, plan.network, method, memo=memo_for(self.chip))
 
     def _may_map(self, plan: Plan) -> bool:
         """
@@ -160,36 +182,34 @@ class _SubgraphSearch:
 
     def try_policies(self, variant: PlacedSubgraph) -> None:
         """Try a variant with the other prefetch policies, those with a new estimate."""
-        estimates = {variant.laid_out.estimated_cycles}
+        estimates = {float(variant.laid_out.estimated_cycles)}
         for policy in PREFETCH_POLICIES:
             if self.search.is_over(str(policy)):
                 continue
-            self.try_plan(Plan(str(policy), variant.network), replace(variant.plan, policy=policy), estimates)
+            plan, placed = Plan(str(policy), variant.network), replace(variant.plan, policy=policy)
+            estimate = self._estimate(plan, placed)
+            if estimate not in estimates:
+                estimates.add(estimate)
+                self.try_plan(plan, placed, of_best=self.effort.of_best)
 
     def apply(self, network: NetworkPlan) -> None:
         """Give the function's tasks the order and the tilings of a plan."""
         arrange_tasks(self.function.body.block, [info.op for info in network.tasks])
         write_tilings(network)
 
-    def try_plan(self, plan: Plan, placed: NetworkPlan, known: set[int] | None = None, of_best: float = inf) -> bool:
+    def try_plan(self, plan: Plan, placed: NetworkPlan, of_best: float = inf) -> None:
         """
-        Try a plan with the placement `placed`, unless it was tried before, its estimate is in `known` (to which new
-        ones are added), or the estimate is more than `of_best` times that of the best. Returns whether it was tried,
-        now or before.
+        Try a plan with the placement `placed`, unless it was tried before or its estimate is more than `of_best` times
+        that of the best.
         """
-        key = placed.policy, tuple(info.op for info in placed.tasks), tuple(task.tiling for task in placed.plans)
-        if key in self._seen:
-            return True
-        self._seen.add(key)
-        try:
-            laid_out = self._laid_out = lay_out_subgraph(self.function, placed, self.chip, self._laid_out)
-        except MeshloomError as error:
-            self.search.fail(plan.name, error)
-            return False
-        if known is not None:
-            if laid_out.estimated_cycles in known:
-                return False
-            known.add(laid_out.estimated_cycles)
+        key = _key(placed)
+        if key in self._tried:
+            return
+        self._tried.add(key)
+        laid_out = self._lay_out(plan, placed)
+        if isinstance(laid_out, MeshloomError):
+            self.search.fail(plan.name, laid_out)
+            return
 
         def make() -> PlacedSubgraph:
             made = PlacedSubgraph(plan.network, laid_out, self.chip)
@@ -197,9 +217,23 @@ class _SubgraphSearch:
                 _ = made.encoded  # raises MeshloomError here if it cannot be encoded
             return made
 
-        return self.search.try_variant(
-            plan.name, make, estimate=laid_out.estimated_cycles, share=plan.share, of_best=of_best
-        )
+        self.search.try_variant(plan.name, make, estimate=laid_out.estimated_cycles, of_best=of_best)
+
+    def _estimate(self, plan: Plan, placed: NetworkPlan) -> float:
+        """Estimated cycles of a plan with a placement; infinite if it does not fit the chip."""
+        laid_out = self._lay_out(plan, placed)
+        return inf if isinstance(laid_out, MeshloomError) else laid_out.estimated_cycles
+
+    def _lay_out(self, plan: Plan, placed: NetworkPlan) -> LaidOutSubgraph | MeshloomError:
+        """The layout of a plan with a placement, or why there is none."""
+        key = _key(placed)
+        if key not in self._laid_out:
+            self.apply(plan.network)
+            try:
+                self._laid_out[key] = self._last = lay_out_subgraph(self.function, placed, self.chip, self._last)
+            except MeshloomError as error:
+                self._laid_out[key] = error
+        return self._laid_out[key]
 
     def result(self) -> AutotunedSubgraph:
         """The result of the search."""
@@ -209,3 +243,8 @@ class _SubgraphSearch:
 
     def _cycles(self, variant: PlacedSubgraph) -> int:
         return variant.laid_out.estimated_cycles if self.effort.measure == "estimated" else variant.emulated_cycles
+
+
+def _key(network: NetworkPlan) -> _Key:
+    """All that distinguishes the variants of a subgraph."""
+    return network.policy, tuple(info.op for info in network.tasks), tuple(task.tiling for task in network.plans)

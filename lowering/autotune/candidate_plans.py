@@ -11,7 +11,6 @@ from ...analysis.planning.network_plan import NetworkPlan
 from ...analysis.planning.placement import column_major
 from ...analysis.planning.plan_memo import PlanMemo
 from ...analysis.planning.plan_network import plan_network
-from ...analysis.search import ACCEPT_RATIO
 from ...chips import Chip
 from ...dialects.dataflow import LoopOp
 from ...support.errors import MeshloomError
@@ -76,7 +75,7 @@ def candidate_plans(function: FuncOp, chip: Chip, memo: PlanMemo, effort: Effort
         arrange_tasks(block, tasks)
         try:
             best = plans_of(function, chip, memo)[0]
-            found.append(Plan(f"order of tasks by search {seed + 1}", best, ACCEPT_RATIO))
+            found.append(Plan(f"order of tasks by search {seed + 1}", best))
         except MeshloomError:
             pass  # the values that are live at one time do not fit
         finally:

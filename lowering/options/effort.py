@@ -36,10 +36,11 @@ class Effort:
     """
     A placement by `greedy` is compiled if its estimate is at most this ratio times that of the best variant so far.
     """
-    of_best: float = 1.004
+    of_best: float = 1.012
     """
-    A placement for few bytes x hops (`analysis.placement.methods.HOPS`) is compiled if its estimate is at most this
-    ratio times that of the best variant so far; if one of these takes no fewer cycles, the next methods are skipped.
+    Another placement or prefetch policy is compiled if its estimate is at most this ratio times that of the best
+    variant so far. If a placement for few bytes x hops (`analysis.placement.methods.HOPS`) takes no fewer cycles, the
+    next of these methods are skipped.
     """
     sufficient_cycles: float = 0.0
     """The first variant of a subgraph that takes at most this many cycles is taken, and no other is tried."""

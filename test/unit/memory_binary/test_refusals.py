@@ -39,7 +39,7 @@ def test_the_operation_that_does_not_fit_is_within_the_sufficient_budget(
     found = re.fullmatch(rf"error: a budget of {budget} bytes of DRAM is too small: (.*); (\d+) bytes are enough", line)
     assert found is not None
     enough = int(found[2])
-    works_on = [int(one) for one in re.findall(r"works on (\d+) bytes", found[1])]
-    assert all(budget < one <= enough for one in works_on), line
-    assert works_on or "cannot be split into launches for this budget" in line
+    needed = [int(one) for one in re.findall(r"needs (\d+) bytes", found[1])]
+    assert all(budget < one <= enough for one in needed), line
+    assert needed or "cannot be split into launches for this budget" in line
     assert main([*options, "--budget", str(enough)]) == 0
