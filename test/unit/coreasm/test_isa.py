@@ -124,10 +124,24 @@ def test_first_problem_is_that_of_the_first_word() -> None:
 def test_canonical_words_are_not_copied() -> None:
     words = new_words(2)
     assert canonical_words(words) is words
-    words["desc"][0] = 0
-    fixed = canonical_words(words)
-    assert (fixed["desc"] == 0xFFFF).all()
-    assert (words["desc"][0] == 0).all()
+
+
+@pytest.mark.parametrize("field", ["addr", "desc", "imm", "regs"])
+def test_unused_fields_are_cleared(field: str) -> None:
+    words, given = new_words(2), new_words(2)
+    given[field][0] = 1
+    fixed = canonical_words(given)
+    assert fixed.tobytes() == words.tobytes()
+    assert (given[field][0] == 1).all()
+
+
+def test_fields_that_an_instruction_uses_are_kept() -> None:
+    words = new_words(1)
+    words["op"], words["imm"], words["regs"] = OPCODE["reduce.sum"], 2, 0x0021
+    words["addr"][0, :2], words["desc"][0, :2] = (64, 128), (0, 1)
+    assert canonical_words(words) is words
+    words["regs"] |= 0x4300
+    assert canonical_words(words)["regs"].tolist() == [0x0021]
 
 
 def test_bf16() -> None:
