@@ -29,7 +29,7 @@ from meshloom.dialects.coreasm.isa import (
     new_words,
 )
 from meshloom.dialects.coreasm.ops import INSTRUCTION_OPS
-from meshloom.tools.isa_reference import page
+from meshloom.tools.reference.isa_page import isa_page
 
 ROOT = Path(__file__).parents[3]
 
@@ -58,7 +58,7 @@ def test_every_instruction_has_an_op() -> None:
 
 def test_reference_page_is_up_to_date() -> None:
     written = (ROOT / "docs" / "reference" / "isa.md").read_text(encoding="utf-8")
-    assert written == page(), "run: python -m meshloom.tools.isa_reference > docs/reference/isa.md"
+    assert written == isa_page(), "run: python -m meshloom.tools.reference docs/reference"
 
 
 def test_reference_page_has_every_instruction_with_all_its_fields() -> None:
