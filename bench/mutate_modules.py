@@ -90,7 +90,7 @@ RUNS: dict[str, tuple[Run, ...]] = {
     "dataflow": (
         ("canonicalize,cse", "mlir"),
         ("dataflow-fold-affine,canonicalize", "mlir"),
-        ("dataflow-split-to-fit{bytes=4096},dataflow-split-frames{parts=2}", "mlir"),
+        ("dataflow-split-to-fit{bytes=4096},dataflow-split-batch{parts=2}", "mlir"),
         ("dataflow-prune{density=0.3 bound=100},sparse-select-encoding", "mlir"),
         ("dataflow-prune{density=0.1 bound=100},dataflow-remove-zero-channels", "mlir"),
         ("memory-insert-offload{chip=tiny budget=0.8 kinds=swap,recompute}", "mlir"),

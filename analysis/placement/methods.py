@@ -17,7 +17,7 @@ from ...support.errors import InputError
 from .estimate import Estimator, PlaceObjective
 from .greedy import place_greedily
 from .mapped import place_mapped, place_matched
-from .relax import relax
+from .relax import RelaxEffort, relax
 from .tile_graph import TileGraph
 
 LEAST_GAIN = 0.001
@@ -46,7 +46,7 @@ def place_best(
     least = estimator.cycles(everything, best)
     for found, gain in (
         (planned, LEAST_GAIN),
-        (relax(graph, chip, planned, objective=objective, seed=seed, sweeps=1, trials=QUICK_TRIALS), RELAXED_GAIN),
+        (relax(graph, chip, planned, objective, seed, RelaxEffort(sweeps=1, trials=QUICK_TRIALS)), RELAXED_GAIN),
     ):
         cycles = estimator.cycles(everything, found)
         if cycles < (1 - gain) * least:
@@ -90,14 +90,14 @@ def relaxed(
     graph: TileGraph, chip: Chip, planned: NDArray[np.int32], objective: PlaceObjective, seed: int
 ) -> NDArray[np.int32]:
     """The planned placement, with exchanges of tiles that improve the estimate."""
-    return relax(graph, chip, planned, objective=objective, seed=seed)
+    return relax(graph, chip, planned, objective, seed)
 
 
 def anneal(
     graph: TileGraph, chip: Chip, planned: NDArray[np.int32], objective: PlaceObjective, seed: int
 ) -> NDArray[np.int32]:
     """The planned placement, improved by simulated annealing of exchanges."""
-    return relax(graph, chip, planned, objective=objective, seed=seed, heat=HEAT)
+    return relax(graph, chip, planned, objective, seed, RelaxEffort(heat=HEAT))
 
 
 def matched(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,31 +12,37 @@ from .clusters import Cluster, clusters_of
 from .estimate import Estimator, PlaceObjective
 from .tile_graph import TileGraph
 
-SWEEPS = 3
-"""Number of passes over all clusters, alternately forward and backward."""
 HOT_SWEEPS = 12
 """Number of passes for annealing."""
-TRIALS = 120
-"""Number of exchanges tried per block of cores and pass; all of them if there are fewer."""
+
+
+@dataclass(frozen=True)
+class RelaxEffort:
+    """The amount of search of `relax`."""
+
+    sweeps: int = 3
+    """Number of passes over all clusters, alternately forward and backward; with `heat`, `HOT_SWEEPS`."""
+    trials: int = 120
+    """Number of exchanges tried per block of cores and pass; all of them if there are fewer."""
+    heat: float = 0.0
+    """
+    The fraction of a cluster's cycles up to which exchanges with a cost are accepted, with a falling probability
+    (simulated annealing).
+    """
 
 
 def relax(
     graph: TileGraph,
     chip: Chip,
     core_of: NDArray[np.int32],
-    *,
-    objective: PlaceObjective = PlaceObjective.MULTICAST,
-    seed: int = 0,
-    heat: float = 0.0,
-    sweeps: int = SWEEPS,
-    trials: int = TRIALS,
+    objective: PlaceObjective,
+    seed: int,
+    effort: RelaxEffort = RelaxEffort(),
 ) -> NDArray[np.int32]:
     """
     [vertices] a placement that is estimated no worse than `core_of`, by exchanges within clusters (Gauss-Seidel).
 
-    Each task keeps its set of cores, and so its share of the DRAM ports. With `heat`, exchanges that cost up to this
-    fraction of a cluster's cycles are accepted with a falling probability (simulated annealing); the best placement is
-    kept.
+    Each task keeps its set of cores, and so its share of the DRAM ports. With `heat`, the best placement is kept.
     """
     estimator = Estimator.of(graph, chip, objective)
     passed_on = np.diff(graph.sent.first) + np.diff(graph.shared.first)
@@ -44,11 +52,11 @@ def relax(
     everything = np.arange(graph.tasks)
     placed = core_of.copy()
     best, least = placed.copy(), estimator.cycles(everything, placed)
-    for sweep in range(HOT_SWEEPS if heat else sweeps):
+    for sweep in range(HOT_SWEEPS if effort.heat else effort.sweeps):
         improved = False
-        warmth = heat * (1 - sweep / HOT_SWEEPS) ** 2
+        warmth = effort.heat * (1 - sweep / HOT_SWEEPS) ** 2
         for cluster in clusters if sweep % 2 == 0 else reversed(clusters):
-            improved |= _improve(cluster, core_of, placed, estimator, generator, trials, warmth)
+            improved |= _improve(cluster, core_of, placed, estimator, generator, effort.trials, warmth)
         cycles = estimator.cycles(everything, placed)
         if cycles < least:
             best, least = placed.copy(), cycles

@@ -78,16 +78,21 @@ class Limits:
 
 def canonical_words(words: NDArray[Any]) -> NDArray[Any]:
     """
-    `words` with unused address fields zero and unused descriptor fields `NO_DESC`; the same array if nothing changes.
+    `words` with unused addresses, registers and `imm` zero, and unused descriptor fields `NO_DESC`; the same array if
+    nothing changes.
     """
     op = words["op"]
     stray_address = ~ADDRESS_USED[op] & (words["addr"] != 0)
     stray_desc = (_DESC_KIND[op] == _UNUSED) & (words["desc"] != NO_DESC)
-    if not (stray_address.any() or stray_desc.any()):
+    stray_imm = (_IMM_KIND[op] == _IMMS.index(Imm.NONE)) & (words["imm"] != 0)
+    stray_regs = words["regs"] & ~REGISTERS_USED[op]
+    if not (stray_address.any() or stray_desc.any() or stray_imm.any() or stray_regs.any()):
         return words
     words = words.copy()
     words["addr"][stray_address] = 0
     words["desc"][stray_desc] = NO_DESC
+    words["imm"][stray_imm] = 0
+    words["regs"] ^= stray_regs
     return words
 
 

@@ -122,7 +122,10 @@ class ComputedOp(DataflowOp, abc.ABC):
 
     @abc.abstractmethod
     def compute(self, operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        """The result for operand values in storage form."""
+        """
+        The result for operand values in storage form. Operands and results of elementwise operations are in computing
+        form instead: bf16 as f32.
+        """
 
 
 class TiledOp(DataflowOp, TilingInterface, abc.ABC):

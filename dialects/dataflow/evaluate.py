@@ -48,7 +48,7 @@ def evaluate(op: DataflowOp, operands: Sequence[Array]) -> Array:
             return array_of(op.value)  # pyright: ignore[reportArgumentType]
         case WeightOp():
             return weight_array(op)
-        case ComputedOp():
+        case ComputedOp() if not isinstance(op, ElementwiseOp):
             return op.compute(operands)
         case BitcastOp():
             return np.ascontiguousarray(operands[0]).view(numpy_type(element_of(op.result))).reshape(operands[0].shape)
@@ -81,6 +81,8 @@ def _compute(op: DataflowOp, operands: list[Array]) -> Array:
     match op:
         case CastOp():
             return cast_array(operands[0], element)
+        case ComputedOp():
+            result = op.compute(operands)
         case ElementwiseOp():
             result = evaluate_elementwise(op, operands)
         case MatmulOp():

@@ -36,9 +36,8 @@ def buffer_of(value: SSAValue) -> BufferType:
 @irdl_op_definition
 class AllocOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     """
-    Memory for a buffer, with unspecified contents. `live` contains the first and the last step of the schedule in which
-    the buffer is used, for static allocation. An offset in the type is the address, in bytes, that allocation has
-    chosen.
+    Memory for a buffer, with unspecified contents. `live` contains the numbers of the first and the last task that use
+    the buffer, for readers and reports. An offset in the type is the address, in bytes, that allocation has chosen.
 
     ```mlir
     %0 = memory.alloc {live = array<i64: 0, 3>} : !memory.buffer<64x64xf32, sram>
@@ -58,7 +57,7 @@ class AllocOp(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     @property
     def interval(self) -> tuple[int, int] | None:
-        """First and last step in which the buffer is in use, both inclusive; None if unspecified."""
+        """Numbers of the first and the last task that use the buffer; None if unspecified."""
         if self.live is None:
             return None
         first, last = self.live.get_values()

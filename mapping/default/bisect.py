@@ -12,6 +12,7 @@ import numpy as np
 
 from ...support.jit import Array, jit
 from ..kernels.graph import Graph, cut_weight, merge_vertices
+from ..kernels.grow import grow
 from ..kernels.heap import heap_fix, heap_make, heap_remove
 from ..kernels.random import random_below
 from .cluster import heavy_pairs
@@ -60,7 +61,7 @@ def _grown(graph: Graph, pull: Array, limit: tuple[int, int], share: float, stat
     best_cost = (0, 0)
     for _ in range(TRIES):
         start = random_below(state, graph.vertices)
-        side = _grow(graph.indptr, graph.indices, graph.data, graph.size, pull, target, start)
+        side = grow(graph.indptr, graph.indices, graph.data, graph.size, pull, target, start)
         improve(graph, pull, limit, side)
         first = int(graph.size[side == 0].sum())
         excess = max(0, first - limit[0]) + max(0, int(graph.size.sum()) - first - limit[1])
@@ -68,35 +69,6 @@ def _grown(graph: Graph, pull: Array, limit: tuple[int, int], share: float, stat
         if best.size == 0 or (excess, cut) < best_cost:
             best_cost, best = (excess, cut), side
     return best
-
-
-@jit
-def _grow(indptr: Array, indices: Array, data: Array, size: Array, pull: Array, target: int, start: int) -> Array:
-    """Grow side 0 by the vertex whose move costs least per unit of size, until it holds `target` of the size."""
-    n = size.size
-    side = np.ones(n, np.int8)
-    cost = np.zeros(n, np.int64)
-    for u in range(n):
-        cost[u] = -pull[u]
-        for k in range(indptr[u], indptr[u + 1]):
-            cost[u] += data[k]
-    heap = np.arange(n).astype(np.int32)
-    position = np.empty(n, np.int32)
-    heap_make(heap, position, cost, n)
-    count = n
-    grown = 0
-    v = start
-    while count > 0 and 2 * (target - grown) >= size[v] and grown < target:
-        count = heap_remove(heap, position, cost, count, v)
-        side[v] = 0
-        grown += size[v]
-        for k in range(indptr[v], indptr[v + 1]):
-            u = indices[k]
-            cost[u] -= 2 * data[k]
-            if side[u] == 1:
-                heap_fix(heap, position, cost, count, u)
-        v = heap[0]
-    return side
 
 
 @jit

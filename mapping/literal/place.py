@@ -49,8 +49,7 @@ def place(groups: Graph, mesh: Mesh, state: Array, *, tries: int = 4) -> Array:
 def halves(cores: Array, width: int) -> tuple[Array, Array]:
     """The cores in the two halves of their bounding rectangle, which is cut across its longer side."""
     x, y = cores % width, cores // width
-    while True:
-        along = x if x.max() - x.min() >= y.max() - y.min() else y
-        middle = (int(along.min()) + int(along.max()) + 1) // 2
-        first = along < middle
-        return cores[first], cores[~first]
+    along = x if x.max() - x.min() >= y.max() - y.min() else y
+    middle = (int(along.min()) + int(along.max()) + 1) // 2
+    first = along < middle
+    return cores[first], cores[~first]

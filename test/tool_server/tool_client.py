@@ -21,11 +21,14 @@ def main(address: str, *command: str) -> int:
     connection.connect(address)
     request = marshal.dumps((command, os.getcwd(), dict(os.environ)))
     streams = b"".join(number.to_bytes(4, sys.byteorder) for number in range(3))
-    connection.sendmsg([len(request).to_bytes(8, "little")], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
-    connection.sendall(request)
-    answer = connection.recv(16)
+    try:
+        connection.sendmsg([len(request).to_bytes(8, "little")], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
+        connection.sendall(request)
+        answer = connection.recv(16)
+    except ConnectionError:
+        answer = b""
     if not answer:
-        print("error: the tool server has ended", file=sys.stderr)
+        print("error: the tool server has ended; if it could not import a module, lit prints why", file=sys.stderr)
         return SERVER_ENDED
     status = int(answer)
     if status < 0:

@@ -1,4 +1,4 @@
-"""All reference pages that are made from the definitions of dialects, passes and errors."""
+"""All reference pages that are made from definitions: of dialects, passes, errors, instructions and ONNX operators."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 from ..universe import DIALECTS
 from .dialect_page import dialect_page
 from .error_page import error_page
+from .isa_page import isa_page
+from .operator_page import operator_page
 from .pass_page import pass_page
 
 
@@ -16,4 +18,6 @@ def pages(folder: Path) -> Iterator[tuple[str, str]]:
     for name in DIALECTS:
         yield f"{name}.md", dialect_page(name)
     yield "errors.md", error_page()
+    yield "isa.md", isa_page()
+    yield "operators.md", operator_page()
     yield "passes.md", pass_page(folder)

@@ -70,6 +70,8 @@ def _section(name: str, one: type[ModulePass], folder: Path) -> Iterator[str]:
 
 def _example(file: Path) -> tuple[str, str]:
     """The passes that an example runs, and its module."""
+    if not file.is_file():
+        raise FileNotFoundError(f"{file} is missing: an example of the pass, a line // -p 'PASSES' and a module")
     found = re.fullmatch(r"// -p '([^']+)'\n(.*)", file.read_text(encoding="utf-8"), re.DOTALL)
     if found is None:
         raise ValueError(f"{file}: the first line should be // -p 'PASSES'")

@@ -62,9 +62,15 @@ All instructions of the cores' units, except `put`, which needs other cores' mem
 
 
 def decode(ins: Instruction) -> Decoded:
-    """The decoded form of `ins`. Raises Fault if its operands do not match."""
+    """The decoded form of `ins`. Raises Fault if its operands do not match, LookupError without semantics."""
     check_pair(ins)
-    return SEMANTICS[ins.mnemonic](ins)
+    semantics = SEMANTICS.get(ins.mnemonic)
+    if semantics is None:
+        raise LookupError(
+            f"instruction '{ins.mnemonic}' has no semantics: enter its function in UNARY or BINARY of "
+            "emulator/functional/semantics/scalar.py, or in SEMANTICS of table.py there"
+        )
+    return semantics(ins)
 
 
 def check_pair(ins: Instruction) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....dialects.coreasm.encoding import TypeCode
+from ....dialects.coreasm.isa import OPCODE
 from ....dialects.dataflow.elementwise import BitcastOp, CompareOp, ElementwiseOp
 from ....dialects.dataflow.quantize import QuantizeOp
 from ....support.errors import MeshloomError
@@ -43,6 +44,11 @@ def select_elementwise(op: ElementwiseOp, tile: Tile) -> None:
     """Unary, binary and compare operations, cast and select. `out` may be the memory of an operand with its strides."""
     name = op.predicate.data.value if isinstance(op, CompareOp) else op.name.removeprefix("dataflow.")
     name = _MNEMONICS.get(name, name)
+    if name not in OPCODE:
+        raise ValueError(
+            f"{op.name}: there is no instruction '{name}'; enter one in dialects/coreasm/table_compute.py, or the "
+            "mnemonic of another one in _MNEMONICS of lowering/codegen/kernels/elementwise.py"
+        )
     match tile.operands:
         case [a]:
             tile.emitter.unary(name, tile.out, a)

@@ -27,13 +27,16 @@ from meshloom.dialects.dataflow import (
     SigmoidOp,
     SliceOp,
 )
+from meshloom.dialects.dataflow.base import ComputedOp
 from meshloom.dialects.dataflow.constants import Array, narrow_bf16, numpy_type, widen_bf16
+from meshloom.dialects.dataflow.elementwise.unary import UnaryOp
 from meshloom.dialects.dataflow.evaluate import evaluate
 from meshloom.dialects.dataflow.types import tensor
 from meshloom.support.errors import MeshloomError
 from xdsl.dialects.builtin import bf16, f16, f32, i1, i8, i32, i64
 from xdsl.dialects.test import TestOp as OpaqueOp
 from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition
 
 
 def value(array: Array, element: Attribute = f32) -> SSAValue:
@@ -184,3 +187,22 @@ def test_movement() -> None:
     wrong = np.array([5, 0], np.int64)
     with pytest.raises(MeshloomError, match=r"index 5 is outside \[-5, 5\)"):
         evaluate(GatherOp(value(x), value(wrong, i64)), [x, wrong])
+
+
+@irdl_op_definition
+class CubeOp(UnaryOp, ComputedOp):
+    name = "test.cube"
+
+    def compute(self, operands: Sequence[Array]) -> Array:
+        return operands[0] ** 3
+
+
+def test_an_operation_that_computes_its_result_gets_numbers() -> None:
+    """bf16 is stored as bits, but the operation gets f32, and its result is rounded."""
+    x = np.array([0.5, 1.5, -2], np.float32)
+    cubes = [0.125, 3.375, -8]
+    assert evaluate(CubeOp(value(x)), [x]).tolist() == cubes
+    half = x.astype(np.float16)
+    assert evaluate(CubeOp(value(half, f16)), [half]).dtype == np.float16
+    bits = narrow_bf16(x)
+    assert widen_bf16(evaluate(CubeOp(value(bits, bf16)), [bits])).tolist() == cubes

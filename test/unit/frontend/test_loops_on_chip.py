@@ -304,11 +304,17 @@ def test_loops_stay_in_the_subgraphs_of_a_rule() -> None:
     assert to_bytes(again.executable) == to_bytes(found.executable)
 
 
-def test_loops_are_unrolled_for_several_chips() -> None:
-    model, inputs = layer("RNN", "forward", 8, 4, 3)
-    outputs = meshloom.compile(model, chip="tiny", chips=2).run(inputs).outputs
-    for name, expected in run_reference(model, inputs).items():
-        np.testing.assert_allclose(outputs[name], expected, rtol=2e-5, atol=2e-5)
+def test_a_loop_stays_a_loop_on_several_chips() -> None:
+    """The loop is an operator of one stage, and its code does not grow with the steps."""
+    sizes: list[int] = []
+    for steps in (20, 100):
+        model, inputs = layer("RNN", "forward", steps, 4, 3)
+        network = meshloom.compile(model, chip="tiny", chips=2)
+        outputs = network.run(inputs).outputs
+        for name, expected in run_reference(model, inputs).items():
+            np.testing.assert_allclose(outputs[name], expected, rtol=2e-5, atol=2e-5)
+        sizes.append(sum(len(program.words) for chip in network.pipeline.chips for program in chip.programs))
+    assert sizes[1] <= sizes[0] + 20
 
 
 def pruned(array: Array, share: float) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 import onnx.defs
 from meshloom.frontend import onnx_ops
 from meshloom.frontend.registry import OPERATORS
-from meshloom.tools.operator_reference import page
+from meshloom.tools.reference.operator_page import operator_page
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "operators.md"
 ROW = re.compile(r"^\| `(\w+)`(?: \(([\w.]+)\))? \| (\d+) \| (.+) \|$", re.MULTILINE)
@@ -17,7 +17,7 @@ ROW = re.compile(r"^\| `(\w+)`(?: \(([\w.]+)\))? \| (\d+) \| (.+) \|$", re.MULTI
 
 def test_reference_page_is_up_to_date() -> None:
     written = PAGE.read_text(encoding="utf-8")
-    assert written == page(), "run: python -m meshloom.tools.operator_reference > docs/reference/operators.md"
+    assert written == operator_page(), "run: python -m meshloom.tools.reference docs/reference"
 
 
 def test_reference_page_has_a_row_for_every_importer() -> None:

@@ -15,7 +15,7 @@ from meshloom.analysis.cost_graphs.graph import CostGraph
 from meshloom.analysis.cost_graphs.read import parse_cost_graph, read_cost_graph
 from meshloom.analysis.cost_graphs.select import forward_graph, with_weight_loads
 from meshloom.analysis.orders.least_memory import least_peak_found
-from meshloom.analysis.orders.plan import METHODS, Method, plan_order
+from meshloom.analysis.orders.plan import METHODS, Method, plan_order, search_of
 from meshloom.analysis.orders.problem import NO_CAP, OrderProblem, problem_of
 from meshloom.analysis.orders.search import Effort, UnitCost
 from meshloom.analysis.orders.segments import best_alone, linked_order, segments_of
@@ -149,13 +149,28 @@ def test_too_many_orders_are_refused() -> None:
         exhaustive(UnitCost(problem_of(random_graph(5, 40))), Effort(100))
 
 
-def test_stops_at_the_first_good_order() -> None:
+class CountedCost(UnitCost):
+    """A cost that counts how many orders it is asked about."""
+
+    asked = 0
+
+    def cost(self, order: NDArray[np.int64]) -> float:
+        self.asked += 1
+        return super().cost(order)
+
+
+def test_a_search_stops_at_the_first_good_order() -> None:
     graph = random_graph(1, 40)
-    program = plan_order(graph, "program").timeline.makespan
-    anything = plan_order(graph, "random", stop_at=1e9)
-    best = plan_order(graph)
-    assert anything.timeline.makespan >= best.timeline.makespan
-    assert best.timeline.makespan <= program
+    for good, fewest, most in ((1e9, 1, 1), (0.0, 10, 1000)):
+        cost = CountedCost(problem_of(graph))
+        assert search_of("random")(cost, Effort(100_000, good=good)) is not None
+        assert fewest <= cost.asked <= most
+    assert plan_order(graph, "random", stop_at=1e9).timeline.makespan >= plan_order(graph, "random").timeline.makespan
+
+
+def test_the_default_order_is_at_most_as_long_as_the_program() -> None:
+    graph = random_graph(1, 40)
+    assert plan_order(graph).timeline.makespan <= plan_order(graph, "program").timeline.makespan
 
 
 @pytest.mark.parametrize("name", ["resnet50", "lstm64", "vgg16"])

@@ -93,7 +93,7 @@ def test_never_estimated_slower_and_the_same_values_stay(chip: Chip) -> None:
     assert [plan.resident for plan in ahead.plans] == [plan.resident for plan in alone.plans]
 
 
-def test_plans_read_back_from_the_ir_are_the_plans_written_there() -> None:
+def test_plans_of_the_beam_search_are_read_back_from_the_ir() -> None:
     function = layers()
     ahead = tiling_beam_search(planned(function, EDGE), EDGE, column_major(EDGE))
     write_tilings(ahead)
