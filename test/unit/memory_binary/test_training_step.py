@@ -169,9 +169,7 @@ def test_too_small_a_budget_is_refused(step: ModuleOp, folder: Path) -> None:
     """The operation that is reported as too large fits the reported smallest budget."""
     with pytest.raises(InputError, match="a budget of 9000 bytes of DRAM is too small: ") as refused:
         compiled(step, folder, 9000, "swap")
-    found = re.search(
-        r"(?:launch|operator) '\S+' needs (\d+) bytes, .*; (\d+) bytes are enough", str(refused.value)
-    )
+    found = re.search(r"(?:launch|operator) '\S+' needs (\d+) bytes, .*; (\d+) bytes are enough", str(refused.value))
     assert found is not None, refused.value
     assert 9000 < int(found[1]) <= int(found[2])
 
