@@ -25,6 +25,7 @@ from meshloom.emulator.executable.executable import Executable, read_executable
 from meshloom.emulator.functional.engine import run_functional
 from meshloom.emulator.functional.record_results import ResultRecorder
 from meshloom.emulator.machine.memory import Array
+from meshloom.lowering.linker.execution_order import execution_orders
 from meshloom.support.errors import MeshloomError
 from meshloom.tools.oracle import compare
 from meshloom.tools.tensor_files import random_inputs
@@ -64,6 +65,7 @@ class Trial:
 
     def __init__(self, exe: Executable, module: ModuleOp, inputs: dict[str, Array]) -> None:
         self.module, self.inputs = module, inputs
+        self.order_of = execution_orders(module, exe.chip)
         self.right = run_functional(exe, inputs).outputs
 
     def found(self, exe: Executable) -> tuple[str, str]:
@@ -76,7 +78,7 @@ class Trial:
             run_functional(exe, self.inputs, check=True)
         except MeshloomError as error:
             return "validate", str(error)
-        recorder = ResultRecorder(exe, all_steps=True)
+        recorder = ResultRecorder(exe, all_steps=True, order_of=self.order_of)
         run_functional(exe, self.inputs, observer=recorder)
         if differences := compare_results(self.module, self.inputs, recorder).differences:
             return "tensors", str(differences[0])
