@@ -55,3 +55,8 @@ def __getattr__(name: str) -> Any:
 
         return getattr(api, name)
     raise AttributeError(f"module 'meshloom' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    """The names of the API, also before their first use: for completion in editors and notebooks."""
+    return sorted(__all__)

@@ -4,7 +4,7 @@ What a plug-in may add to Meshloom, one function for each kind.
 A plug-in is a Python file or module that calls these functions when it is imported. The tools load those that
 `--plugin FILE.py|FOLDER|MODULE` names, and those that installed packages list at the entry point `meshloom.plugins`;
 in Python, `load_plugin` does. A name that is taken is an InputError, so that nothing is replaced silently. Only an
-of an ONNX operator (`onnx_op`) replaces the one that there is.
+importer of an ONNX operator (`onnx_op`) replaces an existing one.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ def _run(options: argparse.Namespace) -> None:
         target, inputs = _load(options)
         modules = modules_of(target, options.ir) if options.validate_tensors else ()
         check = None if options.check is None else _check(options)
-        results = run(target, inputs, options, progress)
+        results = run(target, inputs, options, progress, modules)
         progress("write")
         _write(options, results)
     _say(options, results.summary)

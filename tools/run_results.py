@@ -13,6 +13,7 @@ from .report.summary import summary
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from xdsl.dialects.builtin import ModuleOp
 
     from ..emulator.executable.chip_pipeline import ChipPipeline
     from ..emulator.executable.executable import Executable
@@ -49,13 +50,21 @@ def records(options: argparse.Namespace) -> bool:
     return options.save_tensors is not None or options.check_tensors or options.validate_tensors
 
 
-def recorders_of(chips: Sequence[Executable], options: argparse.Namespace) -> tuple[ResultRecorder, ...]:
-    """Recorders of the results of tasks, one for each chip; none if no option requests them."""
+def recorders_of(
+    chips: Sequence[Executable], options: argparse.Namespace, modules: Sequence[ModuleOp]
+) -> tuple[ResultRecorder, ...]:
+    """
+    Recorders of the results of tasks, one for each chip; none if no option requests them. `modules`: those of
+    `--validate=tensors`, one for each chip.
+    """
     if not records(options):
         return ()
     from ..emulator.functional.record_results import ResultRecorder
+    from .validate_tensors import recorder_of
 
-    return tuple(ResultRecorder(exe, all_steps=options.validate_tensors) for exe in chips)
+    if options.validate_tensors:
+        return tuple(recorder_of(exe, module) for exe, module in zip(chips, modules, strict=True))
+    return tuple(ResultRecorder(exe) for exe in chips)
 
 
 def recorded_tensors(target: Executable | ChipPipeline, inputs: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
@@ -85,26 +94,31 @@ def run(
     inputs: Mapping[str, Any],
     options: argparse.Namespace,
     progress: Callable[[str], None],
+    modules: Sequence[ModuleOp] = (),
 ) -> Results:
-    """Run on one chip or on several; `options` as `meshloom-run` takes them."""
+    """Run on one chip or on several; `options` as `meshloom-run` takes them, `modules` as `recorders_of` does."""
     from ..emulator.executable.executable import Executable
 
     if isinstance(target, Executable):
-        return run_one(target, inputs, options, progress)
-    return run_chips(target, inputs, options, progress)
+        return run_one(target, inputs, options, progress, modules)
+    return run_chips(target, inputs, options, progress, modules)
 
 
 def run_one(
-    exe: Executable, inputs: Mapping[str, Any], options: argparse.Namespace, progress: Callable[[str], None]
+    exe: Executable,
+    inputs: Mapping[str, Any],
+    options: argparse.Namespace,
+    progress: Callable[[str], None],
+    modules: Sequence[ModuleOp] = (),
 ) -> Results:
-    """Run on one chip; `options` as `meshloom-run` takes them."""
+    """As `run`, on one chip."""
     from ..emulator.executable.encoded_interface import HostInterface
     from ..emulator.functional.engine import run_functional
     from ..emulator.reports.stats import collect
 
     progress("compute")
     interface = HostInterface.of(exe)
-    recorders = recorders_of([exe], options)
+    recorders = recorders_of([exe], options, modules)
     observer = recorders[0] if recorders else None
     arrays = interface.in_memory(inputs)
     functional = run_functional(exe, arrays, check=options.validate, observer=observer)
@@ -124,14 +138,15 @@ def run_chips(
     inputs: Mapping[str, Any],
     options: argparse.Namespace,
     progress: Callable[[str], None],
+    modules: Sequence[ModuleOp] = (),
 ) -> Results:
-    """Run on several chips; a trace and a report for each."""
+    """As `run`, on several chips; a trace and a report for each."""
     from ..emulator.executable.encoded_interface import HostInterface
     from ..emulator.run_chip_pipeline import collect_chips, run_chip_pipeline
 
     progress("compute")
     interface = HostInterface.of(pipeline)
-    recorders = recorders_of(pipeline.chips, options)
+    recorders = recorders_of(pipeline.chips, options, modules)
     arrays = interface.in_memory(inputs)
     values = run_chip_pipeline(pipeline, arrays, options.validate, recorders)
     outputs, encoded = interface.read(values.outputs, arrays)

@@ -50,6 +50,14 @@ def modules_of(target: Executable | ChipPipeline, path: Path) -> tuple[ModuleOp,
     return modules
 
 
+def recorder_of(exe: Executable, module: ModuleOp) -> ResultRecorder:
+    """A recorder of the results of all tasks and steps of a chip, also of tasks with merged instructions."""
+    from ..emulator.functional.record_results import ResultRecorder
+    from ..lowering.linker.execution_order import execution_orders
+
+    return ResultRecorder(exe, all_steps=True, order_of=execution_orders(module, exe.chip))
+
+
 def check_results(
     modules: Sequence[ModuleOp], inputs: Sequence[Mapping[str, Any]], recorders: Sequence[ResultRecorder]
 ) -> str:

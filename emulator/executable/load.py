@@ -32,16 +32,17 @@ _CONTROL = {
     "put": POST, "put.z": POST, "signal": POST, "ready": POST, "send.wait": WAIT, "wait": WAIT,
 }  # fmt: skip
 _UNKNOWN = 255
-_KIND: NDArray[np.uint8] = by_opcode(
+KIND_OF_OPCODE: NDArray[np.uint8] = by_opcode(
     lambda i: _UNKNOWN if i.unit > Unit.SEQ else _CONTROL.get(i.mnemonic, DATA), np.uint8, _UNKNOWN
 )
+"""Kind of word for the sequencer, by operation code (see `machine/expand.py`)."""
 _FAR_SOURCE = np.array([name in ("load", "load.gather") for name in MNEMONICS])
 _FAR_TARGET = np.array([name == "store" for name in MNEMONICS])
 
 
 def has_dynamic_loops(exe: Executable) -> bool:
     """Whether a program has dynamic loops."""
-    return any(bool(np.isin(_KIND[program.words["op"]], [LOOP_BY, LEAVE]).any()) for program in exe.programs)
+    return any(bool(np.isin(KIND_OF_OPCODE[program.words["op"]], [LOOP_BY, LEAVE]).any()) for program in exe.programs)
 
 
 def patched_words(program: Program, values: NDArray[np.uint32]) -> NDArray[Any]:
@@ -80,7 +81,7 @@ def launch_code(exe: Executable, launch: Launch) -> tuple[list[NDArray[Any]], Co
             words.append(plain.setdefault(index, patched_words(exe.programs[index], values)))
     length = np.array([len(w) for w in words], np.int64)
     flat = np.concatenate(words)
-    kind = _KIND[flat["op"]]
+    kind = KIND_OF_OPCODE[flat["op"]]
     if np.any(kind == _UNKNOWN):
         at = int(np.flatnonzero(kind == _UNKNOWN)[0])
         core = int(np.searchsorted(np.cumsum(length), at, side="right"))

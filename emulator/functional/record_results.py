@@ -5,10 +5,11 @@ after the task.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...dialects.coreasm.isa import BY_CODE
 from ..executable.executable import Executable, TensorInfo, source_name
@@ -17,9 +18,11 @@ from ..executable.task_results import TaskResult, task_results
 from ..machine.errors import location
 from ..machine.expand import Stream
 from ..machine.memory import Array, Bytes
+from .execution_order import ExecutionOrder
+from .instruction_owners import InstructionOwners
 from .observer import Execute, LaunchView, Watch
 from .result_region import IN_DRAM, NOBODY, Region, regions_of
-from .result_writes import StepClock, result_writes, step_clock
+from .result_writes import StepClock, result_writes
 from .semantics.base import Access
 from .shared_code import tasks_with_shared_code
 
@@ -73,12 +76,16 @@ class ResultRecorder:
     executable locates, or of `places` only. For a task that runs several times, the last result is kept; with
     `all_steps`, also the result of each step of a loop.
 
+    `order_of`: a function from the number of a launch to its order of execution, or None where it is unknown. Without
+    the order, tasks whose instructions are shared with other tasks cannot be distinguished.
+
     Raises InputError for an executable without locations of results.
     """
 
     executable: Executable
     places: Iterable[TaskResult] | None = None
     all_steps: bool = False
+    order_of: Callable[[int], ExecutionOrder | None] | None = None
     recorded: list[Recorded] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -90,15 +97,13 @@ class ResultRecorder:
         mine = [one for one in self.recorded if one.place.launch == view.number]
         if not mine:
             return None
+        owners = self._owners(view, mine)
         watched: dict[int, list[tuple[Recorded, list[Access]]]] = {}
-        shared: set[str] = set()
-        if self.all_steps:
-            shared = tasks_with_shared_code(self.executable, view, [one.place for one in mine])
         for one in mine:
-            one.shared = one.place.task in shared
-            self._begin(one, view)
+            words = owners.words(one.place.task)
+            self._begin(one, view, owners, words)
             accesses: dict[int, list[Access]] = {flat: [] for flat in (one.clock.kind_of if one.clock else ())}
-            for core, word, access in result_writes(self.executable, view, one.place):
+            for core, word, access in result_writes(view, one.place, words):
                 accesses.setdefault(int(view.code.base[core]) + word, []).append(access)
             for flat, some in accesses.items():
                 watched.setdefault(flat, []).append((one, some))
@@ -107,21 +112,33 @@ class ResultRecorder:
 
         def watch(stream: Stream, execute: Execute) -> None:
             flat = view.code.base[stream.core] + stream.word
+            tasks = owners.tasks(stream)
             done = 0
             for at in np.flatnonzero(table[flat]).tolist():
                 execute(stream.part(done, at + 1))
                 done = at + 1
                 for one, accesses in watched[int(flat[at])]:
-                    _take(one, accesses, stream.part(at, done), int(flat[at]), view)
+                    if tasks is None or owners.names[int(tasks[at])] == one.place.task:
+                        _take(one, accesses, stream.part(at, done), int(flat[at]), view)
             execute(stream.part(done, len(stream.core)))
 
         return watch
 
-    def _begin(self, one: Recorded, view: LaunchView) -> None:
+    def _owners(self, view: LaunchView, mine: list[Recorded]) -> InstructionOwners:
+        order = None if self.order_of is None else self.order_of(view.number)
+        owners = InstructionOwners.of(self.executable, view, order)
+        shared: set[str] = set()
+        if self.all_steps and owners.order is None:
+            shared = tasks_with_shared_code(self.executable, view, [one.place for one in mine])
+        for one in mine:
+            one.shared = one.place.task in shared
+        return owners
+
+    def _begin(self, one: Recorded, view: LaunchView, owners: InstructionOwners, words: NDArray[np.bool_]) -> None:
         one.ran, one.clock = True, None
         one.steps.clear()
         if self.all_steps and one.place.loop is not None and one.place.loop.rows is None:
-            one.clock = step_clock(self.executable, view, one.place)
+            one.clock = owners.step_clock(view, one.place, words)
 
     def tensors(self) -> dict[str, Array]:
         """The tensors of the network that were recorded completely, by name, in the order of the tasks."""

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...dialects.coreasm.isa import BY_CODE, Family
-from ..executable.executable import Executable
 from ..executable.task_loop import TaskLoop
 from ..executable.task_results import TaskResult
 from ..machine.errors import Fault
@@ -35,10 +35,10 @@ class ResultWrite(NamedTuple):
     access: Access
 
 
-def result_writes(exe: Executable, view: LaunchView, place: TaskResult) -> Iterator[ResultWrite]:
-    """The operands of a task's instructions that may write its result."""
+def result_writes(view: LaunchView, place: TaskResult, words: NDArray[np.bool_]) -> Iterator[ResultWrite]:
+    """The operands of a task's instructions, `words` of the launch, that may write its result."""
     regions = regions_of(place)
-    for core, word in _words(view, view.words_of(exe, place.task).nonzero()[0].tolist()):
+    for core, word in _positions(view, words):
         if place.grid is not None and core not in regions:
             continue
         flat = int(view.code.base[core]) + word
@@ -93,9 +93,10 @@ class StepClock:
         return {kind.core for kind in self.per_step}
 
 
-def step_clock(exe: Executable, view: LaunchView, place: TaskResult) -> StepClock | None:
+def step_clock(view: LaunchView, place: TaskResult, words: NDArray[np.bool_]) -> StepClock | None:
     """
-    The clock of the instructions that write the result of a task in a loop; None if steps do not have equally many.
+    The clock of the instructions, of `words`, that write the result of a task in a loop; None if steps do not have
+    equally many.
 
     If an instruction writes the result in some steps only, because of a wrong address, all instructions of the task
     with its operation code count instead.
@@ -104,20 +105,45 @@ def step_clock(exe: Executable, view: LaunchView, place: TaskResult) -> StepCloc
     if loop is None:
         return None
     base, unit = view.code.base, view.code.unit
-    words = sorted({(one.core, one.word) for one in result_writes(exe, view, place)})
-    counts = {core: word_counts(view.code, core) for core in {core for core, _ in words}}
+    writes = sorted({(one.core, one.word) for one in result_writes(view, place, words)})
+    counts = {core: word_counts(view.code, core) for core in {core for core, _ in writes}}
 
     def clock(some: Iterable[tuple[int, int]], kind: Callable[[int, int], int]) -> StepClock | None:
         kind_of = {(core, word): Kind(core, kind(core, word)) for core, word in some}
         return _clock(view, loop, kind_of, counts)
 
-    found = clock(words, lambda core, word: int(unit[base[core] + word]))
-    if found is not None or not words:
+    found = clock(writes, lambda core, word: int(unit[base[core] + word]))
+    if found is not None or not writes:
         return found
-    kinds = {(core, _opcode(view, core, word)) for core, word in words}
-    mine = _words(view, view.words_of(exe, place.task).nonzero()[0].tolist())
-    alike = [(core, word) for core, word in mine if core in counts and (core, _opcode(view, core, word)) in kinds]
-    return clock(alike, lambda core, word: _opcode(view, core, word))
+    return clock(_with_same_opcodes(view, writes, words), lambda core, word: _opcode(view, core, word))
+
+
+def step_clock_of_executions(
+    view: LaunchView, place: TaskResult, words: NDArray[np.bool_], executions: Callable[[int, int], int]
+) -> StepClock | None:
+    """
+    As `step_clock`, for a task whose `words` are executed for other tasks, too: the clock of this task's executions.
+    `executions`: from a core and an operation code to their number.
+    """
+    loop = place.loop
+    writes = sorted({(one.core, one.word) for one in result_writes(view, place, words)})
+    if loop is None or loop.dynamic or not writes:
+        return None
+    kind_of: dict[int, Kind] = {}
+    for core, word in _with_same_opcodes(view, writes, words):
+        kind_of[int(view.code.base[core]) + word] = Kind(core, _opcode(view, core, word))
+    totals = {kind: executions(*kind) for kind in kind_of.values()}
+    if any(total < 1 or total % loop.steps for total in totals.values()):
+        return None
+    return StepClock(kind_of, {kind: total // loop.steps for kind, total in totals.items()})
+
+
+def _with_same_opcodes(
+    view: LaunchView, some: Iterable[tuple[int, int]], words: NDArray[np.bool_]
+) -> list[tuple[int, int]]:
+    """(core, word) of those of `words` that have the operation code of `some` of the same core."""
+    kinds = {(core, _opcode(view, core, word)) for core, word in some}
+    return [(core, word) for core, word in _positions(view, words) if (core, _opcode(view, core, word)) in kinds]
 
 
 def _clock(
@@ -142,9 +168,9 @@ def _opcode(view: LaunchView, core: int, word: int) -> int:
     return int(view.steps[core].program.words["op"][word])
 
 
-def _words(view: LaunchView, flat: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """(core, word) of each of these indices among the words of all cores."""
+def _positions(view: LaunchView, words: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """(core, word) of each of these words of all cores."""
     ends = np.cumsum(view.code.length)
-    for one in flat:
+    for one in np.flatnonzero(words).tolist():
         core = int(np.searchsorted(ends, one, side="right"))
         yield core, one - int(view.code.base[core])

@@ -44,7 +44,7 @@ class _Stop:
         mine = view.words_of(self.exe, self.task)
         if not mine.any() or (self.place is not None and view.number != self.place.launch):
             return None
-        done = self._executions(view, mine, known) if self.place is None else self._steps(view, self.place)
+        done = self._executions(view, mine, known) if self.place is None else self._steps(view, self.place, mine)
         srams: dict[int, Bytes] = {}
 
         def watch(stream: Stream, execute: Execute) -> None:
@@ -71,8 +71,8 @@ class _Stop:
             left.update(stream.core[mine[code.base[stream.core] + stream.word]].tolist())
         return _Executions(left)
 
-    def _steps(self, view: LaunchView, place: TaskResult) -> _Steps:
-        self.clock = step_clock(self.exe, view, place)
+    def _steps(self, view: LaunchView, place: TaskResult, mine: NDArray[np.bool_]) -> _Steps:
+        self.clock = step_clock(view, place, mine)
         if self.clock is None:
             raise InputError(
                 f"the steps of task '{self.task}' cannot be distinguished: they differ in their numbers of instructions"

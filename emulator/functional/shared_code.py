@@ -1,7 +1,7 @@
 """
 Tasks that share instructions after loop rerolling: the linker folds tasks that a network repeats into hardware loops,
-whose instructions have the names of the first of these tasks. The results of such a task cannot be distinguished from
-those of the later ones.
+whose instructions have the names of the first of these tasks. Without the order of execution (`execution_order.py`),
+the results of such a task cannot be distinguished from those of the later ones.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ def tasks_with_shared_code(exe: Executable, view: LaunchView, places: Iterable[T
     """The tasks of a launch whose results are written by other tasks' instructions, and the latter tasks."""
     mine = list(places)
     computes = (view.code.kind == DATA) & (view.code.unit != Unit.LOAD)
-    writes = {one.task: {(core, word) for core, word, _ in result_writes(exe, view, one)} for one in mine}
+    words = {one.task: view.words_of(exe, one.task) for one in mine}
+    writes = {one.task: {(core, word) for core, word, _ in result_writes(view, one, words[one.task])} for one in mine}
     found: set[str] = set()
     for one in mine:
-        lacking = _cores_without(one, writes[one.task], computes & view.words_of(exe, one.task), view)
+        lacking = _cores_without(one, writes[one.task], computes & words[one.task], view)
         if not lacking:
             continue
         found.add(one.task)

@@ -39,6 +39,12 @@ def test_root_packages_are_typed_and_linked() -> None:
             assert folder in TABLE["tool"]["basedpyright"]["include"]
 
 
+def test_names_of_the_api_are_listed_before_their_use() -> None:
+    code = "import meshloom; print(dir(meshloom) == sorted(meshloom.__all__) and 'compile' in dir(meshloom))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "True\n", done.stderr
+
+
 @pytest.mark.parametrize("name", sorted(TABLE["project"]["scripts"]))
 def test_scripts_have_entry_points_and_help(name: str) -> None:
     tool = Path(sys.executable).with_name(name)
