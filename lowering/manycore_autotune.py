@@ -27,6 +27,7 @@ from .autotune.compile_pool import CompilePool
 from .cache.compile_cache import CompileCache, Failure, cache_for
 from .cache.subgraph_code import SubgraphCode
 from .cache.subgraph_text import SubgraphText, is_stand_in, subgraph_text
+from .ir.launch_names import unique_names
 from .ir.numbered_locations import restore_locations
 from .ir.refuse_launches import refuse_launches
 from .offload.saved_module import saves_memory
@@ -139,7 +140,7 @@ def _compiled(
 
 
 def _body(text: SubgraphText, code: SubgraphCode, constants: Sequence[ConstantOp | WeightOp]) -> Block:
-    """The tiled tasks of a subgraph, with the names and locations of the network, and its constants."""
+    """The tiled tasks of a subgraph, with the names (made unique) and locations of the network, and its constants."""
     body = find_main(code.tiled.module.clone()).body.detach_block(0)
     left = iter(constants)
     for op in list(body.ops):
@@ -151,8 +152,9 @@ def _body(text: SubgraphText, code: SubgraphCode, constants: Sequence[ConstantOp
             continue
         restore_locations(op, text.locations)
         for inside in op.walk():
-            if isinstance(inside, TaskOp):
-                inside.sym_name = StringAttr(text.named(inside.sym_name.data))
             for result in inside.results:
                 result.name_hint = text.named(result.name_hint) if result.name_hint else None
+    tasks = [op for op in body.walk() if isinstance(op, TaskOp)]
+    for task, name in zip(tasks, unique_names([text.named(task.sym_name.data) for task in tasks]), strict=True):
+        task.sym_name = StringAttr(name)
     return body
