@@ -24,22 +24,36 @@ def place_greedily(
     """
     del objective, seed
     mesh = Mesh.of_chip(chip)
-    sources, readers, nbytes = _edges(graph)
+    every = np.arange(chip.cores)
+    hops = mesh.hops(every[:, None], every[None, :]).astype(np.float64)
+    sources, nbytes, first = _edges_by_reader(graph, len(planned))
     placed = np.full_like(planned, -1)
     for cluster in clusters_of(graph, planned):
         own = planned[cluster.vertices]
         for block in cluster.blocks:
-            free = list(block)
+            free = np.array(block)
             for core in block:
                 tiles = cluster.vertices[own == core]
-                reading = np.isin(readers, tiles) & (placed[sources] >= 0)
-                there = placed[sources[reading]]
-                hops = mesh.hops(np.array(free)[:, None], there[None, :])
-                cost = (hops * nbytes[reading]).sum(axis=1)
+                edges = np.concatenate([np.arange(*first[tile : tile + 2]) for tile in tiles])
+                there = placed[sources[edges]]
+                is_placed = there >= 0
+                needed = np.bincount(there[is_placed], nbytes[edges[is_placed]], chip.cores)  # exact below 2^53 bytes
+                from_cores = np.flatnonzero(needed)
+                cost = hops[np.ix_(free, from_cores)] @ needed[from_cores]
                 # Among cores of equal cost, the planned one is preferred.
-                best = min(range(len(free)), key=lambda at: (int(cost[at]), free[at] != core, free[at]))
-                placed[tiles] = free.pop(best)
+                best = np.lexsort((free, free != core, cost))[0]
+                placed[tiles] = free[best]
+                free = np.delete(free, best)
     return placed
+
+
+def _edges_by_reader(graph: TileGraph, vertices: int) -> tuple[NDArray[np.int64], NDArray[np.int64], list[int]]:
+    """
+    (holders, bytes, first) of all data that are sent to tiles; those to vertex v are first[v] up to first[v + 1].
+    """
+    sources, readers, nbytes = _edges(graph)
+    order = np.argsort(readers, kind="stable")
+    return sources[order], nbytes[order], np.searchsorted(readers[order], np.arange(vertices + 1)).tolist()
 
 
 def _edges(graph: TileGraph) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:

@@ -80,7 +80,7 @@ def _improve(
     for block in cluster.blocks:
         groups = [cluster.vertices[own == core] for core in block]
         first = np.cumsum([0, *map(len, groups)])
-        pairs = np.array([(a, b) for a in range(len(block)) for b in range(a)], np.int64).reshape(-1, 2)
+        pairs = np.stack(np.tril_indices(len(block), -1), axis=1)
         if len(pairs) > trials:
             pairs = pairs[generator.choice(len(pairs), trials, replace=False)]
         before = generator.bit_generator.state
