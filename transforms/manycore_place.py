@@ -92,7 +92,7 @@ def place_function(
         cores = tuple(placed[graph.first[own] : graph.first[own + 1]].tolist())
         info.op.tiling = TilingAttr.of(replace(plan.tiling, cores=cores))
     try:
-        return plan_network(function, chip, column_major(chip), memo)
+        return replace(plan_network(function, chip, column_major(chip), memo), policy=network.policy)
     except MeshloomError:
         for info, tiling in zip(network.tasks, before, strict=True):
             info.op.tiling = tiling

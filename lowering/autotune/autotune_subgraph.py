@@ -146,8 +146,9 @@ class _SubgraphSearch:
             variant = replace(network, policy=policy)
             if self._estimate(plan, variant) == inf:  # it needs too much memory
                 variant = network
-            if not self.search.is_over(plan.name):
-                self.try_plan(replace(plan, network=replace(plan.network, policy=variant.policy)), variant)
+            name = plan.name if variant.policy == PREFETCH_POLICIES[0] else f"{plan.name}, {variant.policy}"
+            if not self.search.is_over(name):
+                self.try_plan(Plan(name, replace(plan.network, policy=variant.policy)), variant)
 
     def try_placement(self, plan: Plan, method: str) -> None:
         """Try a plan with its tiles placed by another method than the first one."""
