@@ -13,5 +13,5 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 // CHECK: manycore.task @matmul(
 // CHECK: manycore.task @matmul.1(
 
-// MEMORY: manycore.execute @matmul
-// MEMORY: manycore.execute @matmul.1
+// MEMORY: manycore.execute @matmul(
+// MEMORY: manycore.execute @matmul.1(

@@ -8,12 +8,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from meshloom.analysis.placement.clusters import clusters_of
 from meshloom.analysis.placement.estimate import MESSAGE_CYCLES, SPREAD, Estimator, PlaceObjective
 from meshloom.analysis.placement.methods import PLACE_METHODS
 from meshloom.analysis.placement.tile_graph import TileGraph, cores_of, tile_graph
 from meshloom.analysis.planning.network_plan import NetworkPlan
 from meshloom.analysis.planning.placement import column_major
 from meshloom.analysis.planning.plan_network import plan_network
+from meshloom.analysis.planning.prefetch_candidates import PREFETCH_POLICIES, PrefetchPolicy
 from meshloom.analysis.planning.reads import ReadKind
 from meshloom.chips import Chip, load_chip
 from meshloom.chips.dram_ports import port_of_core, port_rate, port_rows
@@ -23,7 +25,12 @@ from meshloom.dialects.manycore import Manycore, TilingAttr
 from meshloom.dialects.memory import Memory
 from meshloom.lowering.autotune import autotune_subgraph
 from meshloom.lowering.autotune.compile_subgraph import compile_subgraph, plan_subgraph
-from meshloom.lowering.autotune.encode_subgraph import EncodedSubgraph, LaidOutSubgraph, encode_subgraph
+from meshloom.lowering.autotune.encode_subgraph import (
+    EncodedSubgraph,
+    LaidOutSubgraph,
+    encode_subgraph,
+    lay_out_subgraph,
+)
 from meshloom.lowering.dataflow_to_manycore import lower_block
 from meshloom.lowering.linker.launch_image import launch_cycles
 from meshloom.lowering.options.effort import EFFORTS
@@ -180,6 +187,46 @@ def test_values_read_in_place_stay_in_place() -> None:
     for before, after in zip(planned.plans, placed.plans, strict=True):
         assert [read.kind for read in before.reads] == [read.kind for read in after.reads]
         assert sorted(before.tiling.cores) == sorted(after.tiling.cores)
+
+
+@pytest.mark.parametrize("policy", PREFETCH_POLICIES)
+def test_a_placement_keeps_the_prefetch_policy(policy: PrefetchPolicy) -> None:
+    function, planned = network()
+    placed = place_function(function, EDGE, replace(planned, policy=policy), "random", seed=3)
+    assert (cores_of(placed) != cores_of(planned)).any()
+    assert placed.policy == policy
+
+
+def test_greedy_takes_the_nearest_free_core() -> None:
+    """By bytes x hops to the tiles that are read, counted along routes; among equal cores the planned, or the first."""
+    graph, planned = tile_graph(NETWORK), cores_of(NETWORK)
+    sent, core_of = graph.sent, dict[int, int]()
+    read: dict[int, list[tuple[int, int]]] = {}
+    for entry in range(len(sent.nbytes)):
+        holder, *readers = sent.vertices[sent.start[entry] : sent.start[entry + 1]].tolist()
+        for reader in readers:
+            read.setdefault(reader, []).append((holder, int(sent.nbytes[entry])))
+    for cluster in clusters_of(graph, planned):
+        for block in cluster.blocks:
+            free = set(block)
+            for core in block:
+                tiles = [tile for tile in cluster.vertices.tolist() if planned[tile] == core]
+                near = [(core_of[a], n) for tile in tiles for a, n in read.get(tile, []) if a in core_of]
+                cost = {one: sum(n * len(route(EDGE, there, one)) for there, n in near) for one in free}
+                best = min(free, key=lambda one: (cost[one], one != core, one))
+                free.remove(best)
+                core_of.update(dict.fromkeys(tiles, best))
+    placed = PLACE_METHODS["greedy"](graph, EDGE, planned, PlaceObjective.MULTICAST, 0)
+    assert placed.tolist() == [core_of[tile] for tile in range(len(planned))]
+    assert (placed != planned).any()
+
+
+def test_no_prefetch_policy_is_estimated_faster_than_the_one_that_is_taken() -> None:
+    whole = module(96)
+    found = plan_subgraph(whole, EDGE, EFFORTS["fast"]).placed
+    for policy in PREFETCH_POLICIES:
+        other = lay_out_subgraph(find_main(whole), replace(found.plan, policy=policy), EDGE)
+        assert found.laid_out.estimated_cycles <= other.estimated_cycles
 
 
 @pytest.mark.parametrize(
