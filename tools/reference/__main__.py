@@ -7,6 +7,20 @@ from pathlib import Path
 
 from .pages import pages
 
+
+def main(arguments: list[str]) -> str | None:
+    """Write the pages, once all of them are made. Returns an error message, or None."""
+    if len(arguments) != 1:
+        return "error: give one folder, as docs/reference"
+    folder = Path(arguments[0])
+    try:
+        made = list(pages(folder))
+        for name, text in made:
+            (folder / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        return f"error: {error}"
+    return None
+
+
 if __name__ == "__main__":
-    for name, text in pages(Path(sys.argv[1])):
-        (Path(sys.argv[1]) / name).write_text(text, encoding="utf-8")
+    sys.exit(main(sys.argv[1:]))
