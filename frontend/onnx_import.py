@@ -39,7 +39,7 @@ from .inputs import check_outputs, declared_inputs, fixed_inputs, given_inputs
 from .model_file import ModelLike, read_model
 from .node import Node, array_of
 from .node_order import needed_nodes
-from .refusals import Refusals, advice, is_unsupported
+from .refusals import Refusals, advice
 from .signatures import Signature, TensorSignature, member
 from .sources import Sources
 from .tensors import Absent, AlreadyReported, Array, NodeError, Tensor, TensorSequence, is_string, known, tensor_type
@@ -175,6 +175,8 @@ class Scope:
     """For a function body, the location of the node that calls it."""
     names_nodes: bool = True
     """Whether the names of nodes come from the model; those in function bodies that ONNX defines do not."""
+    is_nested: bool = False
+    """Whether the graph, or the node that calls the function, is in a subgraph of a node (`If`, `Loop`, `Scan`)."""
 
     def location(self, node: onnx.NodeProto) -> LocationAttr:
         """
@@ -211,7 +213,14 @@ class Scope:
     def subgraph(self, graph: onnx.GraphProto, inputs: Sequence[Tensor] = ()) -> list[Tensor]:
         """Import a subgraph in place, its inputs bound to these tensors, and return its outputs."""
         scope = Scope(
-            self.importer, self.opsets, {}, self.build, outer=self, call=self.call, names_nodes=self.names_nodes
+            self.importer,
+            self.opsets,
+            {},
+            self.build,
+            outer=self,
+            call=self.call,
+            names_nodes=self.names_nodes,
+            is_nested=True,
         )
         for info, tensor in zip(graph.input, inputs, strict=False):
             scope.values[info.name] = tensor
@@ -283,10 +292,12 @@ class _ModelImporter:
         for name in dict.fromkeys(info.name for info in graph.output):
             try:
                 tensor = scope.lookup(name)
-                if tensor is not _POISON:
-                    build.hint = name
-                    with at(named(name)):
-                        results[name] = self._output(name, tensor, build, outputs)
+                if tensor is _POISON:
+                    assert self.refusals, f"output {name!r} cannot be imported, but no reason was recorded"
+                    continue
+                build.hint = name
+                with at(named(name)):
+                    results[name] = self._output(name, tensor, build, outputs)
             except NodeError as error:
                 self.refusals.add(f"output {name!r}: {error}")
         if self.refusals:
@@ -466,8 +477,7 @@ class _ModelImporter:
         function = registry.find(proto.op_type, opset, domain)
         inputs = [scope.lookup(name) for name in proto.input]
         local = self.functions.get((proto.domain, proto.op_type))
-        has_meaning = has_body(proto.op_type, domain, opset) and not is_unsupported(proto.op_type, domain)
-        if local is None and function is None and not has_meaning:
+        if local is None and function is None and not has_body(proto.op_type, domain, opset):
             raise NodeError(advice(proto.op_type, domain, opset))
         if self.is_poisoned(inputs):
             raise AlreadyReported
@@ -500,7 +510,8 @@ class _ModelImporter:
     ) -> list[Tensor | None]:
         """Inline a function body in place of a node."""
         opsets = {"" if domain == "ai.onnx" else domain: version for domain, version in opsets.items()}
-        scope = Scope(self, opsets, {}, node.build, call=caller.location(node.proto), names_nodes=names_nodes)
+        call = caller.location(node.proto)
+        scope = Scope(self, opsets, {}, node.build, call=call, names_nodes=names_nodes, is_nested=caller.is_nested)
         for position, name in enumerate(function.input):
             scope.values[name] = node.inputs[position] if position < len(node.inputs) else None
         given = {**default_attributes(node, node.proto.domain), **node.attributes()}

@@ -12,10 +12,6 @@ from dataclasses import dataclass, field
 from . import registry
 
 UNSUPPORTED: Mapping[tuple[str, ...], tuple[str, str]] = {
-    ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"): (
-        "random numbers: executables are deterministic",
-        "pass the random numbers as an input of the model",
-    ),
     ("NonMaxSuppression",): (
         "the number of boxes depends on values at run time",
         "end the model before it, and select boxes in the application",
@@ -41,11 +37,6 @@ _DOMAINS: Mapping[str, str] = {
 """Remedy for an operator that is not supported, by its domain."""
 
 _EXPORT = "export the model with operators of ONNX, or with a function (onnx.FunctionProto) that defines the operator"
-
-
-def is_unsupported(operator: str, domain: str) -> bool:
-    """Whether an operator is not supported, also where ONNX gives a function body for it."""
-    return not domain and any(operator in names for names in UNSUPPORTED)
 
 
 def advice(operator: str, domain: str, opset: int) -> str:

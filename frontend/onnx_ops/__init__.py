@@ -34,6 +34,7 @@ FAMILIES = (
     "optimisers",
     "pooling",
     "quantised",
+    "random",
     "recurrent",
     "reduction",
     "regions",

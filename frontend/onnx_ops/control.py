@@ -75,8 +75,7 @@ def loop(node: Node) -> Sequence[Tensor]:
         except (NodeError, AlreadyReported):
             pass  # the unrolled iterations may have more known values
     try:
-        with node.scope.tentatively():
-            return _unrolled_loop(node, limit, going, state)
+        return _unrolled_loop(node, limit, going, state)
     except EndsAtRunTime as error:
         return dynamic_loop(node, LONGEST_LOOP, error.needs)
 
