@@ -130,8 +130,10 @@ def _groups(text: str) -> tuple[int, ...]:
 
 def table(plans: Sequence[PlannedWeight]) -> str:
     """One line for each weight, and the sum; with cycles if the plans have them."""
+    from ..dialects.dataflow.types import element_of
+
     with_cycles = any(plan.chosen is not None for plan in plans)
-    rows = [["weights", "shape", "density", "encoding", "dense bytes", "bytes", "smaller"]]
+    rows = [["weights", "shape", "type", "density", "encoding", "dense bytes", "bytes", "smaller"]]
     if with_cycles:
         rows[0] += ["dense cycles", "cycles", "faster"]
     reasons = [plan.reason for plan in plans]
@@ -141,7 +143,8 @@ def table(plans: Sequence[PlannedWeight]) -> str:
     for plan in plans:
         choice = plan.choice
         shape = "x".join(map(str, plan.use.fibers.shape))
-        rows.append([plan.use.name, shape, f"{choice.density:.3f}", str(choice.format or "dense")])
+        element = str(element_of(plan.use.source.result))
+        rows.append([plan.use.name, shape, element, f"{choice.density:.3f}", str(choice.format or "dense")])
         rows[-1] += _amounts(choice.dense_bytes, choice.nbytes)
         totals[0] += choice.dense_bytes
         totals[1] += choice.nbytes
@@ -150,10 +153,10 @@ def table(plans: Sequence[PlannedWeight]) -> str:
             totals[2] += plan.dense.cycles
             totals[3] += plan.chosen.cycles
         rows[-1] += [plan.reason] if any(reasons) else []
-    rows.append(["all", "", "", "", *_amounts(*totals[:2]), *(_amounts(*totals[2:]) if with_cycles else [])])
+    rows.append(["all", "", "", "", "", *_amounts(*totals[:2]), *(_amounts(*totals[2:]) if with_cycles else [])])
     rows[-1] += [""] if any(reasons) else []
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    words = {0, 1, 2, 3, len(rows[0]) - 1} if any(reasons) else {0, 1, 2, 3}
+    words = {0, 1, 2, 3, 4, len(rows[0]) - 1} if any(reasons) else {0, 1, 2, 3, 4}
     return "\n".join(
         "  ".join(
             cell.ljust(width) if position in words else cell.rjust(width) for position, (cell, width) in line

@@ -36,6 +36,8 @@ class SparseLayer:
 
     name: str
     shape: tuple[int, ...]
+    element: str
+    """The type of the elements, as IR spells it."""
     density: float
     format: Format | None
     """None: dense."""
@@ -55,12 +57,14 @@ class SparseLayer:
 
 def sparse_layers(plans: Sequence[PlannedWeight]) -> list[SparseLayer]:
     """The decisions as plain data, because later passes may change the operations."""
+    from ...dialects.dataflow.types import element_of
     from ...transforms.shared.sparse_plan import layer_of
 
     return [
         SparseLayer(
-            plan.use.name, tuple(plan.use.fibers.shape), plan.choice.density, plan.choice.format,
-            plan.choice.dense_bytes, plan.choice.nbytes if plan.chosen is None else plan.chosen.nbytes,
+            plan.use.name, tuple(plan.use.fibers.shape), str(element_of(plan.use.source.result)), plan.choice.density,
+            plan.choice.format, plan.choice.dense_bytes,
+            plan.choice.nbytes if plan.chosen is None else plan.chosen.nbytes,
             None if plan.dense is None else plan.dense.cycles, None if plan.chosen is None else plan.chosen.cycles,
             layer_of(plan.use), plan.reason, plan.neurons, plan.encode_neurons,
         )
@@ -101,14 +105,14 @@ def sparse_section(layers: Sequence[SparseLayer], chip: Chip | None, taken: bool
 
 
 def _table(layers: Sequence[SparseLayer], timed: bool) -> Child:
-    head = ["weights", "shape", "encoding", "density", "dense", "as chosen", "smaller"]
+    head = ["weights", "shape", "type", "encoding", "density", "dense", "as chosen", "smaller"]
     head += ["dense cycles", "cycles", "faster"] if timed else []
     measured = any(one.neurons is not None for one in layers)
     head += ["activations"] if measured else []
     rows: list[list[Child]] = []
     for one in layers:
         encoding = tag("span", str(one.format or "dense"), title=f"dense: {one.reason}" if one.reason else None)
-        row: list[Child] = [name_cell(one.name, 34), by(list(one.shape)), encoding]
+        row: list[Child] = [name_cell(one.name, 34), by(list(one.shape)), one.element, encoding]
         row += [meter(one.density, percent(one.density)), in_bytes(one.dense_bytes), in_bytes(one.nbytes)]
         row.append(_times(one.dense_bytes, one.nbytes))
         if timed and one.dense_cycles is not None and one.cycles is not None:
@@ -117,7 +121,7 @@ def _table(layers: Sequence[SparseLayer], timed: bool) -> Child:
             density = "" if one.neurons is None else percent(one.neurons.density)
             row.append(f"{density}, zeros skipped" if one.neurons_encoded else density)
         rows.append(row)
-    return table(head, rows, 3)
+    return table(head, rows, 4)
 
 
 def _times(before: float, after: float) -> str:

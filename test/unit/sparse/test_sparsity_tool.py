@@ -27,16 +27,16 @@ def model(tmp_path: Path) -> str:
 def test_table(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([model]) == 0
     head, line, total = capsys.readouterr().out.splitlines()
-    assert head.split() == ["weights", "shape", "density", "encoding", "dense", "bytes", "bytes", "smaller"]
+    assert head.split() == ["weights", "shape", "type", "density", "encoding", "dense", "bytes", "bytes", "smaller"]
     # 16 bits of index and two values are 4 bytes, instead of 16.
-    assert line.split() == ["w", "4x4", "0.125", "direct", "16", "4", "4.00"]
+    assert line.split() == ["w", "4x4", "i8", "0.125", "direct", "16", "4", "4.00"]
     assert total.split() == ["all", "16", "4", "4.00"]
 
 
 def test_balanced_pruning(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     # Two weights of 16, of different output neurons: 16 bits of index and two values.
     assert main([model, "--prune", "0.125", "--method", "balanced"]) == 0
-    assert capsys.readouterr().out.splitlines()[1].split() == ["w", "4x4", "0.125", "direct", "16", "4", "4.00"]
+    assert capsys.readouterr().out.splitlines()[1].split() == ["w", "4x4", "i8", "0.125", "direct", "16", "4", "4.00"]
     assert main([model, "--method", "balanced"]) == 2
     assert "--method balanced selects the weights of --prune: give --prune DENSITY" in capsys.readouterr().err
 
@@ -45,7 +45,7 @@ def test_cycles(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([model, "--chip", "tiny"]) == 0
     _, line, _ = capsys.readouterr().out.splitlines()
     # Four inputs are one block of the matrix unit, dense or encoded: there is no gain.
-    assert line.split()[3] == "dense"
+    assert line.split()[4] == "dense"
     assert line.endswith("  1.00  the best encoding (stride2) takes 0.93 x the dense cycles")
 
 

@@ -47,9 +47,9 @@ def test_layers_as_in_the_table_of_the_terminal(pruned: Path, capsys: pytest.Cap
     _, *lines, total = capsys.readouterr().out.splitlines()
     root = parsed(Path("weights.html").read_text())
     found = rows(root, "sparse-weights")
-    assert [(row[0], row[2]) for row in found] == [tuple(line.split()[column] for column in (0, 3)) for line in lines]
-    assert found[0][2].startswith("stride")
-    assert found[1][2:4] == ["dense", "100.0%"]
+    assert [(row[0], row[3]) for row in found] == [tuple(line.split()[column] for column in (0, 4)) for line in lines]
+    assert found[0][3].startswith("stride")
+    assert found[1][2:5] == ["f32", "dense", "100.0%"]
     assert total.split()[1] == str(4 * (INPUTS * OUTPUTS + OUTPUTS * 8))
     assert "520 KiB" in "".join(section(root, "sparse-weights").itertext())
     assert not list(section(root, "sparse-weights").iter("circle")), "a curve needs a chip"
@@ -63,7 +63,7 @@ def test_reports_of_a_compilation_and_a_run(pruned: Path) -> None:
     share = np.count_nonzero(
         numpy_helper.to_array(onnx.ModelProto.FromString(pruned.read_bytes()).graph.initializer[0])
     ) / (INPUTS * OUTPUTS)
-    assert found[0][3] == f"{100 * share:.1f}%"
+    assert found[0][4] == f"{100 * share:.1f}%"
     assert float(found[0][-1].removesuffix("\N{MULTIPLICATION SIGN}")) > 1
     assert list(section(root, "sparse-weights").iter("circle"))
     assert run_main(["net.mlx", "--random", "0", "-q", "--report", "run.html", "--stats", "stats.json"]) == 0
@@ -83,7 +83,7 @@ def test_without_the_option_there_is_no_section(pruned: Path) -> None:
 
 
 def test_where_dense_weights_were_taken_the_page_says_so() -> None:
-    layer = SparseLayer("w", (8, 4), 0.5, None, 128, 128, 10.0, 10.0, Layer(1, 4, 8, 4))
+    layer = SparseLayer("w", (8, 4), "f32", 0.5, None, 128, 128, 10.0, 10.0, Layer(1, 4, 8, 4))
     chip = load_chip("edge")
     assert "it was compiled with dense weights" in str(sparse_section([layer], chip, taken=False).note)
     assert "it was compiled with dense weights" not in str(sparse_section([layer], chip).note)
