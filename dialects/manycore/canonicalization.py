@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from .bodies import YieldOp
+from .drop_operands import drop_operands
 from .ops import TaskOp
 
 
@@ -30,23 +31,8 @@ class TidyOperands(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: TaskOp, rewriter: PatternRewriter) -> None:
-        block = op.body.block
-        first: dict[SSAValue, SSAValue] = {}
-        gone: list[int] = []
-        for number, (value, argument) in enumerate(zip(op.inputs, block.args, strict=True)):
-            known = first.get(value)
-            if known is not None:
-                rewriter.replace_all_uses_with(argument, known)
-            if argument.first_use is None:
-                gone.append(number)
-            elif known is None:
-                first[value] = argument
-        if not gone:
-            return
-        operands = [value for number, value in enumerate(op.inputs) if number not in gone]
-        for number in reversed(gone):
-            block.erase_arg(block.args[number])
-        _rebuild(op, operands, range(len(op.outputs)), rewriter)
+        if (operands := drop_operands(op.body.block, op.inputs, rewriter)) is not None:
+            _rebuild(op, operands, range(len(op.outputs)), rewriter)
 
 
 class DropUnusedResults(RewritePattern):

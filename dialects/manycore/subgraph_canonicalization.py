@@ -11,6 +11,7 @@ from xdsl.rewriter import InsertPoint
 
 from ..dataflow.sources import ConstantOp, WeightOp
 from .bodies import YieldOp
+from .drop_operands import drop_operands
 from .subgraph import SubgraphOp
 
 
@@ -51,26 +52,14 @@ class TidyOperands(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: SubgraphOp, rewriter: PatternRewriter) -> None:
         block = op.body.block
-        first: dict[SSAValue, SSAValue] = {}
-        gone: list[int] = []
-        for number, (value, argument) in enumerate(zip(op.inputs, block.args, strict=True)):
+        for value, argument in zip(op.inputs, block.args, strict=True):
             if argument.first_use is not None and isinstance(value.owner, ConstantOp | WeightOp):
                 source = value.owner.clone()
                 source.results[0].name_hint = value.name_hint
                 rewriter.insert(source, InsertPoint.at_start(block))
                 rewriter.replace_all_uses_with(argument, source.results[0])
-            elif value in first:
-                rewriter.replace_all_uses_with(argument, first[value])
-            if argument.first_use is None:
-                gone.append(number)
-            else:
-                first[value] = argument
-        if not gone:
-            return
-        operands = [value for number, value in enumerate(op.inputs) if number not in gone]
-        for number in reversed(gone):
-            block.erase_arg(block.args[number])
-        _rebuild(op, operands, range(len(op.outputs)), rewriter)
+        if (operands := drop_operands(block, op.inputs, rewriter)) is not None:
+            _rebuild(op, operands, range(len(op.outputs)), rewriter)
 
 
 class TidyResults(RewritePattern):
