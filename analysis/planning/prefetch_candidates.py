@@ -29,11 +29,9 @@ class PrefetchPolicy:
     """Whether constants of several steps may be loaded together (see `multi_buffering`)."""
 
     def __str__(self) -> str:
-        order = "beside those of tasks between" if self.waiting else "before those of tasks between"
-        steps = ", of several steps at once" if self.multi_buffered else ""
-        free = self.max_distance == ANY_DISTANCE
-        ahead = "as many tasks ahead as memory allows" if free else f"up to {self.max_distance} tasks ahead"
-        return f"weights loaded {ahead}, {order}{steps}"
+        distance = "unlimited" if self.max_distance == ANY_DISTANCE else str(self.max_distance)
+        alone = "" if self.waiting else ", task times without loads"
+        return f"prefetch distance {distance}{alone}{', multi-buffering' if self.multi_buffered else ''}"
 
 
 PREFETCH_POLICIES = (

@@ -46,7 +46,7 @@ to it, since neighbouring tasks cannot use them meanwhile; less than `NEIGHBOURS
 """
 
 
-@phase("look ahead over tilings")
+@phase("tiling beam search")
 def tiling_beam_search(
     network: NetworkPlan, chip: Chip, place: PlaceTiles, memo: PlanMemo | None = None
 ) -> NetworkPlan:

@@ -32,7 +32,7 @@ A loop stores a row of its stacked results in each step only if a step is estima
 latencies, since the next step waits for the store. Steps take about half of their estimate, which does not let
 exchanges and computation overlap. Measured on `edge`: `rnn_long` takes 37% fewer cycles than with 1.
 """
-NAMES = ("tilings that look ahead", "tilings task by task")
+NAMES = ("tilings by beam search", "tilings task by task")
 
 
 def candidate_plans(function: FuncOp, chip: Chip, memo: PlanMemo, effort: Effort) -> list[Plan]:
