@@ -110,7 +110,7 @@ def copy_lit_configuration(folder: Path) -> None:
 
 
 def _run(command: list[str], folder: Path, environment: dict[str, str]) -> str:
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, f"{command[-1]}\n{done.stdout}{done.stderr}"
     return done.stdout + done.stderr
 
@@ -154,7 +154,7 @@ def test_a_failing_test_of_ir_prints_what_the_page_on_testing_shows(tmp_path: Pa
     copy_lit_configuration(tmp_path)
     (tmp_path / "transposes.mlir").write_text(example.replace("%y = dataflow.relu %x\n", "%y = dataflow.neg %x\n"))
     lit = Path(sys.executable).with_name("lit")
-    done = subprocess.run([lit, "-v", tmp_path], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([lit, "-v", tmp_path], capture_output=True, text=True, timeout=600)
     assert done.returncode == 1
     assert [line for line in shown.splitlines() if line not in done.stdout] == []
 
