@@ -13,7 +13,7 @@ from ..loops import EndsByValues, run_loop
 from ..node import Node
 from ..registry import onnx_op
 from ..tensors import INT64, NodeError, Tensor, check_steps, known
-from .named_activations import Activation, named_activation
+from .named_activations import Activation, named_activations
 
 
 @dataclass
@@ -59,18 +59,10 @@ def _directions(node: Node, x: Tensor, gates: int, together: int, defaults: Sequ
     b, size = node.build, node.int("hidden_size", node[2].shape[-1])
     kind = node.str("direction", "forward")
     count = 2 if kind == "bidirectional" else 1
-    names = node.strs("activations", list(defaults) * count)
-    alphas, betas = node.floats("activation_alpha", []), node.floats("activation_beta", [])
     clip = node.float("clip") if node.has("clip") else None
+    functions = named_activations(b, node, node.strs("activations", list(defaults) * count), [clip] * len(defaults))
     result: list[Direction] = []
     for index in range(count):
-        chosen = range(index * len(defaults), (index + 1) * len(defaults))
-        activations = [
-            named_activation(
-                b, names[n], alphas[n] if n < len(alphas) else None, betas[n] if n < len(betas) else None, clip
-            )
-            for n in chosen
-        ]
         w, r, bias = (_part(b, node.get(position), index) for position in (1, 2, 3))
         hidden = _part(b, node.get(5), index)
         zero = b.full((x.shape[1], size), 0, x.dtype)
@@ -94,7 +86,7 @@ def _directions(node: Node, x: Tensor, gates: int, together: int, defaults: Sequ
                 zero if hidden is None else hidden,
                 _part(b, node.get(6), index) or zero if node.proto.op_type == "LSTM" else None,
                 None if peepholes is None else [b.slice_axis(peepholes, 0, g * size, size) for g in range(3)],
-                activations,
+                functions[index * len(defaults) : (index + 1) * len(defaults)],
                 kind == "reverse" or index == 1,
             )
         )
