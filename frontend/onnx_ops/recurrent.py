@@ -127,10 +127,9 @@ def _recurrence(
     return b.reshape(rows, [steps, 1, *rows.shape[1:]])
 
 
-def _longest(b: Builder, lengths: Tensor, steps: int) -> Tensor:
+def _longest(b: Builder, lengths: Tensor) -> Tensor:
     """The length of the longest sequence; after its end, all sequences keep their states, and their results are 0."""
-    longest = b.cast(b.reshape(b.reduce("max", lengths, [0]), []), INT64)
-    return b.maximum(b.minimum(longest, steps), 0)
+    return b.cast(b.reshape(b.reduce("max", lengths, [0]), []), INT64)
 
 
 def _states(one: Direction) -> list[Tensor]:
@@ -160,7 +159,8 @@ def _run(node: Node, gates: int, together: int, defaults: Sequence[str], step: S
     outputs: list[Tensor] = []
     ends = None
     if lengths is not None and lengths.array is None:
-        ends = EndsByValues(_longest(b, lengths, steps), masked=True)
+        node.scope.note_lengths(lengths, steps)
+        ends = EndsByValues(_longest(b, lengths), masked=True)
     directions = _directions(node, x, gates, together, defaults)
     for one in directions:
         flat = b.matmul(b.reshape(x, [steps * batch, width]), b.transpose(one.w, [1, 0]))
