@@ -117,6 +117,14 @@ def test_parameters_of_activations(kind: str, activations: list[str], alphas: li
     checked(model_of([node], inputs, ["y"], constants), inputs)
 
 
+@pytest.mark.parametrize(("kind", "gates"), [("LSTM", 4), ("GRU", 3), ("RNN", 1)])
+def test_clipped_operands_of_activations(kind: str, gates: int) -> None:
+    constants = {"w": random(2, gates * 4, 3), "r": random(2, gates * 4, 4), "b": random(2, gates * 8)}
+    node = helper.make_node(kind, ["x", "w", "r", "b"], ["y"], hidden_size=4, direction="bidirectional", clip=0.6)
+    inputs = {"x": random(6, 2, 3)}
+    checked(model_of([node], inputs, ["y"], constants), inputs)
+
+
 def test_a_sequence_of_one_step_needs_no_loop() -> None:
     constants = {"w": random(1, 5, 3), "r": random(1, 5, 5)}
     inputs = {"x": random(1, 2, 3)}
