@@ -32,9 +32,11 @@ class StepNotes:
     """Input that is a number of steps -> the largest permitted number."""
     lengths: dict[str, list[Any]] = field(default_factory=dict[str, "list[Any]"])
     """Input whose shape has the largest size of an axis -> [axis, the smallest size, the input that holds the size]."""
+    sequences: dict[str, int] = field(default_factory=dict[str, int])
+    """Input that holds lengths of sequences -> the largest permitted length."""
 
     def __bool__(self) -> bool:
-        return bool(self.rows or self.most or self.lengths)
+        return bool(self.rows or self.most or self.lengths or self.sequences)
 
     @property
     def hidden(self) -> set[str]:
@@ -54,11 +56,12 @@ def noted_steps(notes: Mapping[str, str]) -> StepNotes:
         found: object = json.loads(notes.get(STEPS, "{}"))
     except ValueError:
         return StepNotes()
-    rows, most, lengths = (_entries(found, key) for key in ("rows", "most", "lengths"))
+    rows, most, lengths, sequences = (_entries(found, key) for key in ("rows", "most", "lengths", "sequences"))
     return StepNotes(
         {name: value for name, value in rows.items() if _fits(value, [int, str])},
         {name: value for name, value in most.items() if type(value) is int},
         {name: value for name, value in lengths.items() if _fits(value, [int, int, str])},
+        {name: value for name, value in sequences.items() if type(value) is int},
     )
 
 

@@ -242,6 +242,10 @@ class Scope:
         """If `count` is an input of the module, record `most` as the largest number of steps that it may hold."""
         self.importer.note_most(count, most)
 
+    def note_lengths(self, lengths: Tensor, longest: int) -> None:
+        """If `lengths` is an input of the module, record `longest` as the largest length that it may hold."""
+        self.importer.note_lengths(lengths, longest)
+
     def expand(self, node: Node) -> list[Tensor | None]:
         """The outputs of the function body that ONNX gives for a node's operator."""
         return self.importer.expand(node)
@@ -450,6 +454,15 @@ class _ModelImporter:
     def note_most(self, count: Tensor, most: int) -> None:
         """If `count` is an input of the module, record `most` as the largest number of steps that it may hold."""
         self.steps.most.update((name, most) for name, value in self.inputs.items() if value is count.value)
+
+    def note_lengths(self, lengths: Tensor, longest: int) -> None:
+        """If `lengths` is an input of the module, record `longest` as the largest length that it may hold."""
+        noted = self.steps.sequences
+        noted.update(
+            (name, min(longest, noted.get(name, longest)))
+            for name, value in self.inputs.items()
+            if value is lengths.value
+        )
 
     def is_poisoned(self, tensors: Iterable[Tensor | None]) -> bool:
         """Whether one of the tensors could not be imported."""

@@ -57,7 +57,7 @@ def loop_grids(tasks: Sequence[TaskInfo], spans: Sequence[LoopSpan], chip: Chip,
     """
     The constraints to try, for each number of cores: the same tiling for tasks that write carried values, and for all
     tasks of loops if possible. If the steps of loops consist of independent chains of tasks, such as the two directions
-    of a layer, also each chain of a loop on separate cores.
+    of a layer, also each chain of a loop on separate cores. One without constraints if loops carry no values.
     """
     numbers = {info.result: number for number, info in enumerate(tasks)}
     pairs = list(_carried(spans, numbers))
@@ -85,7 +85,7 @@ def loop_grids(tasks: Sequence[TaskInfo], spans: Sequence[LoopSpan], chip: Chip,
             if everywhere and 1 < most and most * count <= len(usable):
                 variants.append(_apart(found, chains, count, usable))
             made += [one for one in variants if one not in made]
-    return made
+    return made or [LoopGrids({}, {})]
 
 
 def _apart(found: LoopGrids, loops: Sequence[Sequence[_Chain]], count: int, usable: tuple[int, ...]) -> LoopGrids:

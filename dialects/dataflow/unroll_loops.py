@@ -30,20 +30,19 @@ def unroll_loops(root: Operation, stays: Callable[[LoopOp], bool] = no_loop) -> 
     Raises InputError, with its location, for a body that would be copied more than `MOST_UNROLLED` times, and for a
     loop whose number of steps is known at run time only.
     """
-    loops = [op for op in root.walk() if isinstance(op, LoopOp)]
-    if not loops:
+    if not any(isinstance(op, LoopOp) for op in root.walk()):
         return
     canonicalize_loops(root)
-    loops = [op for op in root.walk() if isinstance(op, LoopOp) and not stays(op)]
-    for loop in loops:
-        _check_runs(loop)
-        if not loop.may_run_all:
-            error = InputError(
-                "the number of steps of a loop is known at run time only, so it cannot be unrolled for --calibrate "
-                "or passes that cut or encode operations: give a fixed number with --shape or --value"
-            )
-            raise located(error, loop)
-    for loop in loops[::-1]:  # inner ones first
+    copies: dict[Operation | None, int] = {}
+    for loop in [op for op in root.walk() if isinstance(op, LoopOp)][
+        ::-1
+    ]:  # inner ones first: an outer one may then stay
+        if stays(loop):
+            continue
+        runs = loop.step_count * copies.get(loop, 1)
+        _check_can_unroll(loop, runs)
+        outer = loop.parent_op()
+        copies[outer] = max(runs, copies.get(outer, 1))
         steps = LoopSteps(loop)
         for _ in range(loop.step_count):
             steps.step()
@@ -58,13 +57,22 @@ def canonicalize_loops(root: Operation) -> None:
         PatternRewriteWalker(_InLoops(KeepLocations(pattern))).rewrite_region(region)
 
 
-def _check_runs(loop: LoopOp) -> None:
-    runs, outer = 1, loop
-    while isinstance(outer, LoopOp):
-        runs, outer = runs * outer.step_count, outer.parent_op()
+def _check_can_unroll(loop: LoopOp, runs: int) -> None:
+    """`runs`: the most copies of a loop's body, or of the body of one in it."""
     if runs > MOST_UNROLLED:
         error = InputError(f"the body of a loop runs {runs:,} times, at most {MOST_UNROLLED:,} are supported")
         raise located(error, loop)
+    if loop.may_run_all:
+        return
+    if isinstance(loop.parent_op(), LoopOp):
+        reason = "it cannot be executed in another loop"
+    else:
+        reason = "it cannot be unrolled for --calibrate or passes that cut or encode operations"
+    error = InputError(
+        f"the number of steps of a loop is known at run time only, so {reason}: give a fixed number with --shape or "
+        "--value"
+    )
+    raise located(error, loop)
 
 
 class _InLoops(RewritePattern):

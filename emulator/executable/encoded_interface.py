@@ -62,8 +62,10 @@ class HostInterface:
     def in_memory(self, inputs: Mapping[str, Any]) -> dict[str, Array]:
         """
         Inputs as the chip reads them; encoded ones as bytes. Raises InputError, naming the input, for an input that
-        does not match, and for a number of steps that is too large.
+        does not match, and for a number of steps, or a length of a sequence, that is too large.
         """
+        for name, longest in self.steps.sequences.items():
+            _check_lengths(name, np.asarray(inputs.get(name, 0)), longest)
         for name, most in self.steps.most.items():
             given = np.asarray(inputs.get(name, 0))
             if given.size == 1 and given.dtype.kind in "iu" and int(given.reshape(-1)[0]) > most:
@@ -145,6 +147,15 @@ def _of_chips(pipeline: ChipPipeline) -> EncodedInterface:
     return EncodedInterface(inputs, outputs)
 
 
+def _check_lengths(name: str, given: Array, longest: int) -> None:
+    """Raises InputError, naming the input, for a length of a sequence that is negative or over `longest`."""
+    if given.dtype.kind not in "iu":
+        return
+    for index, length in enumerate(given.reshape(-1).tolist()):
+        if not 0 <= length <= longest:
+            raise InputError(f"input '{name}' has the length {length} for sequence {index}: expected 0 to {longest}")
+
+
 def _fitting_steps(steps: StepNotes, taken: Iterable[TensorInfo], given: Iterable[TensorInfo]) -> StepNotes:
     """The notes of lengths and numbers of steps, without entries that do not match the inputs and outputs."""
     inputs = {info.name: info.shape for info in taken}
@@ -161,6 +172,7 @@ def _fitting_steps(steps: StepNotes, taken: Iterable[TensorInfo], given: Iterabl
             for name, (axis, least, who) in steps.lengths.items()
             if name in inputs and who in inputs and 0 <= axis < len(inputs[name]) and 0 < least < inputs[name][axis]
         },
+        {name: longest for name, longest in steps.sequences.items() if name in inputs},
     )
 
 

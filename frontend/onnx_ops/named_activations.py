@@ -2,14 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from ..builder import Builder
+from ..node import Node
 from ..tensors import NodeError, Tensor, known
 from .activation import elu, hard_sigmoid, leaky, softplus
 
 Activation: TypeAlias = Callable[[Tensor], Tensor]
+
+ALPHAS = ("affine", "leakyrelu", "thresholdedrelu", "scaledtanh", "hardsigmoid", "elu")
+"""The functions with a parameter alpha."""
+BETAS = ("affine", "scaledtanh", "hardsigmoid")
+"""The functions with a parameter beta."""
+
+
+def named_activations(b: Builder, node: Node, names: Sequence[str], clips: Sequence[float | None]) -> list[Activation]:
+    """
+    The functions of a recurrent layer, each with the limit at its position in `clips` (repeated for each direction).
+
+    Functions take the elements of `activation_alpha` and `activation_beta` in their order; one without such a parameter
+    takes none, and those after the last element have ONNX's default.
+    """
+    alphas, betas = iter(node.floats("activation_alpha", [])), iter(node.floats("activation_beta", []))
+    return [
+        named_activation(
+            b,
+            name,
+            next(alphas, None) if name.lower() in ALPHAS else None,
+            next(betas, None) if name.lower() in BETAS else None,
+            clips[index % len(clips)],
+        )
+        for index, name in enumerate(names)
+    ]
 
 
 def named_activation(

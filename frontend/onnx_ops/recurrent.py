@@ -13,7 +13,7 @@ from ..loops import EndsByValues, run_loop
 from ..node import Node
 from ..registry import onnx_op
 from ..tensors import INT64, NodeError, Tensor, check_steps, known
-from .named_activations import Activation, named_activation
+from .named_activations import Activation, named_activations
 
 
 @dataclass
@@ -59,18 +59,13 @@ def _directions(node: Node, x: Tensor, gates: int, together: int, defaults: Sequ
     b, size = node.build, node.int("hidden_size", node[2].shape[-1])
     kind = node.str("direction", "forward")
     count = 2 if kind == "bidirectional" else 1
-    names = node.strs("activations", list(defaults) * count)
-    alphas, betas = node.floats("activation_alpha", []), node.floats("activation_beta", [])
     clip = node.float("clip") if node.has("clip") else None
+    # As in ONNX Runtime, the cell state, which is the operand of the third function of an LSTM, is not clipped.
+    functions = named_activations(
+        b, node, node.strs("activations", list(defaults) * count), (clip, clip, None)[: len(defaults)]
+    )
     result: list[Direction] = []
     for index in range(count):
-        chosen = range(index * len(defaults), (index + 1) * len(defaults))
-        activations = [
-            named_activation(
-                b, names[n], alphas[n] if n < len(alphas) else None, betas[n] if n < len(betas) else None, clip
-            )
-            for n in chosen
-        ]
         w, r, bias = (_part(b, node.get(position), index) for position in (1, 2, 3))
         hidden = _part(b, node.get(5), index)
         zero = b.full((x.shape[1], size), 0, x.dtype)
@@ -94,7 +89,7 @@ def _directions(node: Node, x: Tensor, gates: int, together: int, defaults: Sequ
                 zero if hidden is None else hidden,
                 _part(b, node.get(6), index) or zero if node.proto.op_type == "LSTM" else None,
                 None if peepholes is None else [b.slice_axis(peepholes, 0, g * size, size) for g in range(3)],
-                activations,
+                functions[index * len(defaults) : (index + 1) * len(defaults)],
                 kind == "reverse" or index == 1,
             )
         )
@@ -135,10 +130,9 @@ def _recurrence(
     return b.reshape(rows, [steps, 1, *rows.shape[1:]])
 
 
-def _longest(b: Builder, lengths: Tensor, steps: int) -> Tensor:
+def _longest(b: Builder, lengths: Tensor) -> Tensor:
     """The length of the longest sequence; after its end, all sequences keep their states, and their results are 0."""
-    longest = b.cast(b.reshape(b.reduce("max", lengths, [0]), []), INT64)
-    return b.maximum(b.minimum(longest, steps), 0)
+    return b.cast(b.reshape(b.reduce("max", lengths, [0]), []), INT64)
 
 
 def _states(one: Direction) -> list[Tensor]:
@@ -168,7 +162,8 @@ def _run(node: Node, gates: int, together: int, defaults: Sequence[str], step: S
     outputs: list[Tensor] = []
     ends = None
     if lengths is not None and lengths.array is None:
-        ends = EndsByValues(_longest(b, lengths, steps), masked=True)
+        node.scope.note_lengths(lengths, steps)
+        ends = EndsByValues(_longest(b, lengths), masked=True)
     directions = _directions(node, x, gates, together, defaults)
     for one in directions:
         flat = b.matmul(b.reshape(x, [steps * batch, width]), b.transpose(one.w, [1, 0]))

@@ -14,7 +14,7 @@ from ...loops import run_loop
 from ...node import Node
 from ...tensors import FLOAT32, INT64, NodeError, Tensor, check_steps, known
 from ..integer_products import Centred, centred, integer_matmul
-from ..named_activations import Activation, named_activation
+from ..named_activations import Activation, named_activations
 from ..quantised import dynamically_quantised
 from . import microsoft_op
 
@@ -63,16 +63,10 @@ def dynamic_quantise_lstm(node: Node) -> Sequence[Tensor]:
 
 def _direction(node: Node, x: Tensor, index: int, kind: str) -> _Direction:
     b, size = node.build, node.int("hidden_size", node[2].shape[1])
-    names = node.strs("activations", ["Sigmoid", "Tanh", "Tanh"] * (index + 1))[3 * index : 3 * index + 3]
-    alphas, betas = node.floats("activation_alpha", []), node.floats("activation_beta", [])
+    names = node.strs("activations", ["Sigmoid", "Tanh", "Tanh"] * (index + 1))
     clip = node.float("clip") if node.has("clip") else None
     # Only the operands of gates are clipped, not the cell state, which is the operand of the third function.
-    activations = [
-        named_activation(
-            b, name, alphas[at] if at < len(alphas) else None, betas[at] if at < len(betas) else None, limit
-        )
-        for at, (name, limit) in enumerate(zip(names, (clip, clip, None), strict=True), 3 * index)
-    ]
+    activations = named_activations(b, node, names, (clip, clip, None))[3 * index : 3 * index + 3]
     bias, peepholes = (_part(b, node.get(at), index) for at in (3, 7))
     hidden, cell = (_part(b, node.get(at), index) for at in (5, 6))
     zero = b.full((x.shape[1], size), 0, x.dtype)

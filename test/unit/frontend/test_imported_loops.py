@@ -97,6 +97,34 @@ def test_sequence_lengths_and_initial_states(kind: str) -> None:
     assert len(loops(module)) == 2
 
 
+@pytest.mark.parametrize(
+    ("kind", "activations", "alphas", "betas"),
+    [
+        ("LSTM", ["Sigmoid", "ScaledTanh", "LeakyRelu", "HardSigmoid", "Tanh", "Elu"], [0.9, 0.2, 0.3, 1], [0.5, 0.4]),
+        ("GRU", ["Sigmoid", "LeakyRelu", "HardSigmoid", "Affine"], [0.3, 0.1, 0.8], [0.6, 0.1]),
+        ("RNN", ["Softsign", "ThresholdedRelu"], [0.2], []),
+    ],
+)
+def test_parameters_of_activations(kind: str, activations: list[str], alphas: list[float], betas: list[float]) -> None:
+    """Functions without a parameter take no element of the lists."""
+    gates = {"LSTM": 4, "GRU": 3, "RNN": 1}[kind]
+    constants = {"w": random(2, gates * 4, 3), "r": random(2, gates * 4, 4) / 4, "b": random(2, gates * 8)}
+    node = helper.make_node(
+        kind, ["x", "w", "r", "b"], ["y"], hidden_size=4, direction="bidirectional", activations=activations,
+        activation_alpha=alphas, activation_beta=betas or None,
+    )  # fmt: skip
+    inputs = {"x": random(4, 2, 3)}
+    checked(model_of([node], inputs, ["y"], constants), inputs)
+
+
+@pytest.mark.parametrize(("kind", "gates"), [("LSTM", 4), ("GRU", 3), ("RNN", 1)])
+def test_clipped_operands_of_activations(kind: str, gates: int) -> None:
+    constants = {"w": random(2, gates * 4, 3), "r": random(2, gates * 4, 4), "b": random(2, gates * 8)}
+    node = helper.make_node(kind, ["x", "w", "r", "b"], ["y"], hidden_size=4, direction="bidirectional", clip=0.6)
+    inputs = {"x": random(6, 2, 3)}
+    checked(model_of([node], inputs, ["y"], constants), inputs)
+
+
 def test_a_sequence_of_one_step_needs_no_loop() -> None:
     constants = {"w": random(1, 5, 3), "r": random(1, 5, 5)}
     inputs = {"x": random(1, 2, 3)}

@@ -156,6 +156,67 @@ def test_a_loop_that_collects_no_rows() -> None:
     assert many > 9 * few
 
 
+def counted(body: list[NodeProto], state: list[int], rows: bool, weights: dict[str, tuple[int, ...]]) -> bytes:
+    """A loop of `n` iterations, with `body` from `before` to `after`, and to `row` if it collects `rows`."""
+    random = np.random.default_rng(0)
+    constants = [
+        numpy_helper.from_array((random.standard_normal(shape) / 4).astype(np.float32), name)
+        for name, shape in weights.items()
+    ]
+    constants.append(numpy_helper.from_array(np.array([1]), "axes"))
+    boolean, integer = TensorProto.BOOL, TensorProto.INT64
+    body = [*body, helper.make_node("Identity", ["going"], ["goes_on"])]
+    takes = [tensor("number", integer, []), tensor("going", boolean, [])]
+    gives = [tensor("goes_on", boolean, [])]
+    results, outputs = list[str](), list[ValueInfoProto]()
+    if state:
+        takes.append(tensor("before", shape=state))
+        gives.append(tensor("after", shape=state))
+        results.append("last")
+        outputs.append(tensor("last", shape=state))
+    if rows:
+        gives.append(tensor("row"))
+        results.append("all")
+        outputs.append(helper.make_tensor_value_info("all", TensorProto.FLOAT, None))
+    graph = helper.make_graph(body, "body", takes, gives)
+    node = helper.make_node("Loop", ["n", "", *(["x"] if state else [])], results, name="steps", body=graph)
+    inputs = [tensor("n", integer, []), tensor("x", shape=state or None), tensor("m", integer, [])]
+    main = helper.make_graph([node], "network", inputs, outputs, constants)
+    return helper.make_model(main, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString()
+
+
+def test_a_loop_that_carries_no_state() -> None:
+    body = [helper.make_node("Cast", ["number"], ["f"], to=1), helper.make_node("Mul", ["x", "f"], ["row"])]
+    model = counted(body, [], True, {})
+    run = checked(model, meshloom.compile(model, "tiny", max_steps=9), validate=True)
+    assert [run(inputs_of(n=n, m=0))[0] for n in (0, 1, 9)] == [0, 1, 9]
+
+
+def test_a_recurrent_layer_in_a_loop() -> None:
+    """The layer's loop is unrolled, so that the outer one remains."""
+    body = [
+        helper.make_node("RNN", ["before", "w", "r"], ["y"], hidden_size=8),
+        helper.make_node("Squeeze", ["y", "axes"], ["after"]),
+    ]
+    model = counted(body, [5, 1, 8], False, {"w": (1, 8, 8), "r": (1, 8, 8)})
+    run = checked(model, meshloom.compile(model, "tiny", max_steps=8), validate=True)
+    x = np.random.default_rng(1).standard_normal((5, 1, 8)).astype(np.float32)
+    cycles = [run({"x": x, "n": np.array(n), "m": np.array(0)})[1] for n in (0, 1, 2, 8)]
+    assert cycles[0] < cycles[1] < cycles[2] < cycles[3]
+
+
+def test_a_loop_by_values_in_another_loop_is_refused() -> None:
+    inner = helper.make_graph(
+        [helper.make_node("Tanh", ["t"], ["t2"]), helper.make_node("Identity", ["g"], ["g2"])],
+        "inner",
+        [tensor("j", TensorProto.INT64, []), tensor("g", TensorProto.BOOL, []), tensor("t")],
+        [tensor("g2", TensorProto.BOOL, []), tensor("t2")],
+    )
+    model = counted([helper.make_node("Loop", ["m", "", "before"], ["after"], body=inner)], [1, SIZE], False, {})
+    with pytest.raises(InputError, match="known at run time only, so it cannot be executed in another loop: give a"):
+        meshloom.compile(model, "tiny", max_steps=9)
+
+
 def test_errors_of_import() -> None:
     with pytest.raises(
         InputError, match=r"the number of iterations is known only at run time: .*--max-steps N(.|\n)*--value n"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from meshloom.dialects.dataflow import LoopOp
 from meshloom.frontend.onnx_import import import_onnx
+from meshloom.support.errors import InputError
 from meshloom.tools.oracle import Oracle
 from onnx import TensorProto, helper, numpy_helper
 
@@ -14,7 +15,7 @@ import meshloom
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 
 
-def layer(kind: str, direction: str, steps: int, batch: int, size: int) -> bytes:
+def layer(kind: str, direction: str, steps: int | str, batch: int, size: int) -> bytes:
     """A layer of `size` units that reads `size` numbers in each step."""
     random = np.random.default_rng(0)
     ways = 2 if direction == "bidirectional" else 1
@@ -66,6 +67,28 @@ def test_directions(kind: str, direction: str) -> None:
     assert loop.masked is not None
     cycles = check(model, "tiny", [[18, 3], [1, 1], [7, 2], [0, 0]], validate=True)
     assert cycles[1] < cycles[2] < cycles[0]
+
+
+def test_lengths_out_of_range_are_refused() -> None:
+    compiled = meshloom.compile(layer("RNN", "forward", 18, 2, 16), "tiny")
+    x = np.zeros((18, 2, 16), np.float32)
+    for length in (19, -1):
+        message = f"input 'lengths' has the length {length} for sequence 1: expected 0 to 18"
+        with pytest.raises(InputError, match=message):
+            compiled.run({"x": x, "lengths": np.array([3, length], np.int32)})
+
+
+def test_lengths_of_sequences_in_an_input_of_any_length() -> None:
+    """The loop runs for the longest sequence, of which the input may hold fewer steps than the network supports."""
+    model = layer("GRU", "bidirectional", "T", 2, 16)
+    compiled, oracle = meshloom.compile(model, "tiny", shapes={"x": ("1..18", 2, 16)}), Oracle(model)
+    for steps, lengths in ((18, (18, 3)), (11, (4, 11)), (11, (2, 1)), (1, (1, 1))):
+        x = np.random.default_rng(steps).standard_normal((steps, 2, 16)).astype(np.float32)
+        inputs = {"x": x, "lengths": np.array(lengths, np.int32)}
+        result = compiled.run(inputs, check=True)
+        for name, value in oracle.run(inputs).items():
+            assert result.outputs[name].shape == value.shape
+            np.testing.assert_allclose(result.outputs[name], value, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.slow
