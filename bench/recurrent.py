@@ -5,7 +5,7 @@ Figures of recurrent networks: one JSON line a network, each measured in a proce
 
 A network is a name of `recurrent_networks.NETWORKS`, `vad-sequence` (where `make models` has fetched it), or
 `KIND:layers:hidden:inputs:steps[:both]` with a kind of LSTM, GRU, RNN, Scan, Loop and Cells; `--steps` gives all of
-them but vad-sequence as many steps. Without names: all but `bilstm_wide`, which takes long.
+them but vad-sequence as many steps. Without names: all of these names.
 
 cycles, reference_cycles    of a run, and of the reference time (see `docs/reports.md`); `reference_ratio` is the cycles
                             over the reference, `roofline_ratio` over the network's roofline
@@ -36,7 +36,6 @@ from recurrent_networks import NETWORKS, Recurrent, build
 from models import Inputs, runtime_seconds, warm_up
 
 VAD = "vad-sequence"
-LONG = ("bilstm_wide",)
 
 
 def load(name: str, seed: int, steps: int | None) -> tuple[bytes, Inputs]:
@@ -100,7 +99,7 @@ def main() -> int:
     parser.add_argument("--steps", type=int)
     parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    names: list[str] = options.networks or [*(name for name in NETWORKS if name not in LONG), VAD]
+    names: list[str] = options.networks or [*NETWORKS, VAD]
     for name in names:
         if name not in NETWORKS and name != VAD:
             try:

@@ -34,9 +34,8 @@ def unroll_loops(root: Operation, stays: Callable[[LoopOp], bool] = no_loop) -> 
         return
     canonicalize_loops(root)
     copies: dict[Operation | None, int] = {}
-    for loop in [op for op in root.walk() if isinstance(op, LoopOp)][
-        ::-1
-    ]:  # inner ones first: an outer one may then stay
+    loops = [op for op in root.walk() if isinstance(op, LoopOp)]
+    for loop in reversed(loops):  # inner ones first: an outer one may then stay
         if stays(loop):
             continue
         runs = loop.step_count * copies.get(loop, 1)
