@@ -60,10 +60,7 @@ def _directions(node: Node, x: Tensor, gates: int, together: int, defaults: Sequ
     kind = node.str("direction", "forward")
     count = 2 if kind == "bidirectional" else 1
     clip = node.float("clip") if node.has("clip") else None
-    # As in ONNX Runtime, the cell state, which is the operand of the third function of an LSTM, is not clipped.
-    functions = named_activations(
-        b, node, node.strs("activations", list(defaults) * count), (clip, clip, None)[: len(defaults)]
-    )
+    functions = named_activations(b, node, node.strs("activations", list(defaults) * count), [clip])
     result: list[Direction] = []
     for index in range(count):
         w, r, bias = (_part(b, node.get(position), index) for position in (1, 2, 3))
