@@ -15,34 +15,32 @@ from ..arrays import check_size
 from ..minimal_standard import MinimalStandard
 from ..node import Node, numpy_dtype
 from ..registry import onnx_op
-from ..tensors import Array, Dtype, NodeError, Tensor, known
+from ..tensors import Dtype, NodeError, Tensor, known
 
 FLOAT, INT32 = 1, 6
 """Types of elements in ONNX."""
 
 
-@onnx_op("RandomUniform")
+@onnx_op("RandomUniform", "RandomUniformLike")
 def random_uniform(node: Node) -> Tensor:
-    """Uniform in [low, high), drawn at import: the same numbers in every run."""
-    return known(_uniform(node, node.ints("shape"), _dtype(node)))
+    """Numbers uniform in [low, high), drawn at import: the same in every run."""
+    shape, dtype = _shape(node), _dtype(node)
+    count = _count(shape, dtype)
+    low, high = np.float32(node.float("low", 0.0)), np.float32(node.float("high", 1.0))
+    drawn = _generator(node)
+    numbers = drawn.doubles(count) if dtype.itemsize == 8 else drawn.floats(count)
+    scaled = numbers * (high - low).astype(numbers.dtype) + low.astype(numbers.dtype)
+    return known(scaled.astype(dtype).reshape(shape))
 
 
-@onnx_op("RandomUniformLike")
-def random_uniform_like(node: Node) -> Tensor:
-    """Uniform in [low, high), of the operand's shape, drawn at import: the same numbers in every run."""
-    return known(_uniform(node, node[0].shape, _dtype(node, node[0])))
-
-
-@onnx_op("RandomNormal")
+@onnx_op("RandomNormal", "RandomNormalLike")
 def random_normal(node: Node) -> Tensor:
-    """Of a normal distribution, drawn at import: the same numbers in every run."""
-    return known(_normal(node, node.ints("shape"), _dtype(node)))
-
-
-@onnx_op("RandomNormalLike")
-def random_normal_like(node: Node) -> Tensor:
-    """Of a normal distribution, of the operand's shape, drawn at import: the same numbers in every run."""
-    return known(_normal(node, node[0].shape, _dtype(node, node[0])))
+    """Numbers of a normal distribution, drawn at import: the same in every run."""
+    shape, dtype = _shape(node), _dtype(node)
+    numbers = _generator(node).normals(_count(shape, dtype), double=dtype.itemsize == 8)
+    mean, scale = np.float32(node.float("mean", 0.0)), np.float32(node.float("scale", 1.0))
+    scaled = numbers * scale.astype(numbers.dtype) + mean.astype(numbers.dtype)
+    return known(scaled.astype(dtype).reshape(shape))
 
 
 @onnx_op("Bernoulli", since=15)
@@ -75,9 +73,15 @@ def multinomial(node: Node) -> Tensor:
     return b.cast(number, numpy_dtype(node.int("dtype", INT32)))
 
 
-def _dtype(node: Node, like: Tensor | None = None) -> Dtype:
-    """The type of the numbers. Raises NodeError if it is none of floats."""
-    dtype = numpy_dtype(node.int("dtype", FLOAT)) if like is None or node.has("dtype") else like.dtype
+def _shape(node: Node) -> Sequence[int]:
+    """The shape of the numbers: that of the operand, or the attribute of operators without one."""
+    return node[0].shape if node.inputs else node.ints("shape")
+
+
+def _dtype(node: Node) -> Dtype:
+    """The type of the numbers, by default that of the operand. Raises NodeError if it is none of floats."""
+    like = node.inputs and not node.has("dtype")
+    dtype = node[0].dtype if like else numpy_dtype(node.int("dtype", FLOAT))
     if dtype.kind != "f":
         raise NodeError(f"random numbers of type {dtype}: expected float16, float32 or float64")
     return dtype
@@ -97,19 +101,3 @@ def _generator(node: Node) -> MinimalStandard:
     if node.has("seed"):
         return MinimalStandard(int(node.float("seed")))
     return MinimalStandard(zlib.crc32(node.proto.output[0].encode()))
-
-
-def _uniform(node: Node, shape: Sequence[int], dtype: Dtype) -> Array:
-    count = _count(shape, dtype)
-    low, high = np.float32(node.float("low", 0.0)), np.float32(node.float("high", 1.0))
-    drawn = _generator(node)
-    numbers = drawn.doubles(count) if dtype.itemsize == 8 else drawn.floats(count)
-    scaled = numbers * (high - low).astype(numbers.dtype) + low.astype(numbers.dtype)
-    return scaled.astype(dtype).reshape(shape)
-
-
-def _normal(node: Node, shape: Sequence[int], dtype: Dtype) -> Array:
-    numbers = _generator(node).normals(_count(shape, dtype), double=dtype.itemsize == 8)
-    mean, scale = np.float32(node.float("mean", 0.0)), np.float32(node.float("scale", 1.0))
-    scaled = numbers * scale.astype(numbers.dtype) + mean.astype(numbers.dtype)
-    return scaled.astype(dtype).reshape(shape)
