@@ -1,11 +1,12 @@
 """
 Quantised networks compared with variants of wider weights: one JSON line for each network.
 
-    python bench/quantised.py [squeezenet] [minilm] [decoder] [--chip edge]
+    python bench/quantised.py [squeezenet] [minilm] [decoder] [pnet] [rnet] [onet] [--chip edge]
 
 squeezenet  the light model with random weights (see `light_models.py`), quantised by ONNX Runtime's static quantiser
             as QuantizeLinear and DequantizeLinear around its operators (`qdq`), or as quantised operators
             (`operators`)
+pnet, rnet, onet  small public models, quantised in the same way: code is a large part of their executables
 minilm      a public model of which only weights are quantised; the variant has them as floats
 decoder     a decoder of a language model with random weights of 4 bits in blocks of 32; the variant has 8 bits
 
@@ -21,6 +22,7 @@ import argparse
 import json
 import tempfile
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -35,7 +37,9 @@ from public_models import PUBLIC_MODELS
 from small_decoder import Decoder
 
 Array = NDArray[Any]
-NETWORKS = ("squeezenet", "minilm", "decoder")
+NETWORKS = ("squeezenet", "minilm", "decoder", "pnet", "rnet", "onet")
+PER_CHANNEL_OPSET = 13
+"""First version of ONNX whose QuantizeLinear has a scale per channel."""
 CALIBRATED = 4
 """Number of random inputs from which the quantiser determines ranges."""
 
@@ -108,14 +112,19 @@ def line_of(
     }
 
 
-def squeezenet(chip: str) -> None:
-    """Print both forms."""
-    model, inputs = light_model("squeezenet")
-    model = cast(ModelProto, cast(Any, onnx).version_converter.convert_version(model, 13))
-    twin = compile(model, chip)
+def statically(name: str, chip: str) -> None:
+    """Print both forms of a network that is quantised here."""
+    if name in PUBLIC_MODELS:
+        public = PUBLIC_MODELS[name]
+        model, inputs = ModelProto.FromString(public.as_bytes()), public.inputs(0)
+    else:
+        model, inputs = light_model(name)
+    model = cast(ModelProto, cast(Any, onnx).version_converter.convert_version(model, PER_CHANNEL_OPSET))
+    shapes = {one: array.shape for one, array in inputs.items()}
+    twin = compile(model, chip, shapes)
     for form in ("qdq", "operators"):
         narrow = quantised(model, inputs, form)
-        print(json.dumps(line_of(f"squeezenet {form}", narrow, compile(narrow, chip), twin, inputs)), flush=True)
+        print(json.dumps(line_of(f"{name} {form}", narrow, compile(narrow, chip, shapes), twin, inputs)), flush=True)
 
 
 def minilm(chip: str) -> None:
@@ -142,7 +151,7 @@ def main() -> None:
     parser.add_argument("--chip", default="edge")
     args = parser.parse_args()
     for name in args.network or NETWORKS:
-        {"squeezenet": squeezenet, "minilm": minilm, "decoder": decoder}[name](args.chip)
+        {"minilm": minilm, "decoder": decoder}.get(name, partial(statically, name))(args.chip)
 
 
 if __name__ == "__main__":

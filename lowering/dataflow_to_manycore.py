@@ -15,7 +15,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ..analysis.planning.loops import loops_in
 from ..analysis.semantic_effect import SemanticEffect, reassociating
 from ..analysis.tasks.grouping import group_operations, with_slices
-from ..dialects.dataflow import CastOp
+from ..dialects.dataflow import CastOp, ConstantOp
 from ..dialects.dataflow.tiling import TilingInterface
 from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.locations import keeps_location, located
@@ -23,6 +23,7 @@ from ..dialects.manycore import CHIP, SubgraphOp, TaskOp, TilingAttr, YieldOp, c
 from ..support.errors import InputError
 from ..transforms.shared.kept_loops import stays_loop
 from ..transforms.shared.scheduled_bodies import is_copy
+from .ir.immediate_operands import is_immediate
 from .ir.loop_tasks import separate_results, separate_values, spread_numbers
 
 
@@ -32,8 +33,9 @@ class DataflowToManycorePass(ModulePass):
     Outline groups of operations as tasks.
 
     A task is a root operation with the elementwise operations over its result that follow it, and the slices that one
-    of these reads (see `analysis.tasks.grouping`). Constants, weights and reshapes stay between the tasks. Loops that
-    can be executed as loops contain tasks; all others are unrolled.
+    of these reads (see `analysis.tasks.grouping`). Constants of equal elements whose readers in a task have immediates
+    are copied into it; all others, weights and reshapes stay between the tasks. Loops that can be executed as loops
+    contain tasks; all others are unrolled.
     """
 
     name = "dataflow-to-manycore"
@@ -95,12 +97,16 @@ def _outline(members: tuple[TilingInterface, ...], name: str) -> TaskOp:
     outer: dict[SSAValue, None] = {}
     for member in members:
         outer.update((value, None) for value in member.operands if value not in inside)
-    operands = list(outer)
+    immediates = [
+        value.owner for value in outer if is_immediate(value, (use for use in value.uses if use.operation in members))
+    ]
+    operands = [value for value in outer if value.owner not in immediates]
     block = Block(arg_types=[value.type for value in operands])
     mapping: dict[SSAValue, SSAValue] = dict(zip(operands, block.args, strict=True))
+    constants: list[Operation] = [op.clone(mapping) for op in immediates if isinstance(op, ConstantOp)]
     copies: list[Operation] = [member.clone(mapping) for member in members]
     last = members[-1]
-    block.add_ops([*copies, YieldOp(copies[-1].results[0])])
+    block.add_ops([*constants, *copies, YieldOp(copies[-1].results[0])])
     rank = len(members[0].iteration_space())
     task = TaskOp(
         name,
@@ -114,6 +120,9 @@ def _outline(members: tuple[TilingInterface, ...], name: str) -> TaskOp:
     last.results[0].replace_all_uses_with(task.results[0])
     for member in reversed(members):
         Rewriter.erase_op(member)
+    for op in immediates:
+        if isinstance(op, ConstantOp) and op.result.first_use is None:
+            Rewriter.erase_op(op)
     _fold_copies(task)
     return task
 

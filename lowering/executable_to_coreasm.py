@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -61,13 +62,20 @@ def executable_to_coreasm(exe: Executable, data: Sequence[DataSection] | None = 
 
 
 def data_in_file(exe: Executable, file: memoryview, source: str) -> list[DataSection]:
-    """The data of an executable decoded from the bytes of `file`, as references into it by the name `source`."""
+    """
+    The data of an executable decoded from the bytes of `file`, as references into it by the name `source`; data that
+    are compressed there are inline.
+    """
     start = np.frombuffer(file, np.uint8).ctypes.data
     entries: list[DataSection] = []
     for entry in _own_data(exe):
         data = entry.load()
-        reference = WeightRef(source, data.ctypes.data - start if data.size else 0, data.size, sha256_of(data))
-        entries.append(DataSection(entry.space, entry.address, reference))
+        offset = data.ctypes.data - start
+        if 0 <= offset <= len(file) - data.size:
+            reference = WeightRef(source, offset, data.size, sha256_of(data))
+            entries.append(DataSection(entry.space, entry.address, reference))
+        else:
+            entries.append(replace(entry, inline=True))
     return entries
 
 
@@ -105,7 +113,7 @@ def _data(entry: DataSection) -> Operation:
     content = entry.content
     if isinstance(content, WeightRef):
         ref = content
-    elif entry.nbytes <= LARGEST_INLINE:
+    elif entry.inline or entry.nbytes <= LARGEST_INLINE:
         return BytesOp(entry.space, entry.address, bytes(as_view(content)))
     else:
         ref = STORE.put(entry.load())

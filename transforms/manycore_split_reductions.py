@@ -40,11 +40,11 @@ from ..dialects.dataflow.entry_function import find_main
 from ..dialects.dataflow.partial_conv import PartialConvOp
 from ..dialects.dataflow.partial_matmul import PartialMatmulOp
 from ..dialects.dataflow.reshape import ReshapeOp
-from ..dialects.dataflow.tiling import TilingInterface
 from ..dialects.dataflow.types import Shape, element_of, shape_of, tensor
 from ..dialects.locations import at
 from ..dialects.manycore import TaskOp, TilingAttr, YieldOp
 from ..dialects.manycore.stage import networks_of
+from ..dialects.manycore.task_rules import body_operations
 from ..support.errors import ResourceError
 from .shared.chip_option import chip_for
 from .shared.refuse_subgraphs import refuse_subgraphs
@@ -312,9 +312,10 @@ def _split(info: TaskInfo, cut: _Cut) -> _Split:
     with at(op):
         total = cut.total(block.args[0])
     mapping: dict[SSAValue, SSAValue] = {**dict(zip(taken, block.args[1:], strict=True)), op.results[0]: total.result}
+    constants = [one.clone(mapping) for one in info.op.immediates]
     is_lifted = len(shape_of(total.result)) > len(shape_of(op.results[0]))
     rest = _lifted(epilogue, mapping, shape_of(total.result)) if is_lifted else (one.clone(mapping) for one in epilogue)
-    task = _task(info.name, [first.results[0], *(outside[value] for value in taken)], block, [total, *rest])
+    task = _task(info.name, [first.results[0], *(outside[value] for value in taken)], block, [*constants, total, *rest])
     with at(op):
         reshaped = ReshapeOp(task.results[0], shape_of(info.result)) if is_lifted else None
     return _Split(info.op, first, task, reshaped)
@@ -333,10 +334,9 @@ def _lifted(ops: Sequence[Operation], mapping: dict[SSAValue, SSAValue], shape: 
 
 def _task(name: str, operands: Sequence[SSAValue], block: Block, body: Sequence[Operation]) -> TaskOp:
     """An untiled task."""
-    root, result = body[0], body[-1].results[0]
-    assert isinstance(root, TilingInterface)
+    result = body[-1].results[0]
     block.add_ops([*body, YieldOp(result)])
-    rank = len(root.iteration_space())
+    rank = len(body_operations(block)[0].iteration_space())
     tiling = TilingAttr((1,) * rank, (0,), (1,) * rank, tuple(range(rank)))
     return TaskOp(name, operands, [result.type], tiling, Region(block))
 

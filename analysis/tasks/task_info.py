@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.ir import BlockArgument, SSAValue
 
+from ...dialects.dataflow.constants import element_number
 from ...dialects.dataflow.elementwise import AddOp, ElementwiseOp
 from ...dialects.dataflow.tiling import Box, DimKind, IterDim, OpCost, OperandSlice, TilingInterface, split_evenly
 from ...dialects.dataflow.types import element_bytes, element_of, shape_of
 from ...dialects.manycore import ExecuteOp, TaskOp
-from ...dialects.manycore.task_rules import is_view
+from ...dialects.manycore.task_rules import body_operations, is_view
 from ...formats.sparse.nonzero import ALL_NONZERO, Nonzero
 from ...support.records import lazy
 from .slices import EXTENT, Extent, Slices, Tiles, extents_of
@@ -58,8 +59,7 @@ class TaskInfo:
     @staticmethod
     def of(op: TaskOp | ExecuteOp) -> TaskInfo:
         """The properties of a verified task, of tensors or of buffers."""
-        body = tuple(child for child in op.body.block.ops if isinstance(child, TilingInterface))
-        return TaskInfo(op, body)
+        return TaskInfo(op, tuple(body_operations(op.body.block)))
 
     @property
     def op(self) -> TaskOp:
@@ -102,10 +102,18 @@ class TaskInfo:
         """The value that the task computes."""
         return self.op.results[0]
 
+    @lazy
+    def immediates(self) -> dict[SSAValue, float]:
+        """The number that each constant of the body holds in all of its elements."""
+        return {op.result: element_number(op) for op in self.holder.immediates}
+
     @property
     def content(self) -> Hashable:
-        """A key that is equal for tasks that compute the same from values of the same types."""
-        number_of: dict[SSAValue, int] = {op.results[0]: number for number, op in enumerate(self.body)}
+        """
+        A key that is equal for tasks that compute the same from values of the same types, with constants of any value.
+        """
+        number_of: dict[SSAValue, int | str] = {op.results[0]: number for number, op in enumerate(self.body)}
+        number_of.update(dict.fromkeys(self.immediates, "immediate"))
         return tuple(
             (
                 op.name,
@@ -399,7 +407,11 @@ class TaskInfo:
             return ()
         for number, op in enumerate(self.body[1:], 1):
             before = self.body[number - 1].results[0]
-            outside = [index for index, value in enumerate(op.operands) if isinstance(value, BlockArgument)]
+            outside = [
+                index
+                for index, value in enumerate(op.operands)
+                if isinstance(value, BlockArgument) or value in self.immediates
+            ]
             plain = isinstance(op, AddOp) and len(outside) == 1 and before.has_one_use()
             if not plain or before.type != op.results[0].type or self.buffers.of_op[number] != self.buffers.of_op[0]:
                 break

@@ -85,7 +85,18 @@ def splat_attribute(value: float, type: Tensor) -> Dense:
 def constant_array(value: SSAValue) -> Array | None:
     """The elements of a value that is defined by `dataflow.constant`; else None."""
     owner = value.owner
-    return array_of(owner.value) if isinstance(owner, ConstantOp) else None  # pyright: ignore[reportArgumentType]
+    return elements_of(owner) if isinstance(owner, ConstantOp) else None
+
+
+def elements_of(op: ConstantOp) -> Array:
+    """The elements of a constant, as `array_of`."""
+    return array_of(op.value)  # pyright: ignore[reportArgumentType]
+
+
+def element_number(op: ConstantOp) -> float:
+    """The first element of a constant as a number."""
+    first = elements_of(op).reshape(-1)[:1]
+    return (widen_bf16(first) if tensor_of(op.result).element_type == bf16 else first).item()
 
 
 def needs_bytes(value: Dense) -> bool:

@@ -73,6 +73,9 @@ class QuantizeOp(ElementwiseOp):
         """The quantised value that represents 0."""
         return self.zero.value.data
 
+    def takes_immediate(self, index: int) -> bool:
+        return index == 1
+
     def build_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Sequence[Operation]:
         return (QuantizeOp(operands[0], operands[1], self.zero_point, element_of(self.result)),)
 

@@ -26,11 +26,20 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from ..dataflow.elementwise import ElementwiseOp
+from ..dataflow.sources import ConstantOp
 from ..dataflow.tiling import TilingInterface
 from ..memory.attributes import BufferType, Space
 from .attributes import TilingAttr
 from .bodies import YieldOp
-from .task_rules import verify_cores, verify_operations, verify_reduced_last, verify_tiling
+from .task_rules import (
+    body_constants,
+    body_operations,
+    verify_constants,
+    verify_cores,
+    verify_operations,
+    verify_reduced_last,
+    verify_tiling,
+)
 
 
 @dataclass(frozen=True)
@@ -187,14 +196,19 @@ class ExecuteOp(IRDLOperation):
     @property
     def ops(self) -> tuple[TilingInterface, ...]:
         """The operations of the body; the first one is the root."""
-        return tuple(cast(TilingInterface, op) for op in list(self.body.block.ops)[:-1])
+        return tuple(body_operations(self.body.block))
+
+    @property
+    def immediates(self) -> tuple[ConstantOp, ...]:
+        """The constants in the body: immediates of its instructions."""
+        return tuple(body_constants(self.body.block))
 
     @property
     def read_of_use(self) -> dict[tuple[int, int], int]:
         """
         (number of an operation of the body, number of its operand) -> the read, for operands from outside the body.
         """
-        positions = _outside_uses(list(self.body.block.ops)[:-1])
+        positions = _outside_uses(self.ops)
         return dict(zip(positions, self.uses.get_values(), strict=True))
 
     @property
@@ -216,7 +230,7 @@ class ExecuteOp(IRDLOperation):
     def verify_(self) -> None:
         from .schedule_rules import verify_schedule
 
-        ops = list(self.body.block.ops)
+        ops = verify_constants(self.body.block)
         if len(ops) < 2 or not isinstance(ops[-1], YieldOp) or len(ops[-1].operands) != 1:
             raise VerifyException(
                 "the body should contain at least one operation and end with manycore.yield of one value"

@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ...support.errors import InputError, MeshloomError
 from ..dataflow.base import DataflowOp
-from ..dataflow.constants import Array, numpy_type, scalar_array
+from ..dataflow.constants import Array, elements_of, numpy_type, scalar_array
 from ..dataflow.evaluate import evaluate
 from ..dataflow.tiling import Box, DimKind, OperandSlice, TilingInterface
 from ..dataflow.types import element_of, shape_of, tensor
@@ -278,6 +278,7 @@ class _Task:
     def __init__(self, op: ExecuteOp, launch: _Launch) -> None:
         self.op, self.launch, self.memories = op, launch, launch.memories
         self.ops, self.root, self.read_of = op.ops, op.ops[0], op.read_of_use
+        self.immediates: dict[SSAValue, Array] = {one.result: elements_of(one) for one in op.immediates}
         self.space = self.root.iteration_space()
         self.resident = cast(BufferType, op.target.type).space is Space.SRAM
         self.result_shape = shape_of(self.root.results[0])
@@ -445,7 +446,7 @@ class _Task:
         for number, inner in enumerate(self.ops[: None if self._completes(step) else 1]):
             area = box if number == 0 else part
             operands = [
-                self._outside(core, number, position, area, step) if isinstance(value, BlockArgument) else values[value]
+                self._outside(core, number, position, area, step) if value not in values else values[value]
                 for position, value in enumerate(inner.operands)
             ]
             result = _evaluate(inner, area, operands)
@@ -470,10 +471,13 @@ class _Task:
             target[_index(part, (0,) * part.rank)] = self._out(core, len(self.ops) - 1, part, step)
 
     def _outside(self, core: int, number: int, position: int, area: Box, step: int) -> Array:
-        """An operand's slice, from the buffer in which the core holds it."""
+        """An operand's slice, from the buffer in which the core holds it, or of a constant of the body."""
+        value = self.ops[number].operands[position]
+        if (constant := self.immediates.get(value)) is not None:
+            return materialise(constant, self.ops[number].operand_slice(position, area), element_of(value))
         read = self.read_of[number, position]
         sliced = self.ops[number].operand_slice(position, area)
-        element = element_of(self.ops[number].operands[position])
+        element = element_of(value)
         buffers = self.op.read_buffers(read)
         if not buffers or 0 in sliced.shape:
             return materialise(self._source(read)[0], sliced, element)

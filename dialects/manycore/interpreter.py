@@ -15,7 +15,7 @@ from xdsl.interpreter import Interpreter, InterpreterFunctions, impl, register_i
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ..dataflow.base import DataflowOp, ints
-from ..dataflow.constants import Array, narrow_bf16, numpy_type, scalar_array, widen_bf16
+from ..dataflow.constants import Array, elements_of, narrow_bf16, numpy_type, scalar_array, widen_bf16
 from ..dataflow.evaluate import evaluate
 from ..dataflow.evaluate_movement import strided
 from ..dataflow.tiling import Box, Combine, DimKind, OperandSlice, TilingInterface
@@ -73,6 +73,7 @@ def run_task(task: TaskOp, operands: Sequence[Array]) -> tuple[Array, ...]:
     """The results of a task for operands in storage form, computed core by core and step by step."""
     root, space = task.root, task.root.iteration_space()
     outside: dict[SSAValue, Array] = dict(zip(task.body.block.args, operands, strict=True))
+    outside.update((op.result, elements_of(op)) for op in task.immediates)
     whole = {
         value: np.zeros(shape_of(value), numpy_type(element_of(value))) for value in (root.results[0], *task.yielded)
     }

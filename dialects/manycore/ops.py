@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, StringAttr, i64
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
@@ -24,11 +23,20 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..dataflow.sources import ConstantOp
 from ..dataflow.tiling import TilingInterface
 from ..memory.attributes import Space, SpaceAttr
 from .attributes import TilingAttr
 from .bodies import parse_signature, print_signature, verify_body, yielded
-from .task_rules import verify_cores, verify_from_root, verify_operations, verify_tiling
+from .task_rules import (
+    body_constants,
+    body_operations,
+    verify_constants,
+    verify_cores,
+    verify_from_root,
+    verify_operations,
+    verify_tiling,
+)
 
 
 @irdl_op_definition
@@ -37,8 +45,9 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     An operator, with the elementwise operators that follow it, divided over cores and time.
 
     The first operation of the body is the *root*: `tiled` divides its iteration space. The other operations are
-    elementwise over the root's result shape, and what the body yields depends on the root. Each core computes its tile
-    step by step: it reads slices of the operands and computes the root on them (partial results are combined if
+    elementwise over the root's result shape, and what the body yields depends on the root. Constants of equal elements
+    in the body are operands of elementwise operations; instructions hold them as immediates. Each core computes its
+    tile step by step: it reads slices of the operands and computes the root on them (partial results are combined if
     reductions are split); after the last partial result it computes the other operations and writes its part of the
     results.
 
@@ -122,12 +131,17 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     @property
     def root(self) -> TilingInterface:
         """The operation whose iteration space is divided."""
-        return cast(TilingInterface, self.body.block.first_op)
+        return body_operations(self.body.block)[0]
 
     @property
     def epilogue(self) -> tuple[TilingInterface, ...]:
         """The operations after the root: elementwise operations, and slices that these read."""
-        return tuple(cast(TilingInterface, op) for op in list(self.body.block.ops)[1:-1])
+        return tuple(body_operations(self.body.block)[1:])
+
+    @property
+    def immediates(self) -> tuple[ConstantOp, ...]:
+        """The constants in the body: immediates of its instructions."""
+        return tuple(body_constants(self.body.block))
 
     @property
     def yielded(self) -> tuple[SSAValue, ...]:
@@ -143,7 +157,7 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     def verify_(self) -> None:
         block = self.body.block
         verify_body(block, self.inputs, self.outputs)
-        ops = list(block.ops)
+        ops = verify_constants(block)
         if len(ops) > 1 and any(value.owner is block for value in self.yielded):
             raise VerifyException("manycore.yield returns an argument: expected values that the body computes")
         root = verify_operations(ops[:-1])

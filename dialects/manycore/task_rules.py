@@ -4,21 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...chips import Chip
+from ..dataflow.constants import elements_of, splat_bits
 from ..dataflow.elementwise import ElementwiseOp
 from ..dataflow.movement import SliceOp
+from ..dataflow.sources import ConstantOp
 from ..dataflow.tiling import DimKind, TilingInterface
 from ..dataflow.types import shape_of
 from .attributes import TilingAttr, chip_of
 
 
+def body_operations(block: Block) -> list[TilingInterface]:
+    """The operations of a verified body, the root first: all but its constants and the `manycore.yield`."""
+    return [op for op in block.ops if isinstance(op, TilingInterface)]
+
+
+def body_constants(block: Block) -> list[ConstantOp]:
+    """The constants in a body, which instructions hold as immediates."""
+    return [op for op in block.ops if isinstance(op, ConstantOp)]
+
+
+def verify_constants(block: Block) -> list[Operation]:
+    """
+    The operations of a body without its constants. Raises VerifyException unless each constant has equal elements and
+    all its uses are operands of elementwise operations for which their instructions have immediates.
+    """
+    for op in body_constants(block):
+        if splat_bits(elements_of(op)) is None:
+            raise VerifyException(f"a constant of {op.result.type} has different elements: expected an operand")
+        for use in op.result.uses:
+            user = use.operation
+            if not isinstance(user, ElementwiseOp) or not user.takes_immediate(use.index):
+                raise VerifyException(
+                    f"'{user.name}' uses a constant of the body: expected an operand of the task, as only elementwise "
+                    "operations have immediates"
+                )
+            if all(isinstance(value.owner, ConstantOp) for value in user.operands):
+                raise VerifyException(f"'{user.name}' uses constants of the body only: fold it to a constant")
+    return [op for op in block.ops if not isinstance(op, ConstantOp)]
+
+
 def verify_operations(ops: Sequence[Operation]) -> TilingInterface:
     """
-    The root of a body, whose operations are `ops` without the `manycore.yield`. Raises VerifyException unless the root
-    has the tiling interface and all others are elementwise over its result's shape.
+    The root of a body, whose operations are `ops` without constants and the `manycore.yield`. Raises VerifyException
+    unless the root has the tiling interface and all others are elementwise over its result's shape.
     """
     if not ops:
         raise VerifyException("the body should hold at least one operation before manycore.yield")

@@ -5,8 +5,8 @@ Executables as `.mlx` files: an ELF64 file with one section per part, and a chec
     .chip            chip (JSON)
     .notes           notes (JSON)
     .words           the distinct words of all programs, in the order of their first appearance: the first byte of all
-                     words, then their second, and so on, which are sorted by the first; descriptor fields 0 to 2 are
-                     indices in `.descs`
+                     words, then their second, and so on (most significant bytes first), each sorted by those before it;
+                     descriptor fields 0 to 2 are indices in `.descs`
     .descs           the distinct access descriptors, in the same way
     .programs        their number, then for each: counts, name, indices of its words in `.words` and of its descriptors
                      in `.descs` (16 bits each, or 32 if these are too few; each minus the previous one), parameters
@@ -16,11 +16,12 @@ Executables as `.mlx` files: an ELF64 file with one section per part, and a chec
     .tensors         the tensor table
     .debug.sources   for each program, runs of words with the same source: index of its name, number of words
     .debug.names     the source names
-    .weights         a segment; its address is that in DRAM, with bit 60 set
+    .weights         a segment; its address is that in DRAM, with bit 60 set (no segment if it is compressed)
     .host_weights    streamed weights, kept in host memory until the controller copies them; their address there, with
-                     bit 61 set
+                     bit 61 set (as above)
 
-Sections other than notes and weights are compressed if that makes them smaller.
+Sections are compressed if that makes them smaller, except the ELF notes and weights of more than `COMPRESSED_WEIGHTS`
+bytes, which readers map instead of copying them.
 
 The same executable gives the same bytes, for equal versions of zlib. A reader accepts exactly the bytes that a writer
 would produce, except for the bytes of compressed sections: after decoding, it encodes the contents again and compares,
@@ -56,7 +57,7 @@ from .executable import Executable, Program, as_view
 from .sections import PARTS, ProgramTables, encode_programs
 from .shared_rows import by_position
 
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 OWNER = "Meshloom"
 CHECKSUM, VERSION, FINGERPRINT = 1, 2, 3
 """Kinds of ELF notes."""
@@ -65,6 +66,8 @@ _CHECKSUM_BYTES = 32
 _BULK_ALIGN = 64
 _WEIGHTS_SEGMENT = 1 << 60
 _HOST_SEGMENT = 1 << 61
+COMPRESSED_WEIGHTS = 1 << 16
+"""Largest number of bytes of weights that are compressed."""
 
 
 def encode(exe: Executable) -> list[bytes | memoryview]:
@@ -117,9 +120,17 @@ def _chunks(exe: Executable, read: Mapping[str, FoundSection]) -> list[bytes | m
     add(".programs", programs, 8)
     for part in PARTS:
         add(part.name, part.encode(exe), 8)
-    weights, held = as_view(exe.weights), as_view(exe.host_weights)
-    sections.append(Section(".weights", len(weights), _BULK_ALIGN, address=_WEIGHTS_SEGMENT | exe.weights_address))
-    sections.append(Section(".host_weights", len(held), _BULK_ALIGN, address=_HOST_SEGMENT | exe.host_weights_address))
+
+    def add_weights(name: str, content: memoryview, address: int) -> bytes | memoryview:
+        stored, is_compressed = content, False
+        if len(content) <= COMPRESSED_WEIGHTS:
+            stored, is_compressed = _stored(bytes(content), _BULK_ALIGN, read.get(name))
+        place, align = (None, 8) if is_compressed else (address, _BULK_ALIGN if len(content) else 8)
+        sections.append(Section(name, len(stored), align, address=place, compressed=is_compressed))
+        return stored
+
+    weights = add_weights(".weights", as_view(exe.weights), _WEIGHTS_SEGMENT | exe.weights_address)
+    held = add_weights(".host_weights", as_view(exe.host_weights), _HOST_SEGMENT | exe.host_weights_address)
     layout = lay_out(sections, 2)
     head = bytearray(layout.offsets[-2])
     gap = bytes(layout.offsets[-1] - layout.offsets[-2] - len(weights))

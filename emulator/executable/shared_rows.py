@@ -36,20 +36,61 @@ def share_rows(tables: Sequence[NDArray[Any]], dtype: np.dtype[Any]) -> tuple[ND
 
 def by_position(rows: NDArray[Any]) -> bytes:
     """
-    The first byte of all records, then their second, and so on; from the second on, the records are sorted by the first
-    byte. Bytes at one position of records of one kind are alike, so that they are compressed better than the records.
+    The first byte of all records, then their second, and so on, the most significant byte of each number first. Each
+    byte position is sorted by all positions before it, so that alike bytes are together and compressed well.
     """
-    columns = _as_bytes(rows).T.copy()
-    if len(columns) and len(rows):
-        columns[1:] = columns[1:, np.argsort(columns[0], kind="stable")]
-    return columns.tobytes()
+    sorting = _Sorting(len(rows))
+    stored: list[bytes] = []
+    for column in _as_bytes(rows).T[_positions(rows.dtype)]:
+        stored.append(column[sorting.order].tobytes())
+        sorting.refine(column)
+    return b"".join(stored)
 
 
 def from_positions(data: memoryview, dtype: np.dtype[Any]) -> NDArray[Any]:
     """The inverse of `by_position`; the size of the data must be a multiple of that of a record."""
-    columns = np.frombuffer(data, np.uint8).reshape(dtype.itemsize, -1).copy()
-    columns[1:, np.argsort(columns[0], kind="stable")] = columns[1:].copy()
-    return np.ascontiguousarray(columns.T).reshape(-1).view(dtype)
+    stored = np.frombuffer(data, np.uint8).reshape(dtype.itemsize, -1)
+    found = np.empty((stored.shape[1], dtype.itemsize), np.uint8)
+    sorting = _Sorting(len(found))
+    for position, values in zip(_positions(dtype), stored, strict=True):
+        found[sorting.order, position] = values
+        sorting.refine(found[:, position])
+    return found.reshape(-1).view(dtype)
+
+
+class _Sorting:
+    """The order of records by the byte positions so far; equal records keep theirs."""
+
+    def __init__(self, rows: int) -> None:
+        self.order = np.arange(rows)
+        self._group = np.zeros(rows, np.int64)
+        """By record, the place in the order of the first record that is equal so far."""
+        self._tied = np.arange(rows)
+        """The places of records of which there are several that are equal so far."""
+
+    def refine(self, column: NDArray[np.uint8]) -> None:
+        """Add a byte position."""
+        places = self._tied
+        if not len(places):
+            return
+        rows = self.order[places]
+        keys = self._group[rows] << 8 | column[rows]
+        ascending = np.argsort(keys, kind="stable")
+        rows, keys = rows[ascending], keys[ascending]
+        self.order[places] = rows
+        begins = np.diff(keys, prepend=-1) != 0
+        self._group[rows] = places[np.maximum.accumulate(np.where(begins, np.arange(len(rows)), 0))]
+        self._tied = places[~(begins & np.append(begins[1:], True))]
+
+
+def _positions(dtype: np.dtype[Any]) -> list[int]:
+    """The bytes of a record: field by field, the most significant byte of each little-endian number first."""
+    found: list[int] = []
+    for number, offset in (dtype.fields or {}).values():
+        size = number.base.itemsize
+        for start in range(offset, offset + number.itemsize, size):
+            found += reversed(range(start, start + size))
+    return found
 
 
 def _as_bytes(rows: NDArray[Any]) -> NDArray[np.uint8]:

@@ -1,7 +1,7 @@
 """
 A subgraph as text that contains all that its machine code depends on and nothing else: numbers as locations, no names
-of the network, only shapes of constants and weights. Equal layers are therefore compiled once, and the text is the only
-key of the cache.
+of the network, only shapes of weights and of constants that are read from memory. Equal layers are therefore compiled
+once, and the text is the only key of the cache.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from xdsl.rewriter import Rewriter
 from ...dialects.dataflow import ConstantOp, WeightOp
 from ...dialects.dataflow.entry_function import find_main
 from ...dialects.dataflow.types import tensor_bytes, tensor_of
+from ..ir.immediate_operands import reads_from_memory
 from ..ir.launch_names import unique_names
 from ..ir.module_text import located_text
 from ..ir.numbered_locations import number_location
@@ -62,7 +63,7 @@ def subgraph_text(part: SubgraphModule) -> SubgraphText:
                 value.name_hint = None
         for result in op.results:
             result.name_hint = f"op${number}"
-    for op in [op for op in block.ops if isinstance(op, ConstantOp | WeightOp)]:
+    for op in list(filter(reads_from_memory, block.ops)):
         Rewriter.replace_op(op, _anonymous(op))
     return SubgraphText(located_text(part.module), tuple(names), tuple(locations), part.module)
 

@@ -32,6 +32,7 @@ from ..launch.launch_schedule import (
     loads_of,
 )
 from .dram_synchronisation import DramSynchronisation
+from .emitter import Operand
 from .kernels import Tile, kernel_of, placed_dims
 from .machine import Machine
 from .operand_views import OperandViews
@@ -248,6 +249,14 @@ class _TaskCode:
         number_of: dict[SSAValue, int] = {op.results[0]: number for number, op in enumerate(self.info.body)}
         self._uses = [[number_of.get(value) for value in op.operands] for op in self.info.body]
         """By operation of the body, for each operand the operation that computes it; None: the task reads it."""
+        immediates = self.info.immediates
+        self._immediates = {
+            (number, index): immediates[value]
+            for number, op in enumerate(self.info.body)
+            for index, value in enumerate(op.operands)
+            if value in immediates
+        }
+        """(Operation of the body, operand index) -> the constant that the instruction holds."""
         self._dtypes = [dtype_code(op.results[0]) for op in self.info.body]
         self._kernels = [kernel_of(op) for op in self.info.body]
         self._placed = [placed_dims(op) for op in self.info.body]
@@ -286,11 +295,11 @@ class _TaskCode:
             if 0 < number <= len(addends):
                 continue
             operands = [
-                self.reads.operand(number, index, core, step) if producer is None else views[producer]
+                self._outside(number, index, core, step) if producer is None else views[producer]
                 for index, producer in enumerate(self._uses[number])
             ]
             if info.is_view(number):
-                (views[number],) = operands
+                views[number] = self.reads.operand(number, 0, core, step)
                 continue
             accumulate = number == 0 and (phase.accumulate or bool(addends))
             scratch = None if number else self.task.scratch
@@ -304,6 +313,11 @@ class _TaskCode:
                 # the vector unit, so that the sum does not have to wait, too.
                 if self._buffer(0, core, following).address != out.address:
                     self._sum_addends(core, following)
+
+    def _outside(self, number: int, index: int, core: int, step: int) -> Operand:
+        """Operand `index` of operation `number` of the body, which is not computed in the body."""
+        immediate = self._immediates.get((number, index))
+        return self.reads.operand(number, index, core, step) if immediate is None else immediate
 
     def _store(self, core: int, step: int) -> None:
         """Emit the stores to DRAM of the results that the step completes."""
@@ -333,12 +347,14 @@ class _TaskCode:
         if not self.steps[core][step].volume:
             return
         emitter, out = self.machine.emitters[core], self._buffer(0, core, step)
-        addends = [self.reads.operand(*use, core, step) for use in self.info.addends]
+        addends = [self._outside(*use, core, step) for use in self.info.addends]
 
         def emit() -> None:
             first, *rest = addends
-            if not rest:
+            if not rest and isinstance(first, View):
                 emitter.unary("mov", out, first)
+            elif not rest:
+                emitter.fill(out, first)
             for addend in rest:
                 emitter.binary("add", out, first, addend)
                 first = out

@@ -278,7 +278,8 @@ def schedule_digest(schedule: LaunchSchedule) -> str:
 
 def _described(info: TaskInfo) -> list[object]:
     """A hashable description of a task's operations."""
-    number_of: dict[SSAValue, int] = {op.results[0]: number for number, op in enumerate(info.body)}
+    number_of: dict[SSAValue, object] = {op.results[0]: number for number, op in enumerate(info.body)}
+    number_of.update((value, ("immediate", number)) for value, number in info.immediates.items())
     return [
         (
             op.name,

@@ -23,6 +23,8 @@ class DataSection:
     content: WeightRef | Buffer
     room: int = 0
     """Bytes from `address` on that the section covers, if more than the content has: the rest is zero."""
+    inline: bool = False
+    """Whether the text of a module holds the bytes, not a reference to them."""
 
     @property
     def nbytes(self) -> int:

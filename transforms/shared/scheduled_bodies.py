@@ -8,7 +8,7 @@ from __future__ import annotations
 from xdsl.ir import Block, Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from ...dialects.dataflow import CastOp
+from ...dialects.dataflow import CastOp, ConstantOp
 from ...dialects.manycore import ExecuteOp, TaskOp
 
 
@@ -25,13 +25,18 @@ def is_copy(op: Operation) -> bool:
     return op.prev_op is None and op.next_op is not None and op.next_op.next_op is None
 
 
+def uses_immediate(op: Operation) -> bool:
+    """Whether an operation of a task has a constant of its body as operand, which is chosen as an immediate."""
+    return isinstance(op.parent_op(), TaskOp) and any(isinstance(value.owner, ConstantOp) for value in op.operands)
+
+
 class KeepScheduledBodies(RewritePattern):
-    """Applies a pattern, except to operations of such a body."""
+    """Applies a pattern, except to operations of such a body, and to those with immediates."""
 
     def __init__(self, pattern: RewritePattern) -> None:
         self.pattern = pattern
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         """Match an operation and rewrite it."""
-        if not is_scheduled_body(op.parent) and not is_copy(op):
+        if not is_scheduled_body(op.parent) and not is_copy(op) and not uses_immediate(op):
             self.pattern.match_and_rewrite(op, rewriter)

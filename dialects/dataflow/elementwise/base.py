@@ -28,6 +28,10 @@ class ElementwiseOp(TiledOp, abc.ABC):
     def operand_slice(self, index: int, tile: Box) -> OperandSlice:
         return broadcast_slice(self.operand_shape(index), tile)
 
+    def takes_immediate(self, index: int) -> bool:
+        """Whether the instruction can hold operand `index`, a constant of equal elements, as an immediate."""
+        return True
+
     def cost(self, tile: Box) -> OpCost:
         return self.cost_on("VPU", tile, vpu_ops=self.PASSES * tile.volume)
 

@@ -89,8 +89,9 @@
 // FULL-NEXT: manycore.subgraph @c
 // COMPILED:  full.mlir:{{[0-9]+}}:{{[0-9]+}}: error: subgraph @c does not fit: launch 2 needs 20480 bytes of DRAM at once
 
-// y = -x / 2, and iota counts -3 to 3 and begins again.
-// VALUES: y: tensor<32x32xf32> = {{\[\[}} 1.5,  1. ,  0.5, ...,  1. ,  0.5,  0. ],
+// y = -x + -x w + x: each element of a row is half its sum, negated; iota counts -3 to 3 and begins again, so the 32 of
+// row 0 add up to -3 - 2 - 1 + 0.
+// VALUES: y: tensor<32x32xf32> = {{\[\[}} 3. ,  3. ,  3. , ...,  3. ,  3. ,  3. ],
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   func.func @main(%x: tensor<32x32xf32> {dataflow.name = "x"}) -> (tensor<32x32xf32> {dataflow.name = "y"}) {
     %a = manycore.subgraph @a(%p = %x : tensor<32x32xf32>) -> tensor<32x32xf32> {
@@ -99,7 +100,7 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
     }
     %b = manycore.subgraph @b(%p = %a : tensor<32x32xf32>) -> tensor<32x32xf32> {
       %w = dataflow.constant dense<0.5> : tensor<32x32xf32>
-      %0 = dataflow.mul %p, %w : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
+      %0 = dataflow.matmul %p, %w : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
       manycore.yield %0 : tensor<32x32xf32>
     }
     %c = manycore.subgraph @c(%p = %a : tensor<32x32xf32>, %q = %b : tensor<32x32xf32>, %r = %x : tensor<32x32xf32>) -> tensor<32x32xf32> {

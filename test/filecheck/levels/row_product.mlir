@@ -8,7 +8,7 @@
 // RUN: meshloom-opt %s -p dataflow-to-manycore,manycore-tile,manycore-to-memory,memory-to-coreasm -t 'emulate{inputs=iota}' | filecheck %s
 // MEMORY: manycore.execute @matmul({{.*}} temporaries(%{{.+}} : !memory.buffer<64xui8, sram, {{[0-9]+}}>)
 
-// CODE:      mov f32 [[SUM:.0x[0-9a-f]+, d[0-9]+.]], {{.*}} from "matmul"
+// CODE:      fill f32 [[SUM:.0x[0-9a-f]+, d[0-9]+.]], 2.0 {{.*}} from "matmul"
 // CODE-NEXT: matmul f32 [[SECOND:.0x[0-9a-f]+, d[0-9]+.]], {{.*}} from "matmul"
 // CODE-NEXT: dot.acc f32 [[SUM]], {{.*}} from "matmul"
 // CODE-NEXT: add f32 [[SUM]], [[SUM]], [[SECOND]] {{.*}} from "matmul"

@@ -7,24 +7,25 @@
 // CHECK:      %[[C:.*]] = dataflow.constant dense<5.000000e+00> : tensor<f32> loc("sum of numbers")
 // CHECK:      %[[T:.*]] = dataflow.transpose %x [2, 0, 1] : {{.*}} loc("second")
 // CHECK-NEXT: %[[R:.*]] = dataflow.add %[[T]], %[[C]] : {{.*}} loc("plus")
-// CHECK-NEXT: dataflow.relu %[[R]] : {{.*}} loc("{{.*}}passes.mlir":35:8)
+// CHECK-NEXT: dataflow.relu %[[R]] : {{.*}} loc("{{.*}}passes.mlir":36:8)
 
 // The task of two operators was made for both.
 // TASK:      manycore.task @{{.*}} {
+// TASK-NEXT:   dataflow.constant dense<5.000000e+00> : tensor<f32> loc("sum of numbers")
 // TASK-NEXT:   dataflow.transpose {{.*}} loc("second")
 // TASK-NEXT:   dataflow.add {{.*}} loc("plus")
-// TASK-NEXT:   dataflow.relu {{.*}} loc("{{.*}}passes.mlir":35:8)
-// TASK-NEXT:   manycore.yield {{.*}} loc(fused["second", "plus", "{{.*}}passes.mlir":35:8])
-// TASK-NEXT: } loc(fused["second", "plus", "{{.*}}passes.mlir":35:8])
+// TASK-NEXT:   dataflow.relu {{.*}} loc("{{.*}}passes.mlir":36:8)
+// TASK-NEXT:   manycore.yield {{.*}} loc(fused["second", "plus", "{{.*}}passes.mlir":36:8])
+// TASK-NEXT: } loc(fused["second", "plus", "{{.*}}passes.mlir":36:8])
 
-// MEMORY: memory.global {{.*}} loc("sum of numbers")
-// MEMORY: memory.alloc {{.*}} loc(fused["second", "plus", "{{.*}}passes.mlir":35:8])
+// MEMORY: memory.alloc {{.*}} loc(fused["second", "plus", "{{.*}}passes.mlir":36:8])
 // MEMORY: manycore.execute
-// MEMORY: } loc(fused["second", "plus", "{{.*}}passes.mlir":35:8])
+// MEMORY: dataflow.constant dense<5.000000e+00> : tensor<f32> loc("sum of numbers")
+// MEMORY: } loc(fused["second", "plus", "{{.*}}passes.mlir":36:8])
 
 // SPLIT-COUNT-2: dataflow.transpose {{.*}} loc("second")
 // SPLIT:         dataflow.add {{.*}} loc("plus")
-// SPLIT:         dataflow.concat {{.*}} loc("{{.*}}passes.mlir":35:8)
+// SPLIT:         dataflow.concat {{.*}} loc("{{.*}}passes.mlir":36:8)
 func.func @main(%x: tensor<4x8x6xf32>) -> tensor<6x4x8xf32> {
   %a = dataflow.constant dense<2.0> : tensor<f32>
   %b = dataflow.constant dense<3.0> : tensor<f32>

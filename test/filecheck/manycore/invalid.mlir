@@ -225,3 +225,40 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 // expected-error@+1 {{no chip named 'huge': choose one of}}
 builtin.module attributes {manycore.chip = #manycore.chip<"huge">} {
 }
+
+// -----
+
+builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
+  %x = "test.op"() : () -> tensor<4x8xf32>
+  // expected-error@+1 {{a constant of tensor<4x1xf32> has different elements: expected an operand}}
+  %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 1], cores = [0], steps = [1, 1], order = [0, 1]> {
+    %c = dataflow.constant dense<[[1.0], [2.0], [2.0], [2.0]]> : tensor<4x1xf32>
+    %0 = dataflow.add %a, %c : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+    manycore.yield %0 : tensor<4x8xf32>
+  }
+}
+
+// -----
+
+builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
+  %x = "test.op"() : () -> tensor<2x8xf32>
+  // expected-error@+1 {{'dataflow.concat' uses a constant of the body: expected an operand of the task, as only elementwise operations have immediates}}
+  %y = manycore.task @t(%a = %x : tensor<2x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 1], cores = [0], steps = [1, 1], order = [0, 1]> {
+    %c = dataflow.constant dense<1.0> : tensor<2x8xf32>
+    %0 = dataflow.concat %a, %c axis 0 : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<4x8xf32>
+    manycore.yield %0 : tensor<4x8xf32>
+  }
+}
+
+// -----
+
+builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
+  %x = "test.op"() : () -> tensor<4x8xf32>
+  // expected-error@+1 {{'dataflow.exp' uses constants of the body only: fold it to a constant}}
+  %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 1], cores = [0], steps = [1, 1], order = [0, 1]> {
+    %c = dataflow.constant dense<1.0> : tensor<4x8xf32>
+    %d = dataflow.exp %c : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %0 = dataflow.add %a, %d : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    manycore.yield %0 : tensor<4x8xf32>
+  }
+}

@@ -23,15 +23,18 @@ def dumped(sample: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     """A folder with an executable `a.mlx` and its module `a.mlir`."""
     monkeypatch.setattr(STORE, "search_path", [])
     exe = sample()
-    exe.host_weights, exe.host_weights_address = np.arange(500, dtype=np.uint8), 128
+    random = np.random.default_rng(0).integers(256, size=500, dtype=np.uint8)  # cannot be compressed
+    exe.host_weights, exe.host_weights_address = random, 128
     write_executable(exe, tmp_path / "a.mlx")
     assert objdump.main([str(tmp_path / "a.mlx"), "--mlir", "-o", str(tmp_path / "a.mlir")]) == 0
     return tmp_path
 
 
-def test_objdump_and_assemble_give_the_same_bytes(dumped: Path) -> None:
+def test_objdump_and_assemble_give_the_same_bytes(dumped: Path, sample: Make) -> None:
+    """Data that are compressed in the file are in the text, others are references into the file."""
     text = (dumped / "a.mlir").read_text()
-    assert 'source = "a.mlx"' in text
+    assert 'coreasm.data host 0x80 {source = "a.mlx"' in text
+    assert f'coreasm.bytes dram {sample().weights_address:#x} "{bytes(sample().weights).hex()}"' in text
     assert sorted(path.name for path in dumped.iterdir()) == ["a.mlir", "a.mlx"]
     for tool in (assemble, compile_tool):
         assert tool.main([str(dumped / "a.mlir"), "-o", str(dumped / "b.mlx")]) == 0

@@ -29,11 +29,28 @@ def test_differences_are_from_the_previous_index(numbers: list[int]) -> None:
 @pytest.mark.parametrize("count", [0, 1, 7, 40])
 def test_tables_are_stored_by_position(dtype: np.dtype[np.void], count: int) -> None:
     random = np.random.default_rng(0)
-    rows = [bytes([random.integers(5)]) + random.bytes(dtype.itemsize - 1) for _ in range(count)]
+    rows = [random.integers(3, size=dtype.itemsize, dtype=np.uint8).tobytes() for _ in range(count)]
     stored = by_position(np.frombuffer(b"".join(rows), dtype))
-    by_first = sorted(rows, key=lambda row: row[0])
-    later = (row[at] for at in range(1, dtype.itemsize) for row in by_first)
-    assert stored == bytes(row[0] for row in rows) + bytes(later)
+    # The values of a field are little-endian; their most significant bytes are first.
+    sizes = (
+        {"op": 1, "dtype": 1, "wait": 1, "signal": 1, "regs": 2, "imm": 2, "addr": 4, "desc": 2}
+        if dtype == WORD
+        else {
+            "size": 4,
+            "stride": 4,
+        }
+    )
+    order = [
+        start + byte
+        for field, size in sizes.items()
+        for start in range(dtype.fields[field][1], dtype.fields[field][1] + dtype[field].itemsize, size)
+        for byte in reversed(range(size))
+    ]
+    columns = [
+        bytes(row[at] for row in sorted(rows, key=lambda row: [row[before] for before in order[:number]]))
+        for number, at in enumerate(order)
+    ]
+    assert stored == b"".join(columns)
     assert from_positions(memoryview(stored), dtype).tobytes() == b"".join(rows)
 
 
