@@ -56,8 +56,14 @@ def _shift(
     estimate is below `accept` times this. `latency`: cycles after the end of a run until its last store has arrived.
     """
     count, trials = len(times.during), 0
+    spans, span_counts = np.empty((1, 0, 3)), np.zeros(count, np.int64)
     later, later_start = np.empty(count, np.int64), np.empty(count + 1, np.int64)
-    state, spans, span_counts = np.empty((3, count)), np.empty((1, 0, 3)), np.zeros(count, np.int64)
+    moved = Times(times.during, times.freed, later, later_start, times.issued, times.counts, times.queue_depth)
+    # The clocks before each task, and the times of all tasks, of the starts so far and of those that are tried.
+    clocks, tried_clocks = np.zeros((count, CLOCKS)), np.zeros((count, CLOCKS))
+    state, tried_state = np.zeros((3, count)), np.zeros((3, count))
+    _sort_by_start(moved)
+    _run(0, clocks, state, spans, span_counts, tasks, moved, rates)
     for task in order:
         first = times.during[task]
         for shift in shifts:
@@ -67,26 +73,51 @@ def _shift(
             trials += 1
             before = times.during[task]
             times.during[task] = start
-            # The tasks with loads during an earlier one, in the order of that one.
-            later_start[:] = 0
-            for number in range(count):
-                if times.during[number] < number:
-                    later_start[times.during[number] + 1] += 1
-            for number in range(count):
-                later_start[number + 1] += later_start[number]
-            for number in range(count):
-                if times.during[number] < number:
-                    later[later_start[times.during[number]]] = number
-                    later_start[times.during[number]] += 1
-            for number in range(count, 0, -1):
-                later_start[number] = later_start[number - 1]
-            later_start[0] = 0
-            moved = Times(times.during, times.freed, later, later_start, times.issued, times.counts, times.queue_depth)
-            state[:] = 0
-            run = Run(np.zeros(CLOCKS), state[0], state[1], state[2], spans, span_counts)
-            run_tasks(run, 0, count, tasks, moved, rates)
-            cycles = np.rint(state[2].max() + latency)
+            _sort_by_start(moved)
+            changed = min(before, start)  # earlier tasks take the same time
+            tried_clocks[: changed + 1], tried_state[:] = clocks[: changed + 1], state
+            _run(changed, tried_clocks, tried_state, spans, span_counts, tasks, moved, rates)
+            cycles = np.rint(tried_state[2].max() + latency)
             if cycles < best * accept:
                 best = cycles
+                clocks[changed:], state[:] = tried_clocks[changed:], tried_state
             else:
                 times.during[task] = before
+
+
+@jit
+def _run(
+    begin: int,
+    clocks: Array,
+    state: Array,
+    spans: Array,
+    span_counts: Array,
+    tasks: Tasks,
+    times: Times,
+    rates: Array,
+) -> None:
+    """Run all tasks from `begin` on; `clocks` and `state` have the times of those before it."""
+    clock = clocks[begin].copy()
+    run = Run(clock, state[0], state[1], state[2], spans, span_counts)
+    for number in range(begin, len(clocks)):
+        clocks[number] = clock
+        run_tasks(run, number, number + 1, tasks, times, rates)
+
+
+@jit
+def _sort_by_start(times: Times) -> None:
+    """Write the tasks with loads during an earlier one, in the order of that one, to `times.later`."""
+    count, start = len(times.during), times.later_start
+    start[:] = 0
+    for number in range(count):
+        if times.during[number] < number:
+            start[times.during[number] + 1] += 1
+    for number in range(count):
+        start[number + 1] += start[number]
+    for number in range(count):
+        if times.during[number] < number:
+            times.later[start[times.during[number]]] = number
+            start[times.during[number]] += 1
+    for number in range(count, 0, -1):
+        start[number] = start[number - 1]
+    start[0] = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
@@ -225,22 +225,21 @@ def lay_out(
     interleave are computed in staging buffers, and loads do not reuse the memory of the previous task, if everything
     fits. `multi_buffered`: as in `SramLayout`. Raises ResourceError if the buffers do not fit.
     """
-    plain = _delay_prefetches(network, chip, dict(prefetch_from), multi_buffered)
+    collect = cache(partial(_collect, network, multi_buffered))
+    plain = _delay_prefetches(network, chip, dict(prefetch_from), multi_buffered, collect(frozenset()))
     wanted = [
         number
         for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True))
         if parts_interleave(info, plan) and plan.slots > 1
     ]
     # Tasks with the most free SRAM come first: if not all of them fit, half of them may.
-    live = _live_bytes(
-        _collect(network, multi_buffered, frozenset(wanted)).with_prefetch(plain.prefetch_from), len(network.tasks)
-    )
+    live = _live_bytes(collect(frozenset(wanted)).with_prefetch(plain.prefetch_from), len(network.tasks))
     wanted = sorted((task for task in wanted if live[task] <= chip.sram_bytes), key=lambda task: (live[task], task))
     halves = [frozenset(wanted[: len(wanted) >> cut]) for cut in range(len(wanted).bit_length() + 1)]
     for early, apart in ((early, apart) for early in (True, False) for apart in halves):
         if not early and not apart:
             break
-        buffers = _collect(network, multi_buffered, apart).with_prefetch(plain.prefetch_from, early)
+        buffers = collect(apart).with_prefetch(plain.prefetch_from, early)
         result = allocate(buffers.sizes, buffers.first, buffers.last, ALIGNMENT)
         if result.peak <= chip.sram_bytes:
             return _layout(network, buffers, result, plain.prefetch_from, multi_buffered, apart)
@@ -248,11 +247,17 @@ def lay_out(
 
 
 def _delay_prefetches(
-    network: NetworkPlan, chip: Chip, prefetch_from: dict[int, int], multi_buffered: Mapping[int, int]
+    network: NetworkPlan,
+    chip: Chip,
+    prefetch_from: dict[int, int],
+    multi_buffered: Mapping[int, int],
+    collected: _Buffers,
 ) -> SramLayout:
-    """The layout without staging buffers, with prefetches delayed until everything fits. Raises ResourceError."""
+    """
+    The layout of the buffers `collected`, without staging buffers, with prefetches delayed until everything fits.
+    Raises ResourceError.
+    """
     rounds = 0
-    collected = _collect(network, multi_buffered)
     while True:
         buffers = collected.with_prefetch(prefetch_from)
         live = _live_bytes(buffers, len(network.tasks))
@@ -312,7 +317,7 @@ def _layout(
     )
 
 
-def _collect(network: NetworkPlan, multi_buffered: Mapping[int, int], apart: frozenset[int] = frozenset()) -> _Buffers:
+def _collect(network: NetworkPlan, multi_buffered: Mapping[int, int], apart: frozenset[int]) -> _Buffers:
     """Collect all buffers with their lifetimes without prefetch."""
     buffers = _Buffers()
     for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True)):

@@ -58,6 +58,16 @@ class Distribution:
         """The same memory viewed in another shape; None if a tile is not a box in that shape."""
         if old == new:
             return self
+        if (old, new) not in self._views:
+            self._views[old, new] = self._reshaped(old, new)
+        return self._views[old, new]
+
+    @lazy
+    def _views(self) -> dict[tuple[tuple[int, ...], tuple[int, ...]], Distribution | None]:
+        """Results of `reshaped`."""
+        return {}
+
+    def _reshaped(self, old: tuple[int, ...], new: tuple[int, ...]) -> Distribution | None:
         groups = dimension_groups(old, new)
         boxes: dict[int, Box] = {}
         for core, box in self.boxes.items():
