@@ -21,10 +21,10 @@ from ..dialects.dataflow import (
     AddOp,
     CastOp,
     CeilOp,
+    Contraction,
     ConvOp,
     DivOp,
     FloorOp,
-    MatmulOp,
     MulOp,
     NegOp,
     QuantizeOp,
@@ -159,7 +159,7 @@ class AffineChain(RewritePattern):
         A contraction that computes base * scale, where base is a contraction with constant weights and no other use.
         """
         op = base.owner
-        if scale is None or not base.has_one_use() or not isinstance(op, ConvOp | MatmulOp):
+        if scale is None or not base.has_one_use() or not isinstance(op, Contraction):
             return None
         for index in (1, 0):
             weights = op.operands[index]
@@ -237,7 +237,7 @@ def _segments(chain: list[Operation]) -> Iterator[_Segment]:
         yield segment
 
 
-def _scaled_axis(op: ConvOp | MatmulOp, index: int, scale: Doubles) -> int | None:
+def _scaled_axis(op: Contraction, index: int, scale: Doubles) -> int | None:
     """The axis of the weights (operand `index`) along which a scale of the result can be applied, or None."""
     rank = len(shape_of(op.results[0]))
     shape = (1,) * (rank - scale.ndim) + scale.shape

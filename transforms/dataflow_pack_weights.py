@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, i8
@@ -11,7 +11,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..analysis.semantic_effect import EXACT, SemanticEffect
-from ..dialects.dataflow import ConvOp, MatmulOp, WeightOp
+from ..dialects.dataflow import Contraction, ConvOp, WeightOp
 from ..dialects.dataflow.constants import Array
 from ..dialects.dataflow.evaluate import evaluate
 from ..dialects.dataflow.types import element_of, i4_pair, is_float, shape_of, tensor, ui4_pair, ui8
@@ -20,8 +20,6 @@ from ..formats.pairs import pack_pairs
 from ..formats.weights import STORE
 from .shared.constants import weight_of
 from .shared.offloaded_values import is_offloaded
-
-Contraction: TypeAlias = MatmulOp | ConvOp
 
 RANGES: tuple[tuple[Attribute, int, int], ...] = ((i4_pair, -8, 7), (ui4_pair, 0, 15))
 """Types of pairs, with the least and the largest integer that each holds."""
@@ -60,7 +58,7 @@ def _summed_axis(value: SSAValue) -> int | None:
 
 def _axis_of(op: Operation, index: int) -> int | None:
     """The axis along which an operand of a contraction can be stored as pairs; None for other operands."""
-    if not isinstance(op, MatmulOp | ConvOp) or (isinstance(op, ConvOp) and index == 0):
+    if not isinstance(op, Contraction) or (isinstance(op, ConvOp) and index == 0):
         return None
     other = element_of(op.operands[1 - index])
     return op.inner_axis(index) if is_float(other) or other == i8 else None

@@ -19,9 +19,9 @@ from ..dialects.dataflow import (
     AddOp,
     BroadcastOp,
     ConcatOp,
+    Contraction,
     ConvOp,
     GatherOp,
-    MatmulOp,
     PadOp,
     ReduceOp,
     Reduction,
@@ -64,7 +64,7 @@ def remove_zero_channels(module: ModuleOp) -> dict[str, tuple[Shape, Shape]]:
     """Remove channels as the pass does. Returns the weights of contractions that shrank, by name, with both shapes."""
     names = {op.sym_name.data for op in module.walk() if isinstance(op, WeightOp)}
     before = _known_weights(module)
-    blocks = {op.parent: None for op in module.walk() if isinstance(op, MatmulOp | ConvOp) and op.parent is not None}
+    blocks = {op.parent: None for op in module.walk() if isinstance(op, Contraction) and op.parent is not None}
     for block in blocks:
         # After channels have been removed, others may be found to be zero.
         while _replace_constants(block, names) or _remove_once(block, names):
@@ -78,7 +78,7 @@ def _known_weights(module: ModuleOp) -> dict[Operation, tuple[str, Shape]]:
     """Names and shapes of the weights of contractions."""
     found: dict[Operation, tuple[str, Shape]] = {}
     for op in module.walk():
-        if isinstance(op, MatmulOp | ConvOp) and (position := _known_operand(op)) is not None:
+        if isinstance(op, Contraction) and (position := _known_operand(op)) is not None:
             source = constant_source(op.operands[position])
             assert source is not None
             found[op] = weight_name(source, op), shape_of(op.operands[position])
@@ -112,21 +112,21 @@ def _remove_once(block: Block, names: set[str]) -> bool:
     """Remove the channels that are found to have no effect. Returns whether there were any."""
     ops = list(block.ops)
     constants = ConstantChannels.of(ops)
-    contractions = [op for op in ops if isinstance(op, MatmulOp | ConvOp) and _known_operand(op) is not None]
+    contractions = [op for op in ops if isinstance(op, Contraction) and _known_operand(op) is not None]
     if not constants.found and not any(_has_zeros(op, constants) for op in contractions):
         return False
     plan = _Plan.of(ops, contractions, constants)
     return bool(plan.kept) and _Rewrite(ops, constants, plan, names).apply()
 
 
-def _known_operand(op: MatmulOp | ConvOp) -> int | None:
+def _known_operand(op: Contraction) -> int | None:
     """Number of the constant operand, the weights."""
     if isinstance(op, ConvOp):
         return 1 if is_constant(op.weights) else None
     return next((position for position in (1, 0) if is_constant(op.operands[position])), None)
 
 
-def _has_zeros(op: MatmulOp | ConvOp, constants: ConstantChannels) -> bool:
+def _has_zeros(op: Contraction, constants: ConstantChannels) -> bool:
     """Whether a contraction has an input channel without weights."""
     position = _known_operand(op)
     assert position is not None
@@ -135,7 +135,7 @@ def _has_zeros(op: MatmulOp | ConvOp, constants: ConstantChannels) -> bool:
     return bool(_zero_slices(op, position, constants).any())
 
 
-def _zero_slices(op: MatmulOp | ConvOp, position: int, constants: ConstantChannels) -> Mask:
+def _zero_slices(op: Contraction, position: int, constants: ConstantChannels) -> Mask:
     """Mask of the input channels of a contraction without weights."""
     weights = constants.weights(op.operands[position])
     assert weights is not None
@@ -147,7 +147,7 @@ def _zero_slices(op: MatmulOp | ConvOp, position: int, constants: ConstantChanne
 def _inner_spot(spot: Spot) -> bool:
     """Whether a contraction sums over the axis with separate indices."""
     op = spot.op
-    if not isinstance(op, MatmulOp | ConvOp) or spot.position == RESULT or op.group_count > 1:
+    if not isinstance(op, Contraction) or spot.position == RESULT or op.group_count > 1:
         return False
     return spot.axis == op.inner_axis(spot.position) and not (isinstance(op, ConvOp) and spot.position == 1)
 
@@ -161,7 +161,7 @@ def _may_drop(spot: Spot, constants: ConstantChannels) -> Mask:
         return mask & (numbers == 0) if op.kind.data is Reduction.SUM else ~every
     if not _inner_spot(spot):
         return every
-    assert isinstance(op, MatmulOp | ConvOp)
+    assert isinstance(op, Contraction)
     other = 1 - spot.position
     mask, numbers = constants.numbers(spot.value, spot.axis)
     weights = constants.weights(op.operands[other])
@@ -210,7 +210,7 @@ class _Plan:
     borders: list[_Border] = field(default_factory=list[_Border])
 
     @staticmethod
-    def of(ops: Sequence[Operation], contractions: Sequence[MatmulOp | ConvOp], constants: ConstantChannels) -> _Plan:
+    def of(ops: Sequence[Operation], contractions: Sequence[Contraction], constants: ConstantChannels) -> _Plan:
         """The plan that removes all channels for which that pays."""
         links = ChannelLinks()
         for op in contractions:
@@ -287,7 +287,7 @@ def _worthwhile(
         return []
     saved = np.zeros(links.count)
     for spot in spots:
-        if spot.position != RESULT and axis_of(spot)[1] != RESULT and isinstance(spot.op, MatmulOp | ConvOp):
+        if spot.position != RESULT and axis_of(spot)[1] != RESULT and isinstance(spot.op, Contraction):
             each = math.prod(shape_of(spot.value)) // spot.size * element_bytes(element_of(spot.value))
             np.add.at(saved, channel[links.nodes(spot)], each)
     groups: dict[tuple[_Border, ...], list[int]] = {}
@@ -354,7 +354,7 @@ class _Rewrite:
         """
         Contribution of removed channels to the result of a contraction: the result's shape, or 1 where it is the same.
         """
-        if not isinstance(op, MatmulOp | ConvOp) or (position := _known_operand(op)) is None:
+        if not isinstance(op, Contraction) or (position := _known_operand(op)) is None:
             return None
         spot = Spot(op, 1 - position, op.inner_axis(1 - position))
         if not _inner_spot(spot) or (kept := self._mask(spot)) is None:

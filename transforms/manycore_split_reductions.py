@@ -35,7 +35,7 @@ from ..chips import Chip
 from ..chips.cycles import load_cycles
 from ..chips.dram_ports import dram_rate
 from ..dialects.dataflow import ReduceOp, ints
-from ..dialects.dataflow.contraction import ConvOp, MatmulOp, held_in
+from ..dialects.dataflow.contraction import Contraction, ConvOp, MatmulOp, held_in
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.dataflow.partial_conv import PartialConvOp
 from ..dialects.dataflow.partial_matmul import PartialMatmulOp
@@ -243,7 +243,7 @@ def _cuts_of_reduction(op: ReduceOp, chip: Chip) -> list[_Cut]:
 class _Product:
     """A contraction as the product of two matrices: [rows, summed x taps] x [summed x taps, columns]."""
 
-    op: ConvOp | MatmulOp
+    op: Contraction
     rows: int
     columns: int
     summed: int
@@ -293,7 +293,7 @@ def _rough_cycles(product: _Product, parts: int, chip: Chip) -> float:
     return best
 
 
-def _partial_sums(op: ConvOp | MatmulOp, parts: int) -> PartialConvOp | PartialMatmulOp:
+def _partial_sums(op: Contraction, parts: int) -> PartialConvOp | PartialMatmulOp:
     return PartialConvOp.of(op, parts) if isinstance(op, ConvOp) else PartialMatmulOp.of(op, parts)
 
 

@@ -18,7 +18,7 @@ from ..analysis.sparse.layer_cost import Layer, LayerCost, Objective, best_panel
 from ..analysis.sparse.smallest_encoding import Choice, all_choices
 from ..chips import Chip
 from ..chips.cycles import encoded_lanes, load_cycles
-from ..dialects.dataflow import ConvOp, MatmulOp
+from ..dialects.dataflow import Contraction
 from ..dialects.dataflow.types import element_of, shape_of
 from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.locations import keeps_location
@@ -105,12 +105,12 @@ def balance_lanes(module: ModuleOp, chip: Chip, objective: Objective = "cycles")
 
 
 def _order(
-    channels: Channels, uses: dict[MatmulOp | ConvOp, WeightUse], chip: Chip, objective: Objective
+    channels: Channels, uses: dict[Contraction, WeightUse], chip: Chip, objective: Objective
 ) -> tuple[Ints, Balanced] | None:
     """The best order of the channels; None if the present one is as good."""
     producers: list[_Producer] = []
     for edit in (edit for edit in channels.edits if edit.produces):
-        if not isinstance(edit.op, MatmulOp | ConvOp) or (use := uses.get(edit.op)) is None:
+        if not isinstance(edit.op, Contraction) or (use := uses.get(edit.op)) is None:
             return None
         axis_of_channels = edit.axis_of_channels
         if use.position != edit.operand or (

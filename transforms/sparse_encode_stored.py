@@ -19,6 +19,7 @@ from ..analysis.sparse.smallest_encoding import all_choices
 from ..chips import Chip
 from ..dialects.dataflow import (
     ConcatOp,
+    Contraction,
     ConvOp,
     GatherOp,
     MatmulOp,
@@ -90,7 +91,7 @@ class EncodeStoredWeights(RewritePattern):
     count: int = 0
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: MatmulOp | ConvOp, rewriter: PatternRewriter) -> None:
+    def match_and_rewrite(self, op: Contraction, rewriter: PatternRewriter) -> None:
         weights = op.operands[1]
         if (placed := placed_values(weights)) is None:
             return
@@ -125,7 +126,7 @@ class EncodeStoredWeights(RewritePattern):
         return rewriter.insert(FillPanelsOp(index, rewriter.insert(GatherOp(values, positions, 0))))
 
 
-def best_encoding(chip: Chip, op: MatmulOp | ConvOp, connected: Mask) -> LayerCost | None:
+def best_encoding(chip: Chip, op: Contraction, connected: Mask) -> LayerCost | None:
     """
     The encoding with which a layer with these connections takes the fewest cycles; None if dense weights take about as
     few, or if no matrix unit accepts such weights encoded.
@@ -148,7 +149,7 @@ def best_encoding(chip: Chip, op: MatmulOp | ConvOp, connected: Mask) -> LayerCo
     return best if is_faster(best, dense_cost(chip, layer, dense)) else None
 
 
-def fibers_of(op: MatmulOp | ConvOp) -> Fibers:
+def fibers_of(op: Contraction) -> Fibers:
     """The weights of a contraction as fibers, one for each output neuron."""
     return Fibers(shape_of(op.operands[1]), axis=op.output_axis(1))
 
@@ -164,7 +165,7 @@ class PanelPositions:
     """[panels, parts, entries] numbers of the values after the index; 0: unused."""
 
     @staticmethod
-    def of(chip: Chip, op: MatmulOp | ConvOp, numbers: Ints, panels: Panels) -> PanelPositions:
+    def of(chip: Chip, op: Contraction, numbers: Ints, panels: Panels) -> PanelPositions:
         """The numbers, in the shape of a contraction's weights, arranged in panels."""
         matrix = np.ascontiguousarray(fibers_of(op).matrix(numbers.astype(np.uint32)))
         packed, work, data = pack(matrix, panels, Lanes.of(chip, MATRIX_RATES["f32"]))

@@ -15,7 +15,7 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ..analysis.semantic_effect import SemanticEffect, lossy
-from ..dialects.dataflow import ConstantOp, ConvOp, MatmulOp, WeightOp
+from ..dialects.dataflow import ConstantOp, Contraction, ConvOp, MatmulOp, WeightOp
 from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.sparse import PruneGroupsOp
 from ..formats.sparse.encode import Mask
@@ -109,7 +109,7 @@ class PruneActivations(RewritePattern):
     """Activations that are pruned already -> their pruned values."""
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: MatmulOp | ConvOp, rewriter: PatternRewriter) -> None:
+    def match_and_rewrite(self, op: Contraction, rewriter: PatternRewriter) -> None:
         if (use := weight_use(op)) is None:
             return
         position = 1 - use.position

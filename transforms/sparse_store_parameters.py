@@ -17,7 +17,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..analysis.semantic_effect import INTERFACE_CHANGING, SemanticEffect
 from ..chips import Chip
-from ..dialects.dataflow import BroadcastOp, ConvOp, MatmulOp, ReshapeOp, ScatterOp, SelectOp, WeightOp
+from ..dialects.dataflow import BroadcastOp, Contraction, ReshapeOp, ScatterOp, SelectOp, WeightOp
 from ..dialects.dataflow.constants import numpy_type
 from ..dialects.dataflow.entry_function import NAME, argument_names, find_main
 from ..dialects.dataflow.types import Shape, element_of, is_float, tensor
@@ -51,7 +51,7 @@ class Connections:
         return Connections(weights.shape, positions, np.arange(len(positions)), len(positions))
 
     @staticmethod
-    def in_panels(weights: Array, reader: MatmulOp | ConvOp, chip: Chip) -> Connections:
+    def in_panels(weights: Array, reader: Contraction, chip: Chip) -> Connections:
         """The elements that are not zero, in the order of the panels in which a contraction reads them."""
         connections = Connections.of(weights)
         cost = best_encoding(chip, reader, weights != 0)
@@ -143,7 +143,7 @@ def store_parameters(
 def _connections(value: SSAValue, weights: Array, chip: Chip, density: float) -> Connections | None:
     """The connections of weights that a product or convolution reads, if they are few enough."""
     reads = (use.operation for use in value.uses if use.index == 1)
-    reader = next((op for op in reads if isinstance(op, MatmulOp | ConvOp)), None)
+    reader = next((op for op in reads if isinstance(op, Contraction)), None)
     if reader is None or not 0 < np.count_nonzero(weights) <= density * weights.size:
         return None
     return Connections.in_panels(weights, reader, chip)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp, bf16
 from xdsl.ir import Operation
 
-from ...dialects.dataflow import ConvOp, MatmulOp
+from ...dialects.dataflow import Contraction, MatmulOp
 from ...dialects.dataflow.base import ints
 from ...dialects.dataflow.constants import widen_bf16
 from ...dialects.dataflow.types import element_of
@@ -28,7 +28,7 @@ def nonzero_activations(module: ModuleOp, inputs: Mapping[str, NDArray[Any]]) ->
     found: dict[Operation, Mask] = {}
 
     def watch(op: Operation, operands: Sequence[Any]) -> None:
-        if isinstance(op, MatmulOp | ConvOp):
+        if isinstance(op, Contraction):
             values = operands[0]
             found[op] = (widen_bf16(values) if element_of(op.operands[0]) == bf16 else values) != 0
 
@@ -36,7 +36,7 @@ def nonzero_activations(module: ModuleOp, inputs: Mapping[str, NDArray[Any]]) ->
     return found
 
 
-def by_input(op: MatmulOp | ConvOp, counts: Mask) -> Mask:
+def by_input(op: Contraction, counts: Mask) -> Mask:
     """Counts as [inputs, lines, places]: the window of each place of a convolution, padding included, or K by rows."""
     if isinstance(op, MatmulOp):
         axis = counts.ndim - (2 if op.transpose_a is not None else 1)

@@ -74,7 +74,7 @@ def _shift(
             before = times.during[task]
             times.during[task] = start
             _sort_by_start(moved)
-            changed = min(before, start)  # earlier tasks take the same time
+            changed = int(min(before, start))  # earlier tasks take the same time
             tried_clocks[: changed + 1], tried_state[:] = clocks[: changed + 1], state
             _run(changed, tried_clocks, tried_state, spans, span_counts, tasks, moved, rates)
             cycles = np.rint(tried_state[2].max() + latency)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
@@ -225,8 +225,12 @@ def lay_out(
     interleave are computed in staging buffers, and loads do not reuse the memory of the previous task, if everything
     fits. `multi_buffered`: as in `SramLayout`. Raises ResourceError if the buffers do not fit.
     """
-    collect = cache(partial(_collect, network, multi_buffered))
-    plain = _delay_prefetches(network, chip, dict(prefetch_from), multi_buffered, collect(frozenset()))
+
+    @cache
+    def collect(apart: frozenset[int]) -> _Buffers:
+        return _collect(network, multi_buffered, apart)
+
+    plain = _delay_prefetches(network, chip, dict(prefetch_from), multi_buffered, collect(frozenset[int]()))
     wanted = [
         number
         for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True))

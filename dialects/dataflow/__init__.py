@@ -7,6 +7,7 @@ from .base import (
     ints,
 )
 from .contraction import (
+    Contraction,
     ConvOp,
     MatmulOp,
 )
@@ -130,6 +131,7 @@ __all__ = [
     "CompareOp",
     "ConcatOp",
     "ConstantOp",
+    "Contraction",
     "ConvOp",
     "CosOp",
     "CumsumOp",

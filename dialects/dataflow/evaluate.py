@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import bf16
 
 from .base import ComputedOp, DataflowOp
 from .constants import Array, array_of, narrow_bf16, numpy_type, widen_bf16
-from .contraction import ConvOp, MatmulOp
+from .contraction import Contraction, ConvOp, MatmulOp
 from .elementwise import BitcastOp, CastOp, ElementwiseOp
 from .evaluate_contraction import (
     evaluate_conv,
@@ -67,7 +67,7 @@ def evaluate(op: DataflowOp, operands: Sequence[Array]) -> Array:
                 widen_bf16(array) if element_of(value) == bf16 else array
                 for value, array in zip(op.operands, operands, strict=True)
             ]
-            if isinstance(op, MatmulOp | ConvOp | PartialOp):
+            if isinstance(op, Contraction | PartialOp):
                 wide = unpacked(op, wide)
             with np.errstate(all="ignore"):
                 return _compute(op, wide)

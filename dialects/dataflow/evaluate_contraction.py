@@ -10,13 +10,13 @@ import numpy as np
 from ...formats.pairs import unpack_pairs
 from .base import ints
 from .constants import Array
-from .contraction import ConvOp, MatmulOp, narrow_pairs
+from .contraction import Contraction, ConvOp, MatmulOp, narrow_pairs
 from .partial import PartialOp
 from .partial_conv import PartialConvOp
 from .partial_matmul import PartialMatmulOp
 
 
-def unpacked(op: MatmulOp | ConvOp | PartialOp, operands: list[Array]) -> list[Array]:
+def unpacked(op: Contraction | PartialOp, operands: list[Array]) -> list[Array]:
     """The operands, with pairs of 4-bit integers unpacked to integers."""
     narrow = narrow_pairs(op)
     if narrow is None:

@@ -86,7 +86,7 @@ class _Sorting:
 def _positions(dtype: np.dtype[Any]) -> list[int]:
     """The bytes of a record: field by field, the most significant byte of each little-endian number first."""
     found: list[int] = []
-    for number, offset in (dtype.fields or {}).values():
+    for number, offset, *_ in (dtype.fields or {}).values():
         size = number.base.itemsize
         for start in range(offset, offset + number.itemsize, size):
             found += reversed(range(start, start + size))

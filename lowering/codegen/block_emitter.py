@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...dialects.coreasm.encoding import TypeCode
+from ...dialects.coreasm.immediates import immediate_bits
 from ...formats.sparse.block import Block
-from .immediates import immediate_bits
 from .stream import IMMEDIATE, SRAM, UNUSED, Effect
 from .transfers import Transfers
 from .view import View

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from ...dialects.coreasm.encoding import TypeCode
+from ...dialects.coreasm.immediates import fits_immediate, immediate_bits, wide_halves
 from ...dialects.coreasm.isa import OPCODE
 from ...formats.sparse.nonzero import ALL_NONZERO, Nonzero
 from .block_emitter import BlockEmitter
-from .immediates import fits_immediate, immediate_bits, wide_halves
 from .instruction_plans import (
     DOT,
     IDLE,

@@ -351,10 +351,11 @@ class _TaskCode:
 
         def emit() -> None:
             first, *rest = addends
-            if not rest and isinstance(first, View):
-                emitter.unary("mov", out, first)
-            elif not rest:
-                emitter.fill(out, first)
+            if not rest:
+                if isinstance(first, View):
+                    emitter.unary("mov", out, first)
+                else:
+                    emitter.fill(out, first)
             for addend in rest:
                 emitter.binary("add", out, first, addend)
                 first = out

@@ -7,10 +7,10 @@ from typing import TypeGuard
 
 from xdsl.ir import Operation, SSAValue, Use
 
+from ...dialects.coreasm.immediates import fits_immediate
 from ...dialects.dataflow import ConstantOp, ElementwiseOp, WeightOp
 from ...dialects.dataflow.constants import element_number, elements_of, splat_bits
 from ...dialects.dataflow.types import dtype_code
-from ..codegen.immediates import fits_immediate
 
 
 def is_immediate(value: SSAValue, uses: Iterable[Use]) -> bool:

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp, bf16
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ...dialects.dataflow import ConstantOp, ConvOp, MatmulOp, WeightOp
+from ...dialects.dataflow import ConstantOp, Contraction, ConvOp, WeightOp
 from ...dialects.dataflow.constants import attribute_of, widen_bf16
 from ...dialects.dataflow.contraction import narrow_operand
 from ...dialects.dataflow.evaluate import evaluate
@@ -27,7 +27,7 @@ from .rewrite_once import erase_unread
 class WeightUse:
     """A contraction and its constant operand."""
 
-    op: MatmulOp | ConvOp
+    op: Contraction
     position: int
     """Number of the operand."""
     source: ConstantOp | WeightOp
@@ -70,7 +70,7 @@ def weight_uses(module: ModuleOp) -> list[WeightUse]:
 
 def weight_use(op: Operation) -> WeightUse | None:
     """The constant weights of a matrix product or convolution; None for those without, and for other operations."""
-    if not isinstance(op, MatmulOp | ConvOp) or op.is_depthwise:
+    if not isinstance(op, Contraction) or op.is_depthwise:
         return None
     if narrow_operand(*op.operands) is not None or (isinstance(op, ConvOp) and op.padding):
         return None
@@ -104,7 +104,7 @@ def weights_out_of_reach(module: ModuleOp) -> list[tuple[str, str]]:
     origin: dict[SSAValue, ConstantOp | WeightOp] = {}
     found: dict[ConstantOp | WeightOp, tuple[str, str]] = {}
     for op in module.walk():
-        if isinstance(op, MatmulOp | ConvOp):
+        if isinstance(op, Contraction):
             sources = [(origin.get(op.operands[position]), op.operands[position].owner) for position in (1, 0)]
             source, owner = next((one for one in sources if one[0] is not None), (None, None))
             if source is not None and owner is not source:

@@ -1,5 +1,7 @@
 """Contractions: matrix products and convolutions, the work of the matrix unit."""
 
+from typing import TypeAlias
+
 from .base import (
     ContractionOp,
     cost_with_widening,
@@ -24,7 +26,11 @@ from .matmul import (
     MatmulOp,
 )
 
+Contraction: TypeAlias = MatmulOp | ConvOp
+"""A contraction that a network has; passes make the partial ones of it."""
+
 __all__ = [
+    "Contraction",
     "ContractionOp",
     "ConvOp",
     "MatmulOp",

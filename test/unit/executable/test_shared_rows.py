@@ -25,27 +25,29 @@ def test_differences_are_from_the_previous_index(numbers: list[int]) -> None:
     assert undo_differences(found).tolist() == numbers
 
 
+def most_significant_first(begin: int, end: int, size: int) -> list[int]:
+    """The bytes of little-endian numbers of `size` bytes."""
+    return [start + byte for start in range(begin, end, size) for byte in reversed(range(size))]
+
+
+ORDERS = {
+    WORD: [
+        *range(4),
+        *most_significant_first(4, 8, 2),
+        *most_significant_first(8, 24, 4),
+        *most_significant_first(24, 32, 2),
+    ],
+    DESC: most_significant_first(0, 40, 4),
+}
+"""Bytes of a record as they are stored: op, dtype, wait, signal, regs, imm, addr, desc; size, stride."""
+
+
 @pytest.mark.parametrize("dtype", [WORD, DESC])
 @pytest.mark.parametrize("count", [0, 1, 7, 40])
 def test_tables_are_stored_by_position(dtype: np.dtype[np.void], count: int) -> None:
     random = np.random.default_rng(0)
     rows = [random.integers(3, size=dtype.itemsize, dtype=np.uint8).tobytes() for _ in range(count)]
-    stored = by_position(np.frombuffer(b"".join(rows), dtype))
-    # The values of a field are little-endian; their most significant bytes are first.
-    sizes = (
-        {"op": 1, "dtype": 1, "wait": 1, "signal": 1, "regs": 2, "imm": 2, "addr": 4, "desc": 2}
-        if dtype == WORD
-        else {
-            "size": 4,
-            "stride": 4,
-        }
-    )
-    order = [
-        start + byte
-        for field, size in sizes.items()
-        for start in range(dtype.fields[field][1], dtype.fields[field][1] + dtype[field].itemsize, size)
-        for byte in reversed(range(size))
-    ]
+    stored, order = by_position(np.frombuffer(b"".join(rows), dtype)), ORDERS[dtype]
     columns = [
         bytes(row[at] for row in sorted(rows, key=lambda row: [row[before] for before in order[:number]]))
         for number, at in enumerate(order)

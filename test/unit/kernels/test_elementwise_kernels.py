@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from meshloom.chips import load_chip
+from meshloom.dialects.coreasm.immediates import fits_immediate
 from meshloom.dialects.dataflow import elementwise as ew
 from meshloom.lowering.codegen.emitter import Emitter
-from meshloom.lowering.codegen.immediates import fits_immediate
 from meshloom.lowering.codegen.kernels import kernel_of
 from meshloom.lowering.codegen.stream import CoreStream
 from meshloom.lowering.codegen.view import View

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import struct
 
-from ...dialects.coreasm.encoding import TYPES, TypeCode
 from ...support.errors import MeshloomError
+from .encoding import TYPES, TypeCode
 
 _I32 = 1 << 31
 
