@@ -15,7 +15,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ..analysis.planning.loops import loops_in
 from ..analysis.semantic_effect import SemanticEffect, reassociating
 from ..analysis.tasks.grouping import group_operations, with_slices
-from ..dialects.dataflow import CastOp, ConstantOp
+from ..dialects.dataflow import CastOp
 from ..dialects.dataflow.tiling import TilingInterface
 from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.locations import keeps_location, located
@@ -23,7 +23,7 @@ from ..dialects.manycore import CHIP, SubgraphOp, TaskOp, TilingAttr, YieldOp, c
 from ..support.errors import InputError
 from ..transforms.shared.kept_loops import stays_loop
 from ..transforms.shared.scheduled_bodies import is_copy
-from .ir.immediate_operands import is_immediate
+from .ir.immediate_operands import is_immediate, uses_by
 from .ir.loop_tasks import separate_results, separate_values, spread_numbers
 
 
@@ -97,13 +97,11 @@ def _outline(members: tuple[TilingInterface, ...], name: str) -> TaskOp:
     outer: dict[SSAValue, None] = {}
     for member in members:
         outer.update((value, None) for value in member.operands if value not in inside)
-    immediates = [
-        value.owner for value in outer if is_immediate(value, (use for use in value.uses if use.operation in members))
-    ]
+    immediates = [op for op, uses in uses_by(members).items() if is_immediate(op, uses)]
     operands = [value for value in outer if value.owner not in immediates]
     block = Block(arg_types=[value.type for value in operands])
     mapping: dict[SSAValue, SSAValue] = dict(zip(operands, block.args, strict=True))
-    constants: list[Operation] = [op.clone(mapping) for op in immediates if isinstance(op, ConstantOp)]
+    constants: list[Operation] = [op.clone(mapping) for op in immediates]
     copies: list[Operation] = [member.clone(mapping) for member in members]
     last = members[-1]
     block.add_ops([*constants, *copies, YieldOp(copies[-1].results[0])])
@@ -121,7 +119,7 @@ def _outline(members: tuple[TilingInterface, ...], name: str) -> TaskOp:
     for member in reversed(members):
         Rewriter.erase_op(member)
     for op in immediates:
-        if isinstance(op, ConstantOp) and op.result.first_use is None:
+        if op.result.first_use is None:
             Rewriter.erase_op(op)
     _fold_copies(task)
     return task

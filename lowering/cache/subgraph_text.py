@@ -15,7 +15,7 @@ from xdsl.rewriter import Rewriter
 from ...dialects.dataflow import ConstantOp, WeightOp
 from ...dialects.dataflow.entry_function import find_main
 from ...dialects.dataflow.types import tensor_bytes, tensor_of
-from ..ir.immediate_operands import reads_from_memory
+from ..ir.immediate_operands import read_from_memory
 from ..ir.launch_names import unique_names
 from ..ir.module_text import located_text
 from ..ir.numbered_locations import number_location
@@ -63,7 +63,7 @@ def subgraph_text(part: SubgraphModule) -> SubgraphText:
                 value.name_hint = None
         for result in op.results:
             result.name_hint = f"op${number}"
-    for op in list(filter(reads_from_memory, block.ops)):
+    for op in list(read_from_memory(list(block.ops))):
         Rewriter.replace_op(op, _anonymous(op))
     return SubgraphText(located_text(part.module), tuple(names), tuple(locations), part.module)
 

@@ -294,13 +294,13 @@ class _TaskCode:
             views.append(out)
             if 0 < number <= len(addends):
                 continue
+            if info.is_view(number):
+                views[number] = self.reads.operand(number, 0, core, step)
+                continue
             operands = [
                 self._outside(number, index, core, step) if producer is None else views[producer]
                 for index, producer in enumerate(self._uses[number])
             ]
-            if info.is_view(number):
-                views[number] = self.reads.operand(number, 0, core, step)
-                continue
             accumulate = number == 0 and (phase.accumulate or bool(addends))
             scratch = None if number else self.task.scratch
             turn = 0 if scratch is None else step

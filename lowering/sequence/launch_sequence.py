@@ -30,7 +30,7 @@ from ...dialects.locations import located
 from ...dialects.manycore import HostConcatOp, HostSliceOp, SubgraphOp, TaskOp, YieldOp, is_on_host
 from ...dialects.memory.attributes import Space
 from ...support.errors import InputError
-from ..ir.immediate_operands import reads_from_memory
+from ..ir.immediate_operands import read_from_memory
 from ..ir.residence_attribute import spaces_of_results
 from ..launch.dram_segments import bytes_of
 from ..linker.constants import ConstantTable
@@ -223,7 +223,7 @@ def module_of_operators(part: Operators) -> SubgraphModule:
         argument.name_hint = value.name_hint
     block.add_ops([op.clone(mapping) for op in ops])
     module = ModuleOp([main_function(block, [mapping[value] for value in leaving])])
-    return SubgraphModule(module, constants_read(ops), tuple(entering), tuple(leaving))
+    return SubgraphModule(module, tuple(read_from_memory(ops)), tuple(entering), tuple(leaving))
 
 
 def module_key(part: Operators) -> tuple[object, ...]:
@@ -243,7 +243,7 @@ def module_key(part: Operators) -> tuple[object, ...]:
 
 def module_of_subgraph(subgraph: SubgraphOp) -> SubgraphModule:
     """A subgraph as a separate module."""
-    constants = tuple(filter(reads_from_memory, subgraph.body.block.ops))
+    constants = tuple(read_from_memory(list(subgraph.body.block.ops)))
     copy = subgraph.clone()
     body = copy.body.detach_block(0)
     copy.erase()  # it reads the operands
@@ -306,7 +306,7 @@ class _SequenceBuilder:
         for value in leaving:
             self._add_value(value, launch)
         return SubgraphInterface(
-            tuple(map(self._constants.number, constants_read(ops))),
+            tuple(map(self._constants.number, read_from_memory(ops))),
             tuple(self._numbers[value] for value in entering),
             tuple(self._numbers[value] for value in leaving),
             tuple(leaving),
@@ -350,12 +350,6 @@ class _SequenceBuilder:
             offset += bytes_of(root)
 
 
-def constants_read(ops: Sequence[Operation]) -> tuple[ConstantOp | WeightOp, ...]:
-    """The constants and weights that a subgraph reads from memory; `ops`: all operations of its module (`sources`)."""
-    inside = set(ops)
-    return tuple(op for op in ops if reads_from_memory(op, lambda user: _in_function(user) in inside))
-
-
 def constant_bytes_read(part: Operators) -> int:
     """Bytes of the constants and weights that a subgraph reads from memory."""
-    return sum(bytes_of(op.results[0]) for op in constants_read(sources(part)[0]))
+    return sum(bytes_of(op.results[0]) for op in read_from_memory(sources(part)[0]))
