@@ -50,7 +50,8 @@ class MemoryInsertOffloadPass(EffortOptions, ModulePass):
 
     With `budget` (bytes; up to 1 a share of what the network needs as one launch; `chip`: all of the chip's DRAM, the
     default), tensors are chosen for the least time, each with one of `kinds` (swap, compress, recompute). An error
-    names the smallest budget with a plan. If memory saving has no gain, a note says so, and the module does not change.
+    names the smallest budget with a plan. If memory saving has no gain, a note says so, and the module does not change;
+    only `launch-bytes` cuts it into launches even then.
 
     With `th-tts`, `th-size` or `n`, tensors are chosen by the thresholds of spec 1: inputs of launches that wait longer
     than `th-tts` ns for their use, of more than `th-size` bytes, of these the `n` largest. With a budget, this is
@@ -132,8 +133,11 @@ def insert_offload(
         saved = _save_by_thresholds(function, chip, options, budget, cache, progress)
     if saved is None:
         return False
-    if not saves_memory(module):
-        _note_no_gain(saved, budget)
+    if not saves_memory(module) and saved.layout.used >= saved.unsaved_peak:
+        needs = f"the network needs {saved.unsaved_peak} bytes of DRAM without it, {saved.layout.used} with it"
+        warn(f"memory saving has no gain: {needs}")
+        if budget.launch_bytes is None:
+            return False
     if saved.function is not function:
         Rewriter.replace_op(function, saved.function)
     for op in saved.function.walk():
@@ -177,14 +181,6 @@ def _save_by_thresholds(
         warn("the thresholds select no tensor to offload")
         return None
     return saved
-
-
-def _note_no_gain(saved: LaunchCompilation, budget: Budget) -> None:
-    """Log a note if thresholds, or launches of a given size, need no less DRAM than the network without saving."""
-    given = budget.thresholds is not None or budget.amount is not None
-    if given and saved.layout.used >= saved.unsaved_peak:
-        needs = f"the network needs {saved.unsaved_peak} bytes of DRAM without it, {saved.layout.used} with it"
-        warn(f"memory saving has no gain: {needs}")
 
 
 def _check_more(budget: Budget) -> None:

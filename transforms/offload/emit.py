@@ -91,6 +91,8 @@ class Emitter:
             op = self.parts.ops[number]
             self._read_all(op)
             self._add(op)
+            if isinstance(op, MoveOp) and not op.RESTORES:
+                self.leaving.add(op.source)
             self._insert_completions(op.results)
             return op
         absence = script.absences[number]
@@ -162,11 +164,11 @@ class Emitter:
         if isinstance(value.type, TokenType):
             return value
         root = memory_of(value)
-        here = self._here(root)
+        tokens = _tokens_on_the_way(value)
+        here = self.now.get(root, root) if tokens else self._here(root)
         if value is root:
             return here
         if (here, value) not in self.views:
-            tokens = _tokens_on_the_way(value)
             view = here
             if tokens:
                 view = self._add(AwaitOp(view, tokens)).result

@@ -105,7 +105,7 @@ def threshold_script(
         if number and (last := found[number - 1].consumers[-1]) < one.consumers[0]:
             after.append(last)
         waits[number] = after
-        one.position = max([*after, _early(graph, found, one.tensor), int(graph.producer[one.tensor])])
+        one.position = max([*after, _early(graph, found, one), int(graph.producer[one.tensor])])
     # Queues are in order: a restoration does not overtake the one before it.
     for earlier, later in pairwise(found):
         later.position = max(later.position, earlier.position)
@@ -154,10 +154,14 @@ def _restorations(graph: CostGraph, slack: Slack, inputs: list[tuple[int, int]],
     return found
 
 
-def _early(graph: CostGraph, found: list[_Restoration], tensor: int) -> int:
-    """The early reader of a tensor: the first reader that no restoration is for; its producer if there is none."""
-    late = {op for one in found if one.tensor == tensor for op in one.consumers}
-    return next((op for op in graph.readers.row(tensor) if op not in late), int(graph.producer[tensor]))
+def _early(graph: CostGraph, found: list[_Restoration], one: _Restoration) -> int:
+    """
+    The early reader of a tensor: the first reader, before the restoration, that none is for; if there is none, its
+    producer.
+    """
+    late = {op for other in found if other.tensor == one.tensor for op in other.consumers}
+    readers = (op for op in graph.readers.row(one.tensor) if op < one.consumers[0] and op not in late)
+    return next(readers, int(graph.producer[one.tensor]))
 
 
 def _cycles(graph: CostGraph, model: Model, one: _Restoration) -> int:

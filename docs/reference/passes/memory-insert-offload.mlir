@@ -1,4 +1,4 @@
-// -p 'memory-insert-offload{chip=tiny th-tts=2000}'
+// -p 'manycore-outline-subgraphs{rule=named names=a,b,c,d,e,f},memory-insert-offload{chip=tiny th-tts=2000}'
 func.func @main(%x: tensor<4x32xf32> {dataflow.name = "x"}) -> (tensor<4x32xf32> {dataflow.name = "y"}) {
   %a = dataflow.neg %x : (tensor<4x32xf32>) -> tensor<4x32xf32>
   %b = dataflow.exp %a : (tensor<4x32xf32>) -> tensor<4x32xf32>

@@ -1,5 +1,5 @@
-// RUN: meshloom-opt %s -p 'memory-insert-offload{chip="tiny" th-tts=1000 kinds="compress"}' | filecheck %s
-// RUN: meshloom-opt %s -p 'memory-insert-offload{chip="tiny" th-tts=1000 kinds="swap"}' --check-semantics | filecheck %s --check-prefix SWAP
+// RUN: meshloom-opt %s -p 'manycore-outline-subgraphs{rule=named names=m,a,b,c,d,e,f},memory-insert-offload{chip="tiny" th-tts=1000 kinds="compress"}' | filecheck %s
+// RUN: meshloom-opt %s -p 'manycore-outline-subgraphs{rule=named names=m,a,b,c,d,e,f},memory-insert-offload{chip="tiny" th-tts=1000 kinds="swap"}' --check-semantics | filecheck %s --check-prefix SWAP
 
 // A mask of i1 waits longest; only f32 is compressed, everything can be swapped.
 // CHECK-NOT:  tensor<8x64xi1> to

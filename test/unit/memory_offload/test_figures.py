@@ -153,6 +153,15 @@ def test_more_candidates_than_n() -> None:
     assert pairs(1) == [(416, 400)]
 
 
+def test_a_restoration_precedes_its_reader_if_later_readers_are_left_out() -> None:
+    """Of the two late readers of 300 in figure 3, only the first is selected; 310 reads the same restored tensor."""
+    graph = graph_of(FIGURE_3)
+    script, _ = threshold_script(graph, FAST, Kind.SWAP, Thresholds(slack=DELAY, most=1))
+    acts = [one.act if one.act is not Act.RUN else graph.op_ids[one.number] for one in script.items]
+    assert acts.count(Act.IN) == 1
+    assert acts.index(306) < acts.index(Act.IN) < acts.index(308)
+
+
 def test_slow_links_start_restorations_earlier() -> None:
     """A copy of 2,000 ns starts after 410, two nodes before the end of 414, to end when 416's other input arrives."""
     graph = graph_of(FIGURE_5, SIZES_5)
