@@ -8,12 +8,13 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...chips import Chip
-from ..dataflow.constants import elements_of, splat_bits
+from ..coreasm.immediates import fits_immediate
+from ..dataflow.constants import element_number, elements_of, splat_bits
 from ..dataflow.elementwise import ElementwiseOp
 from ..dataflow.movement import SliceOp
 from ..dataflow.sources import ConstantOp
 from ..dataflow.tiling import DimKind, TilingInterface
-from ..dataflow.types import shape_of
+from ..dataflow.types import dtype_code, shape_of
 from .attributes import TilingAttr, chip_of
 
 
@@ -29,12 +30,15 @@ def body_constants(block: Block) -> list[ConstantOp]:
 
 def verify_constants(block: Block) -> list[Operation]:
     """
-    The operations of a body without its constants. Raises VerifyException unless each constant has equal elements and
-    all its uses are operands of elementwise operations for which their instructions have immediates.
+    The operations of a body without its constants. Raises VerifyException unless each constant has equal elements that
+    an instruction can hold, and all its uses are operands of elementwise operations for which their instructions have
+    immediates.
     """
     for op in body_constants(block):
         if splat_bits(elements_of(op)) is None:
             raise VerifyException(f"a constant of {op.result.type} has different elements: expected an operand")
+        if not fits_immediate(value := element_number(op), dtype_code(op.result)):
+            raise VerifyException(f"{value} does not fit into the 32 bits of an immediate: expected an operand")
         for use in op.result.uses:
             user = use.operation
             if not isinstance(user, ElementwiseOp) or not user.takes_immediate(use.index):

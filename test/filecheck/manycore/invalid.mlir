@@ -241,6 +241,18 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 // -----
 
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
+  %x = "test.op"() : () -> tensor<4x8xf64>
+  // expected-error@+1 {{0.1 does not fit into the 32 bits of an immediate: expected an operand}}
+  %y = manycore.task @t(%a = %x : tensor<4x8xf64>) -> tensor<4x8xf64> tiled <grid = [1, 1], cores = [0], steps = [1, 1], order = [0, 1]> {
+    %c = dataflow.constant dense<0.1> : tensor<f64>
+    %0 = dataflow.add %a, %c : (tensor<4x8xf64>, tensor<f64>) -> tensor<4x8xf64>
+    manycore.yield %0 : tensor<4x8xf64>
+  }
+}
+
+// -----
+
+builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   %x = "test.op"() : () -> tensor<2x8xf32>
   // expected-error@+1 {{'dataflow.concat' uses a constant of the body: expected an operand of the task, as only elementwise operations have immediates}}
   %y = manycore.task @t(%a = %x : tensor<2x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 1], cores = [0], steps = [1, 1], order = [0, 1]> {
