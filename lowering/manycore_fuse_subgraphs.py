@@ -14,12 +14,11 @@ from xdsl.passes import ModulePass
 from ..analysis.semantic_effect import SemanticEffect, reassociating
 from ..dialects.manycore.stage import networks_of
 from ..transforms.shared.chip_option import chip_for
-from .cache.compile_cache import cache_for
 from .ir.refuse_launches import refuse_launches
 from .offload.saved_module import saves_memory
-from .options.compilation_log import CompilationLog
 from .options.effort import EffortOptions
-from .options.subgraph_options import Fusion, FusionBounds, default_jobs
+from .options.subgraph_options import Fusion, FusionBounds, SubgraphOptions, default_jobs
+from .session import Session
 from .subgraphs.fuse_subgraphs import fuse_subgraphs
 
 
@@ -44,10 +43,11 @@ class ManycoreFuseSubgraphsPass(FusionBounds, EffortOptions, ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         refuse_launches(op, self.name)
-        fusion, effort = Fusion(self.strategy, FusionBounds(**self.given())), self.read_effort()
+        fusion = Fusion(self.strategy, FusionBounds(**self.given()))
         jobs = default_jobs() if self.jobs is None else self.jobs
+        options = SubgraphOptions(jobs=jobs, effort=self.read_effort())
         for network in networks_of(op):
             if saves_memory(network):
                 continue  # the module already has launches
             chip = chip_for(network, self.chip, f"{self.name}{{chip=NAME}}")
-            fuse_subgraphs(network, chip, fusion, jobs, CompilationLog(), cache_for(chip, effort))
+            fuse_subgraphs(network, fusion, Session.of_pass(chip, options))

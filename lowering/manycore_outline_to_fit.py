@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -25,16 +25,15 @@ from ..support.errors import MeshloomError
 from ..transforms.dataflow_fuse_loops import fuse_main
 from ..transforms.shared.chip_option import chip_for
 from ..transforms.shared.kept_loops import stays_loop
-from .cache.compile_cache import CompileCache, cache_for
 from .ir.refuse_launches import refuse_launches
 from .ir.replace_module import replace_module
 from .launch.note_ideal_work import note_ideal
 from .offload.saved_module import saves_memory
 from .options.compilation_log import CompilationLog
 from .options.effort import EffortOptions
-from .options.progress import Progress
 from .options.subgraph_options import SubgraphOptions, default_jobs, parse_subgraphs
 from .sequence.inline_subgraphs import inline_subgraphs
+from .session import Session
 from .simplify import unroll_kept_loops
 from .subgraphs.cascading import cascades
 from .subgraphs.compile_subgraphs import Driver
@@ -80,17 +79,10 @@ class ManycoreOutlineToFitPass(EffortOptions, ModulePass):
             if saves_memory(network):
                 continue  # the module already has launches
             chip = chip_for(network, self.chip, f"{self.name}{{chip=NAME}}")
-            outline_to_fit(network, chip, options, CompilationLog(), cache_for(chip, options.effort))
+            outline_to_fit(network, Session.of_pass(chip, options))
 
 
-def outline_to_fit(
-    module: ModuleOp,
-    chip: Chip,
-    options: SubgraphOptions,
-    log: CompilationLog,
-    cache: CompileCache,
-    progress: Progress = lambda stage: None,
-) -> Subgraphs:
+def outline_to_fit(module: ModuleOp, session: Session) -> Subgraphs:
     """
     Rewrite `@main` as pass `manycore-outline-to-fit` does. Returns the compiled subgraphs.
 
@@ -99,12 +91,14 @@ def outline_to_fit(
     unroll_loops(module, stays_loop)
     ideal = note_ideal(module)
     loops = loops_in(find_main(module).body.block)
+    log = session.log
     own = CompilationLog(log.listener, log.entries, chip=log.chip)  # attempts with loops are counted separately
+    unsplit = session.with_options(split_failures=False).logged(own)
 
     def loop_driver(module: ModuleOp) -> Driver:
-        return Driver(find_main(module), chip, replace(options, split_failures=False), own, progress, cache)
+        return Driver(find_main(module), unsplit)
 
-    kept = _fused_loops(module, chip, loop_driver) if loops else None
+    kept = _fused_loops(module, session.chip, loop_driver) if loops else None
     if loops and kept is None:
         kept = _with_loops(module.clone(), loop_driver)
     bound = all(loop.may_run_all for loop in loops)  # others cannot be unrolled
@@ -118,7 +112,7 @@ def outline_to_fit(
     else:
         if loops:
             unroll_kept_loops(module)
-        best = _without_loops(module, Driver(find_main(module), chip, options, log, progress, cache), ideal)
+        best = _without_loops(module, Driver(find_main(module), session), ideal)
         if kept is not None:
             best = _faster(kept, best)
     if best.module is not module:
@@ -149,7 +143,8 @@ def _operations(loop: LoopOp) -> int:
 def _without_loops(module: ModuleOp, driver: Driver, ideal: dict[str, int]) -> Attempt:
     """Compile a network without loops, in as many launches as it needs."""
     given = inline_subgraphs(driver.function)
-    automatic = not given and driver.options.rule is None and driver.options.split_failures
+    options = driver.options
+    automatic = not given and options.rule is None and options.split_failures
     variations = micro_batches(driver.function, driver.chip) if automatic else []
     if automatic and not variations:
         variations = cascades(driver.function, driver.chip)

@@ -13,7 +13,6 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ..analysis.semantic_effect import SemanticEffect, lossy, reassociating
-from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.manycore import SubgraphOp
@@ -25,7 +24,6 @@ from ..transforms.canonicalize import CanonicalizePass
 from ..transforms.shared.chip_option import chip_for
 from ..transforms.shared.kept_loops import stays_loop
 from ..transforms.shared.options import Number, positive
-from .cache.compile_cache import CompileCache, cache_for
 from .ir.refuse_launches import refuse_launches
 from .launch.note_ideal_work import note_ideal
 from .offload.add_offload import add_offload
@@ -36,9 +34,9 @@ from .offload.save_memory import Saving
 from .offload.saved_module import CAPACITY, UNSAVED, noted_bytes, saves_memory
 from .offload.wrap_operations import wrap_operations
 from .options.effort import EffortOptions
-from .options.progress import Progress
 from .options.subgraph_options import SubgraphOptions, default_jobs
 from .sequence.residency_decisions import Residence
+from .session import Session
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,7 @@ class MemoryInsertOffloadPass(EffortOptions, ModulePass):
             if not saves_memory(network):
                 CanonicalizePass().apply(ctx, network)  # constants that are folded later are not planned
             chip = chip_for(network, self.chip, f"{self.name}{{chip=NAME}}")
-            insert_offload(network, chip, options, budget, cache_for(chip, options.effort))
+            insert_offload(network, Session.of_pass(chip, options), budget)
 
     def _budget(self) -> Budget:
         given = {"th-tts": self.th_tts, "th-size": self.th_size, "n": self.n}
@@ -105,14 +103,7 @@ class MemoryInsertOffloadPass(EffortOptions, ModulePass):
         return parse_budget(self.budget, kinds, self.format, self.launch_bytes, thresholds or None)
 
 
-def insert_offload(
-    module: ModuleOp,
-    chip: Chip,
-    options: SubgraphOptions,
-    budget: Budget,
-    cache: CompileCache,
-    progress: Progress = lambda stage: None,
-) -> bool:
+def insert_offload(module: ModuleOp, session: Session, budget: Budget) -> bool:
     """
     Rewrite `@main` as pass `memory-insert-offload` does, and record the available bytes (`CAPACITY`) and those needed
     without saving (`UNSAVED`). Returns False if memory saving has no gain.
@@ -126,11 +117,11 @@ def insert_offload(
         wrap_operations(function)
         if budget == Budget():
             return True
-        saved = add_offload(function, chip, budget, cache, noted_bytes(module, UNSAVED))
+        saved = add_offload(function, session, budget, noted_bytes(module, UNSAVED))
     elif budget.thresholds is None:
-        saved = save_in_launches(function, chip, options, budget, cache, progress)
+        saved = save_in_launches(function, session, budget)
     else:
-        saved = _save_by_thresholds(function, chip, options, budget, cache, progress)
+        saved = _save_by_thresholds(function, session, budget)
     if saved is None:
         return False
     if not saves_memory(module) and saved.layout.used >= saved.unsaved_peak:
@@ -144,15 +135,13 @@ def insert_offload(
         if isinstance(op, SubgraphOp):
             op.attributes.pop(CompiledLaunches.NUMBER, None)
             Residence().write(op, ())  # operations of `memory` determine the memories of values
-    if saved.capacity < chip.dram_bytes or budget.thresholds is None:
+    if saved.capacity < session.chip.dram_bytes or budget.thresholds is None:
         module.attributes[CAPACITY] = IntegerAttr(saved.capacity, i64)
     module.attributes[UNSAVED] = IntegerAttr(saved.unsaved_peak, i64)
     return True
 
 
-def _save_by_thresholds(
-    function: FuncOp, chip: Chip, options: SubgraphOptions, budget: Budget, cache: CompileCache, progress: Progress
-) -> LaunchCompilation | None:
+def _save_by_thresholds(function: FuncOp, session: Session, budget: Budget) -> LaunchCompilation | None:
     """
     A copy of a function of operators, or of subgraphs, in which the thresholds choose the offloaded tensors. None, with
     a note, if they choose none, or if memory saving has no gain: the function fits in the budget without it; or the
@@ -160,15 +149,15 @@ def _save_by_thresholds(
 
     Raises BudgetError for a budget in bytes that the thresholds do not reach, naming one that is enough.
     """
-    unsaved = needed_as_one(function, chip, options, cache, progress)
-    capacity = capacity_of(budget.amount, unsaved, chip)
+    unsaved = needed_as_one(function, session)
+    capacity = capacity_of(budget.amount, unsaved, session.chip)
     if budget.amount is not None and capacity >= unsaved:
         warn(f"memory saving has no gain: the network needs {unsaved} bytes of DRAM, {capacity} are available")
         return None
     copy = function.clone()
     wrap_operations(copy)
     try:
-        saved = add_offload(copy, chip, budget, cache, unsaved)
+        saved = add_offload(copy, session, budget, unsaved)
     except BudgetError as error:
         if error.enough < unsaved:
             raise

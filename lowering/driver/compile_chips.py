@@ -8,7 +8,7 @@ cycles correct the estimates, and the cuts are moved until there is no improveme
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -21,7 +21,6 @@ from xdsl.rewriter import Rewriter
 
 from ...analysis.search import ACCEPT_RATIO, Search, Trial
 from ...analysis.subgraphs.chip_stages import Floats, cut_stages
-from ...chips import Chip
 from ...dialects.dataflow.entry_function import argument_names, find_main, result_names
 from ...emulator.executable.chip_pipeline_file import MOST_CHIPS
 from ...emulator.run_chip_pipeline import PipelineSchedule, schedule
@@ -29,16 +28,14 @@ from ...emulator.timing.engine import TimingResult, run_timing
 from ...support.errors import BudgetError, InputError
 from ...support.warn import held_back, warn
 from ..autotune.compile_pool import CompilePool
-from ..cache.compile_cache import CompileCache
 from ..cache.subgraph_text import SubgraphText, subgraph_text
 from ..ir.name_chip import name_chip
 from ..multi_chip.write_stages import write_stages
 from ..offload.saved_module import saves_memory
 from ..options.compilation_log import CompilationLog, LogEntry
-from ..options.progress import Progress
-from ..options.subgraph_options import SubgraphOptions
 from ..sequence.inline_subgraphs import Group, inline_subgraphs
 from ..sequence.launch_sequence import Operators, module_of_operators, operators
+from ..session import Session
 from ..subgraphs.compile_subgraphs import Driver
 from ..subgraphs.outline_function import outline_function
 from ..subgraphs.subgraph import Subgraph, name_of
@@ -86,38 +83,27 @@ class _Tried:
     stages: list[_Stage]
 
 
-def compile_for_chips(
-    module: ModuleOp,
-    chip: Chip,
-    chips: int,
-    progress: Progress = lambda stage: None,
-    options: SubgraphOptions | None = None,
-    on_note: Callable[[str], None] = lambda line: None,
-    cache: CompileCache | None = None,
-    budget: Budget | None = None,
-) -> ChipsCompilation:
+def compile_for_chips(module: ModuleOp, chips: int, session: Session, budget: Budget | None = None) -> ChipsCompilation:
     """
-    Compile @main of a module for up to `chips` equal chips, as many as make it faster. The module is changed. If
-    `options` has a rule, or the module has subgraphs, it is cut between subgraphs only. The other arguments and the
-    exceptions are those of `compile_module`.
+    Compile @main of a module for up to `chips` equal chips, as many as make it faster. The module is changed. If the
+    options have a rule, or the module has subgraphs, it is cut between subgraphs only. Raises as `compile_in_session`
+    does.
 
     Each stage fits the `budget` of device memory; a share refers to the bytes that the stage needs without memory
     saving. With a share, no chip needs more bytes than the largest number that one needs without a budget: stages that
     do are cut elsewhere, at last as without a budget.
     """
-    options = SubgraphOptions() if options is None else options
-    simplify(module, chip, progress)
+    simplify(module, session.chip, session.progress)
     simplified = module.clone()
     given = inline_subgraphs(find_main(module))
     if saves_memory(module):
         raise InputError("the module contains operations of dialect 'memory', for one chip: compile it without --chips")
     if budget is not None:
-        check_cut(options)
-    cache = CompileCache(chip, options.cache, options.effort) if cache is None else cache
-    driver = _ChipsDriver(module, chip, chips, options, progress, on_note, cache, budget)
+        check_cut(session.options)
+    driver = _ChipsDriver(module, chips, session, budget)
     if budget is not None and budget.is_share:
         copy = simplified.clone()
-        plain = _ChipsDriver(copy, chip, chips, options, progress, lambda line: None, cache, None)
+        plain = _ChipsDriver(copy, chips, session.logged(CompilationLog()), None)
         with held_back():
             needed = plain.run(inline_subgraphs(find_main(copy)))
         driver.most = max(one.dram_bytes_used for one in needed.pipeline.chips)
@@ -127,22 +113,10 @@ def compile_for_chips(
 
 
 class _ChipsDriver:
-    def __init__(
-        self,
-        module: ModuleOp,
-        chip: Chip,
-        chips: int,
-        options: SubgraphOptions,
-        progress: Progress,
-        on_note: Callable[[str], None],
-        cache: CompileCache,
-        budget: Budget | None,
-    ) -> None:
-        self.function, self.chip, self.chips, self.options = find_main(module), chip, chips, options
-        self.progress, self.on_note = progress, on_note
-        self.log = CompilationLog(on_note)
-        self.cache = cache
-        self.capacity = float(chip.dram_bytes)
+    def __init__(self, module: ModuleOp, chips: int, session: Session, budget: Budget | None) -> None:
+        self.function, self.chips, self.session = find_main(module), chips, session
+        self.chip, self.log = session.chip, session.log
+        self.capacity = float(session.chip.dram_bytes)
         """Bytes of weights that are assumed to fit on a chip together with everything else."""
         self.budget = budget
         if budget is not None and budget.amount is not None and not budget.is_share:
@@ -157,7 +131,7 @@ class _ChipsDriver:
         """Stages that exceed the budget; so do those that contain one of these, if the budget is in bytes."""
         self.operator_exceeds = False
         """Whether an operator by itself exceeds the budget."""
-        self.in_subgraphs = options.rule is not None
+        self.in_subgraphs = session.options.rule is not None
         self._stages: dict[object, _Stage] = {}
         self._said: dict[Operators, Subgraph] = {}
         """The specified subgraphs by their operators: their names and residency."""
@@ -229,8 +203,7 @@ class _ChipsDriver:
 
     def _units(self, given: Sequence[Group]) -> Units:
         """The units between which the network may be cut, with their cycles from a compilation for one chip."""
-        options = replace(self.options, split_failures=True)
-        driver = Driver(self.function, self.chip, options, CompilationLog(), self.progress, self.cache)
+        driver = Driver(self.function, self.session.with_options(split_failures=True).logged(CompilationLog()))
         compiled = driver.fitting(given)
         if self.in_subgraphs:
             self._said = {part.operators: part for part in compiled if part.operators}
@@ -279,7 +252,7 @@ class _ChipsDriver:
         ]
         small: list[BudgetError] = []
         missing = [number for number, key in enumerate(keys) if key not in self._stages]
-        self.progress(f"compile for {len(modules)} chips")
+        self.session.progress(f"compile for {len(modules)} chips")
         # Whether saving has no gain depends on the least budget; of refused bytes, it is determined for one cut only.
         tried = self.budget
         if tried is not None and not tried.is_share:
@@ -287,7 +260,7 @@ class _ChipsDriver:
         if not self.in_subgraphs and self.budget is None:
             self._compile_whole([modules[number] for number in missing])
         for number in missing:
-            log = CompilationLog(self.on_note, chip=number)
+            log = CompilationLog(self.log.listener, chip=number)
             low, high = bounds[number], bounds[number + 1]
             try:
                 with held_back() as notes:
@@ -336,22 +309,22 @@ class _ChipsDriver:
     def _compile_whole(self, modules: Sequence[StageModule]) -> None:
         """Compile whole stages in parallel, so that the next step finds them in the cache."""
         texts: dict[str, SubgraphText] = {}
+        cache = self.session.cache
         for module in modules:
             text = subgraph_text(module_of_operators(operators(find_main(module.module))))
-            key = self.cache.key(text.text)
-            if self.cache.get(key) is None:
+            key = cache.key(text.text)
+            if cache.get(key) is None:
                 texts[key] = text
-        with CompilePool(self.chip, self.cache.effort, self.options.jobs) as pool:
+        with CompilePool(self.chip, cache.effort, self.session.options.jobs) as pool:
             for key, data in zip(texts, pool.compile(list(texts.values())), strict=True):
-                self.cache.put(key, data)
+                cache.put(key, data)
 
     def _compile_stage(
         self, parts: Sequence[Operators], stage: StageModule, log: CompilationLog, budget: Budget | None
     ) -> Compilation:
         # The rule has already cut the network into its subgraphs.
-        options = replace(self.options, rule=None) if self.in_subgraphs else self.options
-        made = self._stage_module(parts, stage)
-        return compile_function(made, self.chip, options, log, self.progress, self.cache, budget)
+        session = self.session.with_options(rule=None) if self.in_subgraphs else self.session
+        return compile_function(self._stage_module(parts, stage), session.logged(log), budget)
 
     def _learn(self, units: Units, low: int, high: int, stage: _Stage) -> None:
         """Correct the estimates by the compiled cycles."""

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ...chips import Chip
 from ...emulator.executable.executable import Executable
-from ..cache.compile_cache import CompileCache
 from ..cache.subgraph_code import SubgraphCode
 from ..linker.read_program import read_program
 from ..manycore_autotune import autotune
 from ..manycore_outline_to_fit import outline_to_fit
 from ..manycore_to_memory import lower_module
 from ..options.compilation_log import CompilationLog, LogEntry
-from ..options.progress import Level, Progress
-from ..options.subgraph_options import SubgraphOptions, parse_fusion
+from ..options.progress import Level
+from ..options.subgraph_options import parse_fusion
 from ..sequence.launch_sequence import constant_bytes_read, operator_count
+from ..session import Session
 from ..subgraphs.fuse_subgraphs import fuse_subgraphs
 from ..subgraphs.subgraph import Subgraphs
 
@@ -76,42 +75,35 @@ class Compilation:
         return max(part.code.sram_lower_bound for part in self.parts)
 
 
-def compile_function(
-    module: ModuleOp,
-    chip: Chip,
-    options: SubgraphOptions,
-    log: CompilationLog,
-    progress: Progress,
-    cache: CompileCache,
-    budget: Budget | None = None,
-) -> Compilation:
+def compile_function(module: ModuleOp, session: Session, budget: Budget | None = None) -> Compilation:
     """
-    Compile @main of a simplified `dataflow` (or tiled `manycore`) module, as `compile_module` does; with a `budget`, in
-    launches that save memory. The module becomes the program at the `memory` level.
+    Compile @main of a simplified `dataflow` (or tiled `manycore`) module, as `compile_in_session` does; with a
+    `budget`, in launches that save memory. The module becomes the program at the `memory` level.
 
     Raises ResourceError if the network does not fit the chip.
     """
 
     def in_subgraphs() -> Subgraphs:
-        found = outline_to_fit(module, chip, options, log, cache, progress)
-        return fuse_subgraphs(module, chip, parse_fusion(options.fuse), options.jobs, log, cache, progress) or found
+        found = outline_to_fit(module, session)
+        return fuse_subgraphs(module, parse_fusion(session.options.fuse), session) or found
 
-    cut = in_subgraphs() if budget is not None and options.cuts_before_saving else None
+    cut = in_subgraphs() if budget is not None and session.options.cuts_before_saving else None
     saved = False
     if budget is not None:
         from ..memory_insert_offload import insert_offload
 
-        saved = insert_offload(module, chip, options, budget, cache, progress)
+        saved = insert_offload(module, session, budget)
     if not saved:
         found = in_subgraphs() if cut is None else cut
         parts = tuple(_describe(number, found) for number in range(len(found.parts)))
         levels: list[Level] = [("subgraphs", module.clone())] if len(parts) > 1 else []
     else:
         parts, levels = (), [("offload", module.clone())]
-    progress("tile")
-    codes = autotune(module, chip, cache, options.jobs)
+    chip, cache = session.chip, session.cache
+    session.progress("tile")
+    codes = autotune(module, chip, cache, session.options.jobs)
     levels.append(("manycore", module.clone()))
-    progress("link")
+    session.progress("link")
     saving = None
     if not saved:
         lower_module(module, chip)
@@ -120,10 +112,10 @@ def compile_function(
 
         lowered = lower_saved(module, chip, cache)
         saving, codes = lowered.saving, [compiled.code for _, compiled in lowered.launches]
-        parts = tuple(_launch(name, code, log) for (name, _), code in zip(lowered.launches, codes, strict=True))
+        parts = tuple(_launch(name, code, session.log) for (name, _), code in zip(lowered.launches, codes, strict=True))
     executable = read_program(module, chip, {code.digest: code.code for code in codes})
     levels.append(("memory", module))
-    return Compilation(executable, module, parts, log, lambda: levels, cache.hits, saving)
+    return Compilation(executable, module, parts, session.log, lambda: levels, cache.hits, saving)
 
 
 def _describe(number: int, found: Subgraphs) -> CompiledPart:

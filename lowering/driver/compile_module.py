@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,11 +9,10 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ...chips import Chip
 from ...support.errors import InputError
-from ..cache.compile_cache import CompileCache
 from ..offload.saved_module import saves_memory
-from ..options.compilation_log import CompilationLog
-from ..options.progress import Level, Progress
+from ..options.progress import Level
 from ..options.subgraph_options import SubgraphOptions
+from ..session import Session
 from ..simplify import simplify
 from .compile_function import Compilation, compile_function
 
@@ -22,41 +20,33 @@ if TYPE_CHECKING:
     from ..offload.compile_launches import Budget
 
 
-def compile_module(
-    module: ModuleOp,
-    chip: Chip,
-    progress: Progress = lambda stage: None,
-    options: SubgraphOptions | None = None,
-    on_note: Callable[[str], None] = lambda line: None,
-    budget: Budget | None = None,
-    cache: CompileCache | None = None,
-) -> Compilation:
+def compile_module(module: ModuleOp, chip: Chip, options: SubgraphOptions | None = None) -> Compilation:
+    """Compile a module for a chip as `compile_in_session` does."""
+    return compile_in_session(module, Session.begin(chip, options))
+
+
+def compile_in_session(module: ModuleOp, session: Session, budget: Budget | None = None) -> Compilation:
     """
-    Compile @main of a `dataflow` (or `sparse`, or tiled `manycore`) module for a chip. The module is changed.
+    Compile @main of a `dataflow` (or `sparse`, or tiled `manycore`) module. The module is changed.
 
-    The network is compiled whole; if that fails it is split into subgraphs that run one after another (see `options`).
-    A module with subgraphs is compiled in these. With a `budget`, or if the module has operations of `memory` that save
-    memory, it becomes launches with concurrent copies (`lowering.offload`); its subgraphs, if any, are the launches.
-    `on_note` gets the lines of the log as they are written. `cache`: results of compiling subgraphs; by default that of
-    the folder in `options`, or an empty one.
+    The network is compiled whole; if that fails, it is split into subgraphs that run one after another. A module with
+    subgraphs is compiled in these. With a `budget`, or if the module has operations of `memory` that save memory, it
+    becomes launches with concurrent copies (`lowering.offload`); its subgraphs, if any, are the launches.
 
-    Raises InputError if there is no @main, and for `options` that cannot be combined with memory saving; ResourceError
+    Raises InputError if there is no @main, and for options that cannot be combined with memory saving; ResourceError
     if the network does not fit the chip.
     """
-    options = SubgraphOptions() if options is None else options
     if budget is not None:
-        check_cut(options)
-    simplify(module, chip, progress)
+        check_cut(session.options)
+    simplify(module, session.chip, session.progress)
     simplified = module.clone()
-    log = CompilationLog(on_note)
-    cache = CompileCache(chip, options.cache, options.effort) if cache is None else cache
     if budget is not None or saves_memory(module):
         if saves_memory(module):
-            _check_launches(options)
+            _check_launches(session.options)
         from ..offload.compile_launches import Budget
 
         budget = budget or Budget()
-    found = compile_function(module, chip, options, log, progress, cache, budget)
+    found = compile_function(module, session, budget)
 
     def levels() -> list[Level]:
         return [("simplify", simplified), *found.levels()]

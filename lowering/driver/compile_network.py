@@ -15,11 +15,13 @@ from ...emulator.timing.engine import run_timing
 from ...support.errors import InputError
 from ...support.garbage import rare_collections
 from ..cache.compile_cache import CompileCache
+from ..options.compilation_log import CompilationLog
 from ..options.effort import Effort
 from ..options.progress import Progress
 from ..options.subgraph_options import SubgraphOptions, check_fusion
+from ..session import Session
 from .compile_function import Compilation
-from .compile_module import compile_module
+from .compile_module import compile_in_session
 
 if TYPE_CHECKING:
     from ..offload.compile_launches import Budget
@@ -66,7 +68,7 @@ def compile_network(
     Compile @main of a `dataflow`, `sparse` or tiled `manycore` module, which is changed. `on_note` gets the lines of
     the log as they are written. `cache`: results of compiling subgraphs.
 
-    Raises InputError for options that cannot be combined, otherwise as `compile_module` and `compile_for_chips` do.
+    Raises InputError for options that cannot be combined, otherwise as `compile_in_session` and `compile_for_chips` do.
     """
     check_fusion(options.subgraphs)
     staged = bool(stages_of(module))
@@ -79,21 +81,20 @@ def compile_network(
     if options.calibration is not None and not options.sparse:
         raise InputError("calibration measures activations for --sparse: give both")
 
-    known = CompileCache(chip, options.subgraphs.cache, options.subgraphs.effort) if cache is None else cache
+    begun = Session.begin(chip, options.subgraphs, progress, on_note, cache)
 
     def compile(one: ModuleOp) -> Compilation | ChipsCompilation:
+        session = begun.logged(CompilationLog(on_note))
         # Imported here, because most compilations do not need them.
         if staged:
             from .compile_stages import compile_stages
 
-            return compile_stages(one, chip, progress, options.subgraphs, on_note, known, options.budget)
+            return compile_stages(one, session, options.budget)
         if options.chips is not None:
             from .compile_chips import compile_for_chips
 
-            return compile_for_chips(
-                one, chip, options.chips, progress, options.subgraphs, on_note, known, options.budget
-            )
-        return compile_module(one, chip, progress, options.subgraphs, on_note, options.budget, known)
+            return compile_for_chips(one, options.chips, session, options.budget)
+        return compile_in_session(one, session, options.budget)
 
     if not options.sparse:
         return CompiledNetwork(compile(module))

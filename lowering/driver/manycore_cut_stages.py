@@ -12,9 +12,9 @@ from xdsl.passes import ModulePass
 from ...analysis.semantic_effect import SemanticEffect, reassociating
 from ...transforms.shared.chip_option import chip_for
 from ...transforms.shared.options import Number
-from ..cache.compile_cache import cache_for
 from ..ir.replace_module import replace_module
 from ..options.effort import EffortOptions
+from ..session import Session
 from .compile_chips import compile_for_chips
 from .search_options import SearchOptions
 
@@ -49,8 +49,6 @@ class ManycoreCutStagesPass(EffortOptions, ModulePass):
         saving = self.budget, self.save, self.compress_to, self.launch_bytes, self.offload
         asked = SearchOptions(None, self.chips, self.subgraphs, self.fuse, (), *saving, **self.how())
         options = asked.checked(sparse=False)
-        cache = cache_for(chip, options.subgraphs.effort)
-        found = compile_for_chips(
-            op.clone(), chip, self.chips, options=options.subgraphs, cache=cache, budget=options.budget
-        )
+        session = Session.of_pass(chip, options.subgraphs)
+        found = compile_for_chips(op.clone(), self.chips, session, options.budget)
         replace_module(op, dict(found.above)["stages"])

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from xdsl.dialects.func import FuncOp
 
-from ...chips import Chip
 from ...support.errors import BudgetError, MeshloomError
-from ..cache.compile_cache import CompileCache
+from ..session import Session
 from .compile_launches import Budget, LaunchCompilation, LaunchSearch, capacity_of, number_launches, peak_of
 from .compiled_launches import CompiledLaunches
 from .device_layout import DeviceLayout, lay_out
@@ -20,9 +19,7 @@ UNLIMITED = 1 << 62
 """Bytes of a launch: any number."""
 
 
-def add_offload(
-    function: FuncOp, chip: Chip, budget: Budget, cache: CompileCache, unsaved: int | None = None
-) -> LaunchCompilation:
+def add_offload(function: FuncOp, session: Session, budget: Budget, unsaved: int | None = None) -> LaunchCompilation:
     """
     Save more memory in a function of launches and operations of `memory`, which are kept.
 
@@ -31,7 +28,8 @@ def add_offload(
     needs without saving; None: the bytes that it needs now. Raises BudgetError for a budget without a plan, naming one
     that has a plan (by thresholds: the fewest bytes that were reached, also above `unsaved`).
     """
-    launch_codes = CompiledLaunches(chip, cache)
+    chip = session.chip
+    launch_codes = CompiledLaunches(chip, session.cache)
     needed = peak_of(function, launch_codes, chip.dram_bytes)
     unsaved = unsaved or needed
     capacity = capacity_of(budget.amount, unsaved, chip)

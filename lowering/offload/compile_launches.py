@@ -20,10 +20,9 @@ from ...transforms.offload.thresholds import Thresholds
 from ..cache.compile_cache import CompileCache
 from ..options.compilation_log import CompilationLog
 from ..options.effort import EFFORTS
-from ..options.progress import Progress
-from ..options.subgraph_options import SubgraphOptions
 from ..sequence.inline_subgraphs import Group, inline_subgraphs
 from ..sequence.launch_sequence import is_operator
+from ..session import Session
 from ..subgraphs.compile_subgraphs import Driver
 from ..subgraphs.outline_function import outline_function
 from ..subgraphs.subgraph import Subgraph
@@ -78,11 +77,9 @@ class LaunchCompilation:
     """Bytes of DRAM that the network needs if nothing is saved."""
 
 
-def save_in_launches(
-    function: FuncOp, chip: Chip, options: SubgraphOptions, budget: Budget, cache: CompileCache, progress: Progress
-) -> LaunchCompilation | None:
+def save_in_launches(function: FuncOp, session: Session, budget: Budget) -> LaunchCompilation | None:
     """
-    A function of `dataflow` operations, or of subgraphs, as launches that save memory, for a chip and a budget. None,
+    A function of `dataflow` operations, or of subgraphs, as launches that save memory, for a budget. None,
     with a note, if memory saving has no gain: the function fits without it; or the budget is a share, and no division
     into launches needs less; or the budget is all of the chip's DRAM, and parts of the function (its subgraphs) fit in
     it in turn and take no longer.
@@ -93,8 +90,9 @@ def save_in_launches(
     may add in another order. Raises ResourceError if the function does not fit in DRAM, BudgetError for a budget within
     which no plan is found, with the smallest budget that has one.
     """
-    launch_codes = CompiledLaunches(chip, cache)
-    cutter = _Cutter(function, chip, options, progress, cache)
+    chip = session.chip
+    launch_codes = CompiledLaunches(chip, session.cache)
+    cutter = _Cutter(function, session)
     unsaved = cutter.needed(launch_codes)
     capacity = capacity_of(budget.amount, unsaved, chip)
     if budget.launch_bytes is None and capacity >= unsaved:
@@ -140,15 +138,15 @@ class _Launches:
         fewest borders between them.
         """
         best = self._fit(ALL_ROOM, capacity) if self._tries_all_room(capacity) else None
-        first = best
+        first, session = best, self.cutter.session
         for size in self._sizes(capacity):
-            self.cutter.progress("save memory")
+            session.progress("save memory")
             found = self._fit(size, capacity)
             slower = found is None or (best is not None and found[1].planned.time_ns >= best[1].planned.time_ns)
             if slower and best is not first:
                 break
             best = best if slower else found
-            if found is not None and (self.cutter.in_subgraphs or self.cutter.options.effort is not EFFORTS["high"]):
+            if found is not None and (self.cutter.in_subgraphs or session.options.effort is not EFFORTS["high"]):
                 break
         return best
 
@@ -251,10 +249,7 @@ class _Cutter:
     """Cuts a function into launches: its subgraphs, if it has some, as far as they are small enough."""
 
     function: FuncOp
-    chip: Chip
-    options: SubgraphOptions
-    progress: Progress
-    cache: CompileCache
+    session: Session
     refused: dict[int, ResourceError] = field(default_factory=dict[int, ResourceError])
     """By capacity: the reason why operators could not be split for it."""
 
@@ -265,7 +260,8 @@ class _Cutter:
 
     def needed(self, launch_codes: CompiledLaunches) -> int:
         """Bytes of DRAM without memory saving."""
-        return peak_of(self.cut(self.chip.dram_bytes, self.chip.dram_bytes), launch_codes, self.chip.dram_bytes)
+        whole = self.session.chip.dram_bytes
+        return peak_of(self.cut(whole, whole), launch_codes, whole)
 
     def cycles_in_turn(self) -> float | None:
         """
@@ -286,10 +282,10 @@ class _Cutter:
         try:
             return self._cut(max(most, 1), capacity)
         except ResourceError as error:
-            if capacity >= self.chip.dram_bytes:
+            if capacity >= self.session.chip.dram_bytes:
                 raise
             self.refused[capacity] = error
-            return self._cut(max(most, 1), self.chip.dram_bytes)
+            return self._cut(max(most, 1), self.session.chip.dram_bytes)
 
     def _cut(self, most: int, alone: int) -> FuncOp:
         driver, given = self._driver()
@@ -301,15 +297,12 @@ class _Cutter:
         """The driver for a copy of the function, and the subgraphs of the function."""
         copy = self.function.clone()
         given = inline_subgraphs(copy)
-        log = CompilationLog(lambda line: None)
-        return Driver(copy, self.chip, self.options, log, self.progress, self.cache), given
+        return Driver(copy, self.session.logged(CompilationLog())), given
 
 
-def needed_as_one(
-    function: FuncOp, chip: Chip, options: SubgraphOptions, cache: CompileCache, progress: Progress
-) -> int:
+def needed_as_one(function: FuncOp, session: Session) -> int:
     """Bytes of DRAM that a function of `dataflow` operations needs without memory saving."""
-    return _Cutter(function, chip, options, progress, cache).needed(CompiledLaunches(chip, cache))
+    return _Cutter(function, session).needed(CompiledLaunches(session.chip, session.cache))
 
 
 def placed_launches(function: FuncOp, chip: Chip, cache: CompileCache, capacity: float | None) -> LaunchCompilation:

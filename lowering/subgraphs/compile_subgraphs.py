@@ -20,16 +20,14 @@ from ...analysis.search import ACCEPT_RATIO
 from ...analysis.subgraphs.op_graph import Segment
 from ...analysis.subgraphs.split_rule import SplitRule
 from ...analysis.subgraphs.weight_bytes import AtWeightBytes
-from ...chips import Chip
 from ...dialects.locations import located
 from ...support.errors import MeshloomError, ResourceError
 from ..autotune.compile_pool import CompilePool
-from ..cache.compile_cache import CompileCache, Failure
+from ..cache.compile_cache import Failure
 from ..options.compilation_log import CompilationLog, LogEntry, over
-from ..options.progress import Progress
-from ..options.subgraph_options import SubgraphOptions
 from ..sequence.dram_residency import DramCapacityError
 from ..sequence.inline_subgraphs import Group
+from ..session import Session
 from .operator_split import DeviceSplitter, OperatorSplitter
 from .subgraph import Subgraph, Subgraphs, is_node, name_of, subgraphs_of, with_work
 from .subgraph_compiler import SubgraphCompiler
@@ -49,19 +47,11 @@ Subgraphs with streamed weights are cut into parts with this fraction (1 / OVERL
 class Driver:
     """Compiles one function. Operators that do not fit are split in the function itself."""
 
-    def __init__(
-        self,
-        function: FuncOp,
-        chip: Chip,
-        options: SubgraphOptions,
-        log: CompilationLog,
-        progress: Progress,
-        cache: CompileCache | None = None,
-    ) -> None:
-        self.function, self.chip, self.options, self.log, self.progress = function, chip, options, log, progress
-        self.cache = CompileCache(chip, options.cache, options.effort) if cache is None else cache
-        self.compiler = SubgraphCompiler(function, chip, self.cache, log, progress)
-        self.splitter = OperatorSplitter(function, chip)
+    def __init__(self, function: FuncOp, session: Session) -> None:
+        self.function, self.session = function, session
+        self.chip, self.options, self.log, self.progress = session.chip, session.options, session.log, session.progress
+        self.compiler = SubgraphCompiler(function, session)
+        self.splitter = OperatorSplitter(function, session.chip)
         nodes = sum(is_node(op) for op in function.body.block.ops)
         self._most = max(FEWEST_ATTEMPTS, ATTEMPTS_AN_OPERATOR * nodes)
 
@@ -95,15 +85,14 @@ class Driver:
 
     def for_another(self, function: FuncOp) -> Driver:
         """A driver for a function that must compile without being split."""
-        options = replace(self.options, split_failures=False)
-        return Driver(function, self.chip, options, CompilationLog(), self.progress, self.cache)
+        return Driver(function, self.session.with_options(split_failures=False).logged(CompilationLog()))
 
     def cycles(self, found: Subgraphs) -> float:
         """Cycles of a launch sequence with its host copies."""
         return self.compiler.total(found.parts, found.sequence, found.residency)
 
     def _pool(self) -> CompilePool:
-        return CompilePool(self.chip, self.cache.effort, self.options.jobs)
+        return CompilePool(self.chip, self.session.cache.effort, self.options.jobs)
 
     def _first(self, given: Sequence[Group]) -> list[Subgraph]:
         """The initial subgraphs: those that are given, those of a rule, or the whole network."""

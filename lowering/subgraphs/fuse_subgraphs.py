@@ -10,19 +10,18 @@ from xdsl.rewriter import Rewriter
 from ...analysis.search import ACCEPT_RATIO
 from ...analysis.subgraphs.fuse_grouped import PartSize
 from ...analysis.subgraphs.fusion import FusionStrategy, Interval, Outcome
-from ...chips import Chip
 from ...dialects.dataflow.entry_function import find_main
 from ...dialects.manycore import SubgraphOp
 from ...transforms.dataflow_merge_constants import merge_constants
 from ..autotune.compile_pool import CompilePool
-from ..cache.compile_cache import CompileCache, Failure
+from ..cache.compile_cache import Failure
 from ..options.compilation_log import CompilationLog
-from ..options.progress import Progress
 from ..options.subgraph_options import Fusion
 from ..sequence.dram_residency import DramCapacityError
 from ..sequence.inline_subgraphs import inline_subgraphs
 from ..sequence.launch_sequence import constant_bytes_read
 from ..sequence.residency_decisions import Residence
+from ..session import Session
 from .compile_subgraphs import ATTEMPTS_AN_OPERATOR, FEWEST_ATTEMPTS, OVERLAP_SHARE
 from .outline_function import outline_function
 from .subgraph import Subgraph, Subgraphs, subgraphs_of
@@ -33,15 +32,7 @@ FUSED_SHARE = 4
 FEWEST_FUSED = 4096
 
 
-def fuse_subgraphs(
-    module: ModuleOp,
-    chip: Chip,
-    fusion: Fusion,
-    jobs: int,
-    log: CompilationLog,
-    cache: CompileCache,
-    progress: Progress = lambda stage: None,
-) -> Subgraphs | None:
+def fuse_subgraphs(module: ModuleOp, fusion: Fusion, session: Session) -> Subgraphs | None:
     """
     Fuse neighbouring subgraphs of `@main` by a strategy. Returns the compiled subgraphs; None if there is nothing to
     fuse: `auto` fuses only if all subgraphs are marked `to_fit`. Afterwards no subgraph is marked `to_fit`: the
@@ -58,14 +49,15 @@ def fuse_subgraphs(
         return None
     parts = subgraphs_of(inline_subgraphs(function))
     merge_constants(function.body.block)
-    progress("fuse subgraphs")
-    compiler = SubgraphCompiler(function, chip, cache, CompilationLog(), progress)
-    with CompilePool(chip, cache.effort, jobs) as pool:
+    session.progress("fuse subgraphs")
+    compiler = SubgraphCompiler(function, session.logged(CompilationLog()))
+    with CompilePool(session.chip, session.cache.effort, session.options.jobs) as pool:
         compiler.compile(parts, pool)  # they are in the cache, and already in the log
-        compiler.log = log
+        compiler.log = session.log
         for part in parts:
             if isinstance(part.outcome, Failure):
-                what = f"subgraph @{part.label} does not compile for chip '{chip.name}', see manycore-outline-to-fit"
+                name = session.chip.name
+                what = f"subgraph @{part.label} does not compile for chip '{name}', see manycore-outline-to-fit"
                 raise part.outcome.error(compiler.reason(part, part.outcome, what))
         candidates = _Candidates(compiler, parts, strategy, pool)
         chosen = candidates.fuse(fusion.make([candidates.size(part) for part in parts]))

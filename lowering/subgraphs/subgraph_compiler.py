@@ -11,32 +11,30 @@ from ...analysis.cost_graphs.function_graph import BlockGraph
 from ...analysis.cost_graphs.function_graph import block_graph as graph_of_block
 from ...analysis.search import Search, Trial
 from ...analysis.subgraphs.op_graph import Ints, Segments, serial_order
-from ...chips import Chip
 from ...emulator.machine.costs import host_cycles
 from ..autotune.compile_pool import CompilePool
 from ..autotune.subgraph_cycles import subgraph_cycles
-from ..cache.compile_cache import CompileCache, Failure, Outcome
+from ..cache.compile_cache import Failure, Outcome
 from ..cache.subgraph_code import SubgraphCode
 from ..cache.subgraph_text import SubgraphText, subgraph_text
 from ..launch.dram_segments import bytes_of, padded
 from ..linker.sequence_cycles import total_cycles
-from ..options.compilation_log import Action, CompilationLog, LogEntry, over
-from ..options.progress import Progress
+from ..options.compilation_log import Action, LogEntry, over
 from ..sequence.dram_residency import Residency, plan_residency
 from ..sequence.host_layout import HostLayout
 from ..sequence.launch_sequence import LaunchSequence, launch_sequence, module_key, module_of_operators
 from ..sequence.link_sequence import network_of
+from ..session import Session
 from .subgraph import Subgraph, Subgraphs
 
 
 class SubgraphCompiler:
     """Compiles subgraphs of one function, logs the outcomes, and finds the cycles of a launch sequence."""
 
-    def __init__(
-        self, function: FuncOp, chip: Chip, cache: CompileCache, log: CompilationLog, progress: Progress
-    ) -> None:
-        self.function, self.chip, self.cache, self.log, self.progress = function, chip, cache, log, progress
-        self.most_dram = self.most_alone = chip.dram_bytes
+    def __init__(self, function: FuncOp, session: Session) -> None:
+        self.function = function
+        self.chip, self.cache, self.log, self.progress = session.chip, session.cache, session.log, session.progress
+        self.most_dram = self.most_alone = session.chip.dram_bytes
         """Bytes of DRAM that a launch of several operators may need, and that one of a single operator may need."""
         self._graph: BlockGraph | None = None
         self._cycles: dict[str, float] = {}

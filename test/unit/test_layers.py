@@ -53,6 +53,7 @@ LAYERS = (
     "lowering/multi_chip",
     "lowering/sequence",
     "lowering/cache",
+    "lowering/session.py",
     "lowering/autotune",
     "lowering/subgraphs",
     "lowering/offload",

@@ -79,9 +79,10 @@ def test_subgraphs_that_are_too_large_are_cut(chain: Path) -> None:
 
 
 def test_thresholds_select_among_the_results_of_subgraphs(chain: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    network = compiled(chain, *RULE, "--offload", "th-size=8000,n=1")
-    assert len(network.executable.launches) == 4
-    assert capsys.readouterr().out.count("swap out") == 1
+    """%a and %c wait for their second use; launches without a copy between them are joined."""
+    network = compiled(chain, *EACH, "--offload", "th-tts=5000")
+    assert len(network.executable.launches) == 5
+    assert capsys.readouterr().out.count("swap out") == 2
 
 
 @pytest.mark.parametrize("subgraphs", [RULE, [*EACH, "--fuse", "pairs"]], ids=["rule", "fused"])
