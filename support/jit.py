@@ -2,8 +2,9 @@
 Compilation of kernels by numba. The type checker sees the types of the Python function; machine code is cached on disk
 for later runs. Processes that need the same kernel at the same time compile it once (`compile_lock`).
 
-numba recompiles a kernel when its source file has changed. Here it is also recompiled when a kernel that it calls or a
-global constant that it reads has changed, in whatever file, as these are compiled into it.
+numba recompiles a kernel when its source file has changed. Here it is also recompiled when a kernel that it calls, a
+global constant that it reads, or the fields of a named tuple that it takes have changed, in whatever file, as these are
+compiled into it.
 """
 
 from __future__ import annotations
@@ -84,7 +85,13 @@ def _index_or_nothing(load: Callable[[], dict[Any, str]]) -> Callable[[], dict[A
 
 
 def _stamps(function: Callable[..., Any]) -> Iterator[tuple[str, object]]:
-    """(name, stamp) of each kernel and constant that a function refers to; a stamp differs after a change."""
+    """
+    (name, stamp) of each kernel and constant that a function refers to, and of each named tuple among the types of its
+    parameters; a stamp differs after a change.
+    """
+    for name in sorted({str(one) for one in function.__annotations__.values()}):
+        if fields := getattr(function.__globals__.get(name), "_fields", None):
+            yield name, repr(fields)
     for name in sorted(set(_names(function.__code__))):
         value: Any = function.__globals__.get(name)
         if hasattr(value, "py_func") and hasattr(value, "_cache"):

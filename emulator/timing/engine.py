@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...chips.chip import Chip
-from ...dialects.coreasm.isa import DEPENDS_ON_DATA, MAX_LOOPS, QUEUES
+from ...dialects.coreasm.isa import DEPENDS_ON_DATA, QUEUES
 from ...support.phases import phase
 from ..executable.executable import Executable
 from ..executable.host import ControllerStep, controller_steps
@@ -25,11 +25,22 @@ from ..machine.costs import host_cycles
 from ..machine.errors import EmulationError
 from ..machine.expand import Decisions
 from ..machine.mapped_work import MappedWork, RunWork
-from ..machine.noc import INPUTS, LINKS
+from ..machine.noc import LINKS
 from .describe_deadlock import Blocked, describe
 from .event_wheel import new_wheel
 from .kernel import DONE, NO_ROOM, TOO_LONG, simulate
-from .kernel_arrays import BUSY, DISPATCHED, FIRST_START, LANE_COLUMNS, LAST_END, LINK_COLUMNS, STARTED, WAITS, A, B
+from .kernel_arrays import BUSY, DISPATCHED, FIRST_START, LAST_END, STARTED, WAITS, A, B
+from .kernel_state import (
+    CoreState,
+    Network,
+    Results,
+    RouteNodes,
+    Sequencers,
+    TimeQueues,
+    Values,
+    Words,
+    flat,
+)
 from .routes import bytes_carried, route_nodes
 from .tables import Tables, build_tables
 
@@ -286,21 +297,6 @@ def _join(parts: list[tuple[Trace | None, int]]) -> Trace | None:
     return Trace(same[0], same[1], same[2], same[3], column("start", True), column("end", True))
 
 
-@dataclass
-class KernelState:
-    """The state of all cores when the kernel returns; see the parameters of `kernel.simulate`."""
-
-    pc: NDArray[np.int64]
-    halted: NDArray[np.uint8]
-    lanes: NDArray[np.int64]
-    queued: NDArray[np.uint32]
-    when: NDArray[np.int64]
-    semaphores: NDArray[np.int64]
-    seq_time: NDArray[np.int64]
-    tokens: NDArray[np.uint32]
-    """[cores * 64] the first entry in the queue of tokens between each pair of units; 0 if it is empty."""
-
-
 def time_launch(
     exe: Executable,
     tables: Tables,
@@ -318,50 +314,21 @@ def time_launch(
     traced = int(tables.instructions(decisions)[:, :QUEUES].sum()) if trace else 0
     if traced > MAX_TRACE:
         raise EmulationError(f"{traced} instructions are too many for a trace (at most {MAX_TRACE}): run without it")
-    run = _run_kernel(exe, tables, number, mapped, traced)
-    state, count = run.state, int(run.finish[1])
+    state, results = _run_kernel(exe, tables, number, mapped, traced)
+    cycles, count = results.finish.tolist()
     waiting = state.lanes[:, DISPATCHED] > state.lanes[:, STARTED]
     if not state.halted.all() or waiting.any():
         raise EmulationError(describe(exe, exe.launches[number], list(_blocked(tables, state, exe.chip.semaphores))))
-    columns: list[NDArray[Any]] = [column[:count] for column in run.trace]
+    trace_of = (results.trace_lane, results.trace_word, results.trace_start, results.trace_end)
+    columns = [column[:count] for column in trace_of]
     found = _trace_of(tables.base, exe.launches[number].program_of_core, *columns) if trace else None
     busy, first, last, started = (
         state.lanes[:, column].reshape(cores, QUEUES) for column in (BUSY, FIRST_START, LAST_END, STARTED)
     )
-    executed = np.concatenate([started, run.seq_count[:, None]], axis=1)
-    links, read, written = bytes_carried(exe.chip, tables.routes, run.entered)
-    cycles, links = int(run.finish[0]), links.reshape(cores, LINKS)
+    executed = np.concatenate([started, results.seq_count[:, None]], axis=1)
+    links, read, written = bytes_carried(exe.chip, tables.routes, results.entered)
+    links = links.reshape(cores, LINKS)
     return LaunchTiming(cycles, busy, first, last, executed, links, read, written, found)
-
-
-@dataclass
-class _KernelRun:
-    """The arrays that the kernel writes for one launch; see the parameters of `kernel.simulate`."""
-
-    state: KernelState
-    seq_count: NDArray[np.int64]
-    """[cores] number of instructions that each sequencer executed itself."""
-    entered: NDArray[np.int64]
-    """[nodes] bytes that entered the routes that start at each node."""
-    finish: NDArray[np.int64]
-    """[2] cycles of the launch, and number of entries in the trace."""
-    trace: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
-    """Lane, word, start and end of each instruction, if traced."""
-
-    @staticmethod
-    def empty(chip: Chip, tables: Tables, traced: int) -> _KernelRun:
-        """The arrays before a launch, with `traced` entries for a trace."""
-        cores, lanes, ring = chip.cores, chip.cores * QUEUES, _ring(chip)
-        state = KernelState(
-            tables.base.copy(), np.zeros(cores, np.uint8), np.zeros((lanes, LANE_COLUMNS), np.int64),
-            np.zeros((lanes, ring), np.uint32), np.zeros((lanes, ring), np.int64),
-            np.zeros(cores * chip.semaphores, np.int64), np.zeros(cores, np.int64), np.zeros(cores * 64, np.uint32),
-        )  # fmt: skip
-        state.lanes[:, [FIRST_START, LAST_END]] = -1
-        seq_count, entered, finish = (np.zeros(size, np.int64) for size in (cores, len(tables.routes.router), 2))
-        lane, word = np.zeros(traced, np.int32), np.zeros(traced, np.int32)
-        start, end = np.zeros(traced, np.int64), np.zeros(traced, np.int64)
-        return _KernelRun(state, seq_count, entered, finish, (lane, word, start, end))
 
 
 def _ring(chip: Chip) -> int:
@@ -369,8 +336,13 @@ def _ring(chip: Chip) -> int:
     return 1 << (chip.queue_depth - 1).bit_length()
 
 
-def _run_kernel(exe: Executable, tables: Tables, number: int, mapped: RunWork | None, traced: int) -> _KernelRun:
-    """Run the kernel, with larger pools until they suffice. Raises EmulationError for a run that does not end."""
+def _run_kernel(
+    exe: Executable, tables: Tables, number: int, mapped: RunWork | None, traced: int
+) -> tuple[CoreState, Results]:
+    """
+    Run the kernel, with larger pools until they suffice; `traced`: number of entries of the trace. Raises
+    EmulationError for a run that does not end.
+    """
     chip, cores, routes = exe.chip, exe.chip.cores, tables.routes
     cycles, first_mapped = _mapped(tables, number, cores, mapped)
     none = np.zeros(0, np.int64)
@@ -381,20 +353,21 @@ def _run_kernel(exe: Executable, tables: Tables, number: int, mapped: RunWork | 
             max(chip.hop_cycles, 1), chip.dram_ports, chip.dram_bytes_per_cycle, chip.dram_latency, _ring(chip),
         ], np.int64,
     )  # fmt: skip
-    nodes = route_nodes(routes, cores)
+    words = Words(tables.word_class, tables.classes)
+    nodes = RouteNodes(route_nodes(routes, cores), routes.child, routes.put_root, routes.load_root, routes.store_root)
     room = FIRST_ROOM
     while True:
-        run = _KernelRun.empty(chip, tables, traced)
-        state, (lane, word, start, end) = run.state, run.trace
-        arguments: list[NDArray[Any]] = [
-            tables.word_class, tables.classes, nodes, routes.child, routes.put_root, routes.load_root,
-            routes.store_root, cycles, first_mapped.copy(), known.values, known.first[:-1].copy(), known.first[1:],
-            numbers, state.pc, state.halted, state.lanes, state.queued, state.when, state.semaphores, state.seq_time,
-            state.tokens, *_working_room(exe, room), run.seq_count, run.entered, run.finish, word, lane, start, end,
-        ]  # fmt: skip
-        status = int(simulate(*(array.reshape(-1) for array in arguments)))
+        values = Values(cycles, first_mapped.copy(), known.values, known.first[:-1].copy(), known.first[1:])
+        state = CoreState.at_start(chip, tables.base, _ring(chip))
+        results = Results.empty(cores, len(routes.router), traced)
+        status = int(
+            simulate(
+                flat(words), flat(nodes), flat(values), numbers, flat(state), flat(Sequencers.at_start(chip)),
+                flat(Network.at_start(chip)), TimeQueues.at_start(chip, room), new_wheel(room), results,
+            )
+        )  # fmt: skip
         if status == DONE:
-            return run
+            return state, results
         if status != NO_ROOM or room >= LAST_ROOM:
             limit = "cycles" if status == TOO_LONG else "tokens, messages or packets at one time"
             raise EmulationError(f"launch {number} needs more {limit} than the emulator allows: check the loop counts")
@@ -423,24 +396,7 @@ def _mapped(
     return cycles, first
 
 
-def _working_room(exe: Executable, room: int) -> list[NDArray[Any]]:
-    """
-    The kernel's working arrays, in the order of its parameters, with capacity for `room` tokens, counts and packets.
-    """
-    chip, cores = exe.chip, exe.chip.cores
-    semaphores = cores * chip.semaphores
-    by_core = [np.zeros(cores, np.int32), *(np.zeros((cores, MAX_LOOPS), np.int64) for _ in range(3))]
-    lanes = cores * QUEUES
-    links = np.zeros((cores * LINKS + chip.dram_ports, LINK_COLUMNS), np.int64)
-    waiting = np.zeros((2, cores * LINKS * INPUTS), np.uint32)
-    leaving = [np.zeros(lanes, np.uint8), np.zeros(lanes, np.int64), np.zeros(lanes, np.int64)]
-    leaving += [np.zeros(cores, np.int64), np.zeros(cores, np.int64)]
-    queues = [np.zeros(length, np.uint32) for length in (cores * 64, semaphores, semaphores)]
-    pool = [np.empty(room, np.int64), np.empty(room, np.uint32), np.array([0, 1, 0], np.int64)]
-    return [np.full(lanes, -1, np.int32), *by_core, links, *waiting, *leaving, *queues, *pool, *new_wheel(room)]
-
-
-def _blocked(tables: Tables, state: KernelState, semaphores: int) -> Iterator[Blocked]:
+def _blocked(tables: Tables, state: CoreState, semaphores: int) -> Iterator[Blocked]:
     """The head of every queue that cannot start."""
     wrap = state.queued.shape[1] - 1
     base = tables.base

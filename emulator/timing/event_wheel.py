@@ -10,10 +10,9 @@ All state is in arrays that the caller owns (kernels without reference counting 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...support.heap import heap_drop, heap_push
 from ...support.jit import Array, jit_with
@@ -50,18 +49,26 @@ for _power in range(_WORD):
     _BIT[(_FACTOR << _power & 0xFFFFFFFF) >> 27] = _power
 
 
-def new_wheel(room: int) -> list[NDArray[Any]]:
-    """
-    The arrays of an empty wheel with capacity for `room` events: events, slots, used, keys, values, order, counters.
+class EventWheel(NamedTuple):
+    """The arrays of a wheel, which are the parameters with these names of the kernels below. Event 0 means none."""
 
-    They are the parameters with these names of the kernels below. Event 0 means none.
-    """
+    events: Array
+    slots: Array
+    used: Array
+    keys: Array
+    values: Array
+    order: Array
+    counters: Array
+
+
+def new_wheel(room: int) -> EventWheel:
+    """An empty wheel with capacity for `room` events."""
     counters = np.zeros(COUNTERS, np.int64)
     counters[NEW_EVENT] = 1
-    return [
+    return EventWheel(
         np.empty(room * COLUMNS, np.uint32), np.zeros(SLOTS, np.uint32), np.zeros(WORDS, np.int64),
         np.empty(room, np.int64), np.empty(room, np.uint32), np.empty(room, np.uint32), counters,
-    ]  # fmt: skip
+    )  # fmt: skip
 
 
 @_kernel

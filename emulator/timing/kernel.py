@@ -31,6 +31,7 @@ from .event_wheel import (
     NOW,
     PORT_WORK,
     WAY,
+    EventWheel,
     copy_event,
     free_event,
     new_event,
@@ -80,6 +81,7 @@ from .kernel_arrays import (
     A,
     B,
 )
+from .kernel_state import CoreState, Network, Results, RouteNodes, Sequencers, TimeQueues, Values, Words
 from .links import enter, new_turn, wait_for
 from .time_queues import IN_USE, append, take
 
@@ -98,75 +100,32 @@ _LOG2[[1 << _bit for _bit in range(8)]] = range(8)
 
 @jit_with(_nrt=False)
 def simulate(
-    # The class of each static word of all cores, one after the other; the classes. All arrays are flattened.
-    word_class: Array,
-    classes: Array,
-    # Routes (columns as in kernel_arrays; for the others see noc.Routes).
-    nodes: Array,
-    children: Array,
-    put_root: Array,
-    load_root: Array,
-    store_root: Array,
-    # Values: cycles or bytes by lane, index of the next one of each lane; empty: as declared in A.
-    mapped: Array,
-    mapped_next: Array,
-    # Decisions of sequencers: by core, index of the next one of each core, end of those of each core.
-    decided: Array,
-    decided_next: Array,
-    decided_end: Array,
-    # The chip: queue depth, semaphores, packet bytes, link bytes per cycle, hop cycles, ports, DRAM bytes per cycle,
-    # DRAM latency, size of ring buffers.
+    words: Words,
+    routes: RouteNodes,
+    values: Values,
     numbers: Array,
-    # State, zero at the start; at the end it tells which units are blocked. `when` is the cycle from which a queued
-    # instruction may start or, if it has started, its start. Heads are 0 if the queue is empty.
-    pc: Array,
-    halted: Array,
-    lanes: Array,
-    queued: Array,
-    when: Array,
-    sem_count: Array,
-    seq_time: Array,
-    q_head: Array,
-    # Working arrays: by lane and core; links and ports (columns as in kernel_arrays), and by link and router input the
-    # queues of waiting packets; by lane, the number of links, less one, that its packet at the source must still take,
-    # the cycle in which it leaves those taken, and the cycle in which its loads or stores so far are complete; by core,
-    # the number of loads and stores in progress, and whether the sequencer waits for idle units; queues; pools; events.
-    blocked_sem: Array,
-    loop_depth: Array,
-    loop_start: Array,
-    loop_end: Array,
-    loop_left: Array,
-    links: Array,
-    w_head: Array,
-    w_tail: Array,
-    to_leave: Array,
-    left_at: Array,
-    complete: Array,
-    under_way: Array,
-    draining: Array,
-    q_tail: Array,
-    s_head: Array,
-    s_tail: Array,
-    p_time: Array,
-    p_next: Array,
-    pool: Array,
-    events: Array,
-    slots: Array,
-    used: Array,
-    h_key: Array,
-    h_value: Array,
-    order: Array,
-    counters: Array,
-    # Results: words of the sequencer; bytes that enter each route; end and length of the trace; the trace.
-    seq_count: Array,
-    entered: Array,
-    finish: Array,
-    trace_word: Array,
-    trace_cu: Array,
-    trace_start: Array,
-    trace_end: Array,
+    state: CoreState,
+    sequencers: Sequencers,
+    network: Network,
+    queues: TimeQueues,
+    wheel: EventWheel,
+    results: Results,
 ) -> int:
-    """Run all cores from cycle 0 until no event is left. Returns DONE, NO_ROOM or TOO_LONG."""
+    """
+    Run all cores from cycle 0 until no event is left. Returns DONE, NO_ROOM or TOO_LONG. All arrays are flat.
+
+    `numbers`: the chip's queue depth, semaphores, packet bytes, link bytes per cycle, hop cycles, ports, DRAM bytes per
+    cycle, DRAM latency, and the size of ring buffers.
+    """
+    word_class, classes = words
+    nodes, children, put_root, load_root, store_root = routes
+    mapped, mapped_next, decided, decided_next, decided_end = values
+    pc, halted, lanes, queued, when, sem_count, seq_time, q_head = state
+    blocked_sem, loop_depth, loop_start, loop_end, loop_left, under_way, draining = sequencers
+    links, w_head, w_tail, to_leave, left_at, complete = network
+    q_tail, s_head, s_tail, p_time, p_next, pool = queues
+    events, slots, used, h_key, h_value, order, counters = wheel
+    seq_count, entered, finish, trace_lane, trace_word, trace_start, trace_end = results
     cores = pc.shape[0]
     depth, sems, packet, link_rate = numbers[0], numbers[1], numbers[2], numbers[3]
     hop, ports, dram_rate, latency, ring = numbers[4], numbers[5], numbers[6], numbers[7], numbers[8]
@@ -387,7 +346,7 @@ def simulate(
                 end = max(end, gate)
                 if tracing:
                     trace_word[n_trace] = word
-                    trace_cu[n_trace] = cu
+                    trace_lane[n_trace] = cu
                     trace_start[n_trace] = lanes[8 * cu + BEGIN]
                     trace_end[n_trace] = gate
                     n_trace += 1
@@ -467,7 +426,7 @@ def simulate(
                         end = max(end, done)
                         if tracing:
                             trace_word[n_trace] = word
-                            trace_cu[n_trace] = cu
+                            trace_lane[n_trace] = cu
                             trace_start[n_trace] = start
                             trace_end[n_trace] = done
                             n_trace += 1

@@ -84,6 +84,37 @@ def test_a_renamed_class_of_arguments_recompiles_the_kernel(tmp_path: Path) -> N
     assert printed == ["8 0", "8 1", "8 0"]
 
 
+FIELDS = """
+from typing import NamedTuple
+
+class Span(NamedTuple):
+    {fields}
+"""
+LENGTH = """
+from __future__ import annotations
+
+from meshloom.support.jit import jit
+from span import Span
+
+@jit
+def length(span: Span) -> int:
+    return span.end - span.start
+"""
+
+
+@pytest.mark.slow
+def test_other_fields_of_an_argument_recompile_the_kernel(tmp_path: Path) -> None:
+    """The fields of a named tuple in another file are exchanged: the kernel reads them by their new positions."""
+    (tmp_path / "length.py").write_text(LENGTH)
+    user = "from length import length; from span import Span; print(length(Span(end=7, start=3)))"
+    printed: list[str] = []
+    for fields in ("start: int; end: int", "end: int; start: int"):
+        (tmp_path / "span.py").write_text(FIELDS.format(fields=fields))
+        done = subprocess.run([sys.executable, "-c", user], cwd=tmp_path, capture_output=True, text=True, check=True)
+        printed.append(done.stdout.strip())
+    assert printed == ["4", "4"]
+
+
 FORMS = """
 from meshloom.support.jit import jit
 
