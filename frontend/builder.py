@@ -26,44 +26,9 @@ from .quantised import Sums, after_binary, after_cast, pooled, signed, sums_afte
 from .sliding_window import Window
 from .tensors import BOOL, HELD_IN, INT64, Array, Dtype, NodeError, Tensor, broadcast, element_type, is_float
 
-_UNARY: dict[str, type[dataflow.UnaryOp]] = {
-    "neg": dataflow.NegOp,
-    "abs": dataflow.AbsOp,
-    "exp": dataflow.ExpOp,
-    "log": dataflow.LogOp,
-    "sqrt": dataflow.SqrtOp,
-    "rsqrt": dataflow.RsqrtOp,
-    "reciprocal": dataflow.ReciprocalOp,
-    "tanh": dataflow.TanhOp,
-    "sigmoid": dataflow.SigmoidOp,
-    "erf": dataflow.ErfOp,
-    "floor": dataflow.FloorOp,
-    "ceil": dataflow.CeilOp,
-    "round": dataflow.RoundOp,
-    "sign": dataflow.SignOp,
-    "sin": dataflow.SinOp,
-    "cos": dataflow.CosOp,
-    "not": dataflow.NotOp,
-    "isnan": dataflow.IsNanOp,
-    "isinf": dataflow.IsInfOp,
-    "relu": dataflow.ReluOp,
-}
-_BINARY: dict[str, type[dataflow.BinaryOp]] = {
-    "add": dataflow.AddOp,
-    "sub": dataflow.SubOp,
-    "mul": dataflow.MulOp,
-    "div": dataflow.DivOp,
-    "pow": dataflow.PowOp,
-    "maximum": dataflow.MaximumOp,
-    "minimum": dataflow.MinimumOp,
-    "mod": dataflow.ModOp,
-    "fmod": dataflow.FmodOp,
-    "and": dataflow.AndOp,
-    "or": dataflow.OrOp,
-    "xor": dataflow.XorOp,
-    "shift_left": dataflow.ShiftLeftOp,
-    "shift_right": dataflow.ShiftRightOp,
-}
+_UNARY = {op.name.partition(".")[2]: op for op in dataflow.Dataflow.operations if issubclass(op, dataflow.UnaryOp)}
+_BINARY = {op.name.partition(".")[2]: op for op in dataflow.Dataflow.operations if issubclass(op, dataflow.BinaryOp)}
+"""Elementwise operations by their name without the dialect's."""
 
 
 class Builder(Movement):
@@ -75,8 +40,9 @@ class Builder(Movement):
         """One of the dialect's unary operations."""
         _computable(x)
         dtype = BOOL if name in ("isnan", "isinf") else x.dtype
-        result = self.make(x.shape, dtype, lambda: _UNARY[name](self.value(x)), [x], folding.UNARY[name])
-        self._note_values(result, [x], folding.UNARY[name])
+        fold = folding.UNARY.get(name)
+        result = self.make(x.shape, dtype, lambda: _UNARY[name](self.value(x)), [x], fold)
+        self._note_values(result, [x], fold)
         if name == "relu" and x.sums is not None and _is_positive(x.sums.scale):
             result.sums = Sums(self.unary("relu", x.sums.exact), x.sums.scale)
         return result
@@ -114,10 +80,9 @@ class Builder(Movement):
         a, b = self.operand(x, dtype), self.operand(y, dtype)
         _computable(a, b)
         shape = broadcast(a.shape, b.shape)
-        result = self.make(
-            shape, dtype, lambda: _BINARY[name](self.value(a), self.value(b)), [a, b], folding.BINARY[name]
-        )
-        self._note_values(result, [a, b], folding.BINARY[name])
+        fold = folding.BINARY.get(name)
+        result = self.make(shape, dtype, lambda: _BINARY[name](self.value(a), self.value(b)), [a, b], fold)
+        self._note_values(result, [a, b], fold)
         result.quantised = after_binary(name, a, b, shape)
         result.sums = sums_after_addition(self, a, b, shape) if name == "add" else None
         return result
@@ -184,8 +149,8 @@ class Builder(Movement):
         self._note_values(result, [condition, a, b], np.where)
         return result
 
-    def _note_values(self, result: Tensor, operands: Sequence[Tensor], function: Callable[..., Any]) -> None:
-        if result.array is None:
+    def _note_values(self, result: Tensor, operands: Sequence[Tensor], function: Callable[..., Any] | None) -> None:
+        if function is not None and result.array is None:
             result.finite = after_elementwise(operands, result.shape, result.dtype, function)
 
     # ---- contractions and reductions ----

@@ -90,9 +90,14 @@ def simplifying_passes(chip: str | None = None) -> Iterator[ModulePass]:
         SparseToDataflowPass(),
     )
     for one in own:
-        yield from (added() for added in ADDED_PASSES.get(one.name, ()))
+        yield from _added(one.name, chip)
         yield one
-    yield from (added() for added in ADDED_PASSES.get(LAST, ()))
+    yield from _added(LAST, chip)
+
+
+def _added(place: str, chip: str | None) -> Iterator[ModulePass]:
+    for one in ADDED_PASSES.get(place, ()):
+        yield one(chip=chip) if issubclass(one, ChipPass) else one()
 
 
 def simplify(module: ModuleOp, chip: Chip, progress: Progress) -> None:

@@ -1,12 +1,17 @@
-"""The table of all methods of mapping by name, which the tools read."""
+"""
+The table of all methods of mapping by name, which the tools read. It imports no method, and not NumPy, so that help
+texts that name the methods are printed quickly.
+"""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from ..support.errors import InputError
-from .method import MapMethod
+
+if TYPE_CHECKING:
+    from .method import MapMethod
 
 METHODS: dict[str, str | MapMethod] = {
     "default": "default.method:map_default",
@@ -28,4 +33,4 @@ def find_method(name: str) -> MapMethod:
     if not isinstance(found, str):
         return found
     module, function = found.split(":")
-    return cast(MapMethod, getattr(import_module(f".{module}", __package__), function))
+    return cast("MapMethod", getattr(import_module(f".{module}", __package__), function))

@@ -59,10 +59,12 @@ from meshloom.mapping.methods import METHODS as MAPPING_METHODS
 from meshloom.support.errors import InputError
 from meshloom.support.plugins import load_plugin as load_plugin
 from meshloom.tools.universe import MESHLOOM
+from meshloom.transforms.shared.chip_option import ChipPass as ChipPass
 from meshloom.transforms.shared.task_order import SEARCHES, order_methods
 
 __all__ = [
     "ChipKey",
+    "ChipPass",
     "Format",
     "IndexKind",
     "Written",
@@ -92,7 +94,8 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 def add_pass(one: type[ModulePass], before: str | None = None) -> None:
     """
     Make a pass known by its name. With `before`, a pass of the default list that works on operators (such as
-    `dataflow-fold-affine`; `tasks` for the end of these), it is part of that list, in front of it.
+    `dataflow-fold-affine`; `tasks` for the end of these), it is part of that list, in front of it. A subclass of
+    `ChipPass` gets the chip there.
 
     Raises InputError for a name that is taken, or a place that there is not.
     """

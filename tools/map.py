@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..mapping.methods import METHODS
 from ..support.errors import InputError
 from .cli import check_folders, make_parser, run_tool
 from .progress import Progress
@@ -20,8 +21,6 @@ EXAMPLES = """
   meshloom-map graph.npz --chip cloud --effort high --work steps --resume -o mapping.npy
 """
 MAX_SPIKE_BYTES = 1 << 16
-METHODS = ("default", "literal", "row-major", "random", "greedy", "hilbert", "anneal")
-"""Methods that the help text lists; plug-ins may add others."""
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -76,8 +76,10 @@ class Oracle:
                 source = exact.SerializeToString()
             self.session: Any = ort.InferenceSession(source, options, providers=["CPUExecutionProvider"])
         except Exception as error:
-            what = "the model" if isinstance(model, bytes) else str(model)
-            raise InputError(f"ONNX Runtime rejects {what}: {_line(error)}") from error
+            if isinstance(model, bytes):
+                raise InputError(f"ONNX Runtime rejects the model: {_line(error)}") from error
+            remedy = f"meshloom-opt {model} -o net.mlir, then --check net.mlir, compares with the interpreter"
+            raise InputError(f"ONNX Runtime rejects {model}: {_line(error)} ({remedy})") from error
 
     @property
     def inputs(self) -> list[str]:

@@ -10,7 +10,7 @@ from .pages import pages
 
 def main(arguments: list[str]) -> str | None:
     """Write the pages, once all of them are made. Returns an error message, or None."""
-    if len(arguments) != 1:
+    if len(arguments) != 1 or arguments[0].startswith("-"):
         return "error: give one folder, as docs/reference"
     folder = Path(arguments[0])
     try:

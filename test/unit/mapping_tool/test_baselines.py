@@ -12,13 +12,13 @@ from meshloom.mapping.baselines.hilbert import hilbert_order, vertex_order
 from meshloom.mapping.kernels.random import random_state
 from meshloom.mapping.mesh import Mesh
 from meshloom.mapping.method import Effort, MapRequest, Objective, default_capacity
-from meshloom.mapping.methods import find_method
+from meshloom.mapping.methods import METHODS, find_method
 from meshloom.mapping.metrics.edge_costs import cut, hop_cost
 from meshloom.mapping.metrics.multicast import delivered_traffic, directed_edges
 from meshloom.mapping.topology.topology import from_directed
 from meshloom.support.errors import MeshloomError
 
-BASELINES = ("row-major", "random", "greedy", "hilbert", "anneal")
+BASELINES = tuple(name for name, found in METHODS.items() if isinstance(found, str) and found.startswith("baselines."))
 MESHES = (Mesh(3, 4), Mesh(4, 4, unusable=(0, 9)), Mesh(2, 2).array(2, 1, 6), Mesh(6, 6).rectangle(1, 2, 4, 3))
 
 

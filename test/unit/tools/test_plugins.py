@@ -244,3 +244,31 @@ def test_an_unknown_key_of_a_chip(start: Run, tmp_path: Path) -> None:
     ran = start("meshloom-compile", "net.onnx", "--chip", "quick.toml", "-o", "net.mlx")
     assert ran.returncode == 2
     assert "quick.toml: unknown key 'has_clamp' (if it is that of a plug-in, load this with --plugin)" in ran.stderr
+
+
+CHIP_PASS = """
+from dataclasses import dataclass
+from meshloom import plugins
+
+@dataclass(frozen=True)
+class NameChipPass(plugins.ChipPass):
+    name = "name-chip"
+
+    def run(self, module, chip):
+        print(f"for {chip.name}")
+
+plugins.add_pass(NameChipPass, before="dataflow-roll-loops")
+"""
+
+
+def test_a_pass_in_the_default_list_gets_the_chip(start: Run, tmp_path: Path) -> None:
+    """The printed list names the chip for the pass, as for those of the compiler; it is the first pass here."""
+    (tmp_path / "added.py").write_text(CHIP_PASS)
+    (tmp_path / "net.mlir").write_text(
+        "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { func.return %x : tensor<4xf32> }"
+    )
+    options = ["--plugin", "added.py", "--chip", "tiny"]
+    printed = start("meshloom-compile", "net.mlir", *options, "--print-pipeline")
+    assert printed.stdout.startswith('name-chip{chip="tiny"},'), printed.stderr
+    passed = start("meshloom-opt", "net.mlir", "--plugin", "added.py", "-p", printed.stdout.split(",", 1)[0])
+    assert passed.stdout.startswith("for tiny"), passed.stderr
