@@ -37,17 +37,17 @@ class Blocked:
 
 def blocked_units(sequencer: Sequencer) -> list[Blocked]:
     """All units with a non-empty queue, in a launch that is deadlocked."""
-    code = sequencer.code
-    cores, units = np.nonzero(sequencer.queued)
+    code, state = sequencer.code, sequencer.state
+    cores, units = np.nonzero(state.queued)
     found: list[Blocked] = []
     for core, unit in zip(cores.tolist(), units.tolist(), strict=True):
-        flat = int(sequencer.queue[core, unit, sequencer.head[core, unit], 0])
-        missing = tuple(v for v in range(8) if (int(code.wait[flat]) >> v) & 1 and not sequencer.tokens[core, v, unit])
+        flat = int(state.queue[core, unit, state.head[core, unit], 0])
+        missing = tuple(v for v in range(8) if (int(code.wait[flat]) >> v) & 1 and not state.tokens[core, v, unit])
         semaphore, has, needs = -1, 0, 0
         may_signal: tuple[int, ...] = ()
         if code.kind[flat] == WAIT:
             number = int(code.imm[flat])
-            has, needs = int(sequencer.counters[core, number]), int(code.address[flat, 0])
+            has, needs = int(state.counters[core, number]), int(code.address[flat, 0])
             if has < needs:
                 semaphore = number
                 may_signal = tuple(_signallers(sequencer, core, number))
@@ -68,16 +68,17 @@ def _signallers(sequencer: Sequencer, core: int, semaphore: int) -> Iterator[int
 
 def _pending(sequencer: Sequencer, core: int, base: int, length: int) -> NDArray[np.int64]:
     """Words that `core` may still execute: those in queues, and those from its program counter or active loops on."""
+    state = sequencer.state
     queued: list[int] = []
-    slots = sequencer.queue.shape[2]
+    slots = state.queue.shape[2]
     for unit in range(8):
-        head = int(sequencer.head[core, unit])
-        for k in range(int(sequencer.queued[core, unit])):
-            queued.append(int(sequencer.queue[core, unit, (head + k) % slots, 0]))
-    if sequencer.halted[core]:
+        head = int(state.head[core, unit])
+        for k in range(int(state.queued[core, unit])):
+            queued.append(int(state.queue[core, unit, (head + k) % slots, 0]))
+    if state.halted[core]:
         return np.array(queued, np.int64)
-    start = int(sequencer.pc[core])
-    for start_of_loop, _, left in sequencer.loops[core, : int(sequencer.depth[core])].tolist():
+    start = int(state.pc[core])
+    for start_of_loop, _, left in state.loops[core, : int(state.depth[core])].tolist():
         if left > 1:
             start = min(start, start_of_loop)
     return np.concatenate([np.array(queued, np.int64), np.arange(base + start, base + length)])

@@ -154,7 +154,7 @@ class _Engine:
         if sequencer.status == DEADLOCK:
             raise EmulationError(explain_deadlock(exe, exe.launches[number], sequencer))
         if sequencer.status == FAULT:
-            kind, core, word, value = (int(v) for v in sequencer.fault)
+            kind, core, word, value = (int(v) for v in sequencer.state.fault)
             most = int(code.address[code.base[core] + word, 0])
             what = NO_MORE if kind == COUNT and not most else FAULTS[kind].format(value=value, most=most)
             raise self._located(what, steps[core], core, word, code)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,8 +59,7 @@ DECISIONS = 1 << 10
 """Maximum number of decisions per chunk of the stream."""
 
 
-@dataclass(frozen=True)
-class Code:
+class Code(NamedTuple):
     """The words of all cores of a launch, one core after another, with parameters inserted; [words] each."""
 
     base: NDArray[np.int64]
@@ -97,8 +96,7 @@ class Stream:
         return Stream(self.core[begin:end], self.word[begin:end], self.address[begin:end])
 
 
-@dataclass(frozen=True)
-class Decisions:
+class Decisions(NamedTuple):
     """Decisions of each core in the order of execution: counts of `loop.r`; for `leave`, 0 if the loop ends, else 1."""
 
     first: NDArray[np.int64]
@@ -117,9 +115,53 @@ class Decisions:
         return Decisions(first, np.ascontiguousarray(values[order]))
 
 
+class SequencerState(NamedTuple):
+    """What all sequencers and queues hold between two chunks of a stream."""
+
+    pc: NDArray[np.int64]
+    """[cores] index of the next word in each core's program."""
+    registers: NDArray[np.int64]
+    """[cores, 16]"""
+    loops: NDArray[np.int64]
+    """[cores, 4, 3] start, end and remaining iterations of active loops."""
+    depth: NDArray[np.int64]
+    """[cores] number of active loops."""
+    halted: NDArray[np.bool_]
+    queue: NDArray[np.int64]
+    """[cores, 8, depth, 5] word and effective addresses of instructions that wait in queues."""
+    head: NDArray[np.int64]
+    """[cores, 8] position of the first instruction in each queue."""
+    queued: NDArray[np.int64]
+    """[cores, 8] instructions in each queue."""
+    tokens: NDArray[np.int64]
+    """[cores, 8, 8] tokens from unit U to unit V."""
+    counters: NDArray[np.int64]
+    """[cores, semaphores]"""
+    reading: NDArray[np.int64]
+    """[cores] 1: the core waits for the number that it reads; 2: it was given the number."""
+    next_known: NDArray[np.int64]
+    """[cores] index of the next known decision."""
+    steps: NDArray[np.int64]
+    """[1] number of words that were executed."""
+    fault: NDArray[np.int64]
+    """[4] fault number, core, word, count."""
+
+    @staticmethod
+    def at_start(cores: int, queue_depth: int, semaphores: int, known: Decisions) -> SequencerState:
+        """The state before the first word."""
+        pc, depth, reading = (np.zeros(cores, np.int64) for _ in range(3))
+        head, queued = (np.zeros((cores, 8), np.int64) for _ in range(2))
+        return SequencerState(
+            pc, np.zeros((cores, 16), np.int64), np.zeros((cores, 4, 3), np.int64), depth, np.zeros(cores, np.bool_),
+            np.zeros((cores, 8, queue_depth, 5), np.int64), head, queued, np.zeros((cores, 8, 8), np.int64),
+            np.zeros((cores, semaphores), np.int64), reading, known.first[:-1].copy(), np.zeros(1, np.int64),
+            np.zeros(4, np.int64),
+        )  # fmt: skip
+
+
 @dataclass
 class Sequencer:
-    """State of all sequencers and queues between two chunks of a stream; `chunks` runs them to the end."""
+    """All sequencers and queues; `chunks` runs them to the end."""
 
     code: Code
     queue_depth: int
@@ -129,54 +171,22 @@ class Sequencer:
     mode: int = LIVE
     known: Decisions | None = None
     """The decisions, if the mode is REPLAY."""
-    pc: NDArray[np.int64] = field(init=False)
-    registers: NDArray[np.int64] = field(init=False)
-    loops: NDArray[np.int64] = field(init=False)
-    """[cores, 4, 3] start, end and remaining iterations of active loops."""
-    depth: NDArray[np.int64] = field(init=False)
-    halted: NDArray[np.bool_] = field(init=False)
-    queue: NDArray[np.int64] = field(init=False)
-    """[cores, 8, depth, 5] word and effective addresses of instructions that wait in queues."""
-    head: NDArray[np.int64] = field(init=False)
-    queued: NDArray[np.int64] = field(init=False)
-    """[cores, 8] instructions in each queue."""
-    tokens: NDArray[np.int64] = field(init=False)
-    """[cores, 8, 8] tokens from unit U to unit V."""
-    counters: NDArray[np.int64] = field(init=False)
-    """[cores, semaphores]"""
-    steps: NDArray[np.int64] = field(init=False)
-    fault: NDArray[np.int64] = field(init=False)
-    """Fault number, core, word, count."""
-    reading: NDArray[np.int64] = field(init=False)
-    """[cores] 1: the core waits for the number that it reads; 2: it was given the number."""
+    state: SequencerState = field(init=False)
     status: int = DONE
     made: list[NDArray[np.int64]] = field(default_factory=list[NDArray[np.int64]])
     """For each chunk, [n, 2] decisions: core and value."""
 
     def __post_init__(self) -> None:
         cores = len(self.code.base)
-        self.pc = np.zeros(cores, np.int64)
-        self.registers = np.zeros((cores, 16), np.int64)
-        self.loops = np.zeros((cores, 4, 3), np.int64)
-        self.depth = np.zeros(cores, np.int64)
-        self.halted = np.zeros(cores, np.bool_)
-        self.queue = np.zeros((cores, 8, self.queue_depth, 5), np.int64)
-        self.head = np.zeros((cores, 8), np.int64)
-        self.queued = np.zeros((cores, 8), np.int64)
-        self.tokens = np.zeros((cores, 8, 8), np.int64)
-        self.counters = np.zeros((cores, self.semaphores), np.int64)
-        self.steps = np.zeros(1, np.int64)
-        self.fault = np.zeros(4, np.int64)
-        self.reading = np.zeros(cores, np.int64)
         if self.known is None:
             self.known = Decisions(np.zeros(cores + 1, np.int64), np.zeros(0, np.int64))
-        self.next_known = self.known.first[:-1].copy()
+        self.state = SequencerState.at_start(cores, self.queue_depth, self.semaphores, self.known)
 
     def give(self, cores: NDArray[np.int32], words: NDArray[np.int32], numbers: NDArray[np.int64]) -> None:
         """Set the registers of `cores` to the `numbers` that they read by these `words`, so that they continue."""
         registers = self.code.imm[self.code.base[cores] + words]
-        self.registers[cores, registers] = numbers
-        self.reading[cores] = 2
+        self.state.registers[cores, registers] = numbers
+        self.state.reading[cores] = 2
 
     @property
     def decisions(self) -> Decisions:
@@ -186,19 +196,14 @@ class Sequencer:
 
     def chunks(self) -> Iterator[Stream]:
         """Run to the end, in chunks of at most `CHUNK` instructions; afterwards `status` is the reason for the end."""
-        code = self.code
         while True:
             core, word = np.empty(CHUNK, np.int32), np.empty(CHUNK, np.int32)
             address = np.empty((CHUNK, 4), np.int64)
             made, counts = np.empty((DECISIONS, 2), np.int64), np.zeros(1, np.int64)
             assert self.known is not None
             count, self.status = _sequence(
-                code.base, code.length, code.kind, code.unit, code.wait, code.signal, code.regs, code.imm,
-                code.address, code.core_set, code.core_sets, self.pc, self.registers, self.loops, self.depth,
-                self.halted, self.queue, self.head, self.queued, self.tokens, self.counters, self.steps, self.limit,
-                self.fault, core, word, address, self.mode, self.reading, self.known.values, self.known.first,
-                self.next_known, made, counts,
-            )  # fmt: skip
+                self.code, self.state, self.known, self.mode, self.limit, core, word, address, made, counts
+            )
             if counts[0]:
                 self.made.append(made[: counts[0]])
             if count:
@@ -208,26 +213,23 @@ class Sequencer:
 
 
 @jit
-def _ready(
-    f: int, c: int, kind: Any, unit: Any, wait: Any, imm: Any, address: Any, tokens: Any, counters: Any
-) -> bool:  # whether an instruction at the head of its queue may start
-    w = wait[f]
+def _ready(f: int, c: int, code: Code, state: SequencerState) -> bool:
+    # whether an instruction at the head of its queue may start
+    w = code.wait[f]
     if w:
-        u = unit[f]
+        u = code.unit[f]
         for v in range(8):
-            if (w >> v) & 1 and tokens[c, v, u] == 0:
+            if (w >> v) & 1 and state.tokens[c, v, u] == 0:
                 return False
-    return kind[f] != 7 or counters[c, imm[f]] >= address[f, 0]
+    return bool(code.kind[f] != 7 or state.counters[c, code.imm[f]] >= code.address[f, 0])
 
 
 @jit
-def _execute(
-    f: int, c: int, kind: Any, unit: Any, wait: Any, signal: Any, imm: Any, address: Any, core_set: Any, core_sets: Any,
-    tokens: Any, counters: Any,
-) -> None:  # fmt: skip
+def _execute(f: int, c: int, code: Code, state: SequencerState) -> None:
     # consume tokens, signal tokens, then update semaphores
-    u = unit[f]
-    w, s = wait[f], signal[f]
+    tokens, counters, imm = state.tokens, state.counters, code.imm
+    u = code.unit[f]
+    w, s = code.wait[f], code.signal[f]
     if w or s:
         for v in range(8):
             if (w >> v) & 1:
@@ -235,11 +237,11 @@ def _execute(
         for v in range(8):
             if (s >> v) & 1:
                 tokens[c, u, v] += 1
-    k = kind[f]
+    k = code.kind[f]
     if k == 7:
-        counters[c, imm[f]] -= address[f, 0]
+        counters[c, imm[f]] -= code.address[f, 0]
     elif k == 6:
-        members = core_sets[core_set[f]]
+        members = code.core_sets[code.core_set[f]]
         for d in range(members.size):
             if members[d]:
                 counters[d, imm[f]] += 1
@@ -247,13 +249,14 @@ def _execute(
 
 @jit
 def _decision(
-    c: int, live: int, declared: int, mode: int, known: Any, known_first: Any, next_known: Any, made: Any, counts: Any
-) -> int:  # returns and records the next decision of a core
+    c: int, live: int, declared: int, mode: int, known: Decisions, next_known: Any, made: Any, counts: Any
+) -> int:
+    # returns and records the next decision of a core
     value = declared
     if mode == 0:
         value = live
-    elif mode == 1 and next_known[c] < known_first[c + 1]:
-        value = known[next_known[c]]
+    elif mode == 1 and next_known[c] < known.first[c + 1]:
+        value = int(known.values[next_known[c]])
         next_known[c] += 1
     made[counts[0], 0] = c
     made[counts[0], 1] = value
@@ -263,11 +266,14 @@ def _decision(
 
 @jit
 def _sequence(
-    base: Any, length: Any, kind: Any, unit: Any, wait: Any, signal: Any, regs: Any, imm: Any, address: Any,
-    core_set: Any, core_sets: Any, pc: Any, registers: Any, loops: Any, depth: Any, halted: Any, queue: Any, head: Any,
-    queued: Any, tokens: Any, counters: Any, steps: Any, limit: int, fault: Any, out_core: Any, out_word: Any,
-    out_address: Any, mode: int, reading: Any, known: Any, known_first: Any, next_known: Any, made: Any, counts: Any,
+    code: Code, state: SequencerState, known: Decisions, mode: int, limit: int, out_core: Any, out_word: Any,
+    out_address: Any, made: Any, counts: Any,
 ) -> tuple[int, int]:  # fmt: skip
+    base, length, kind, unit, regs, imm, address = (
+        code.base, code.length, code.kind, code.unit, code.regs, code.imm, code.address,
+    )  # fmt: skip
+    core_set, core_sets = code.core_set, code.core_sets
+    pc, registers, loops, depth, halted, queue, head, queued, _, counters, reading, next_known, steps, fault = state
     n = 0
     cap = out_core.size
     cores = pc.size
@@ -291,13 +297,11 @@ def _sequence(
                         while queued[c, u] > 0:
                             h = head[c, u]
                             f = queue[c, u, h, 0]
-                            if not _ready(f, c, kind, unit, wait, imm, address, tokens, counters):
+                            if not _ready(f, c, code, state):
                                 break
                             if n == cap:
                                 return n, 1
-                            _execute(
-                                f, c, kind, unit, wait, signal, imm, address, core_set, core_sets, tokens, counters
-                            )
+                            _execute(f, c, code, state)
                             out_core[n] = c
                             out_word[n] = f - base[c]
                             for k in range(4):
@@ -327,10 +331,10 @@ def _sequence(
                         return n, 3
                     u = unit[f]
                     r = regs[f]
-                    if queued[c, u] == 0 and _ready(f, c, kind, unit, wait, imm, address, tokens, counters):
+                    if queued[c, u] == 0 and _ready(f, c, code, state):
                         if n == cap:
                             return n, 1
-                        _execute(f, c, kind, unit, wait, signal, imm, address, core_set, core_sets, tokens, counters)
+                        _execute(f, c, code, state)
                         out_core[n] = c
                         out_word[n] = p
                         for k in range(4):
@@ -376,7 +380,7 @@ def _sequence(
                         return n, 1
                     stays = 1 if registers[c, imm[f] & 15] != 0 else 0
                     pc[c] = p + 1
-                    if _decision(c, stays, 1, mode, known, known_first, next_known, made, counts) == 0:
+                    if _decision(c, stays, 1, mode, known, next_known, made, counts) == 0:
                         loops[c, depth[c] - 1, 2] = 1  # this was the last iteration
                         pc[c] = loops[c, depth[c] - 1, 1]
                 elif what == 3 or what == 10:
@@ -387,7 +391,7 @@ def _sequence(
                             return n, 1
                         most, least = count, 0
                         count = registers[c, imm[f] & 15]
-                        count = _decision(c, count, most, mode, known, known_first, next_known, made, counts)
+                        count = _decision(c, count, most, mode, known, next_known, made, counts)
                         if count < 0 or count > most:
                             fault[0], fault[1], fault[2], fault[3] = 7, c, p, count
                             return n, 3
