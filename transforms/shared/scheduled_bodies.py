@@ -1,6 +1,6 @@
 """
-Bodies of tasks, which must not be rewritten one operation at a time: the attributes of a task over buffers have an entry
-for each operation of its body, and the tiling of a task over tensors belongs to the first one.
+Bodies of tasks, which must not be rewritten one operation at a time: the attributes of a task over buffers have an
+entry for each operation of its body, and the tiling of a task over tensors belongs to the first one.
 """
 
 from __future__ import annotations
