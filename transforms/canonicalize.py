@@ -1,6 +1,6 @@
 """
-Pass `canonicalize`: as xDSL's pass, but new operations get the location of those that they replace, bodies of tasks
-over buffers do not change (see `scheduled_bodies`), and offloaded values get no further readers (see
+Pass `canonicalize`: as xDSL's pass, but new operations get the location of those that they replace, operations in
+bodies of tasks are not rewritten (see `scheduled_bodies`), and offloaded values get no further readers (see
 `offloaded_values`).
 """
 
@@ -15,7 +15,7 @@ from xdsl.transforms.dead_code_elimination import region_dce
 
 from ..dialects.locations import KeepLocations
 from .shared.offloaded_values import KeepOffloadedValues, has_reductions
-from .shared.scheduled_bodies import KeepScheduledBodies
+from .shared.scheduled_bodies import KeepTaskBodies
 
 
 class CanonicalizePass(canonicalize.CanonicalizePass):
@@ -23,7 +23,7 @@ class CanonicalizePass(canonicalize.CanonicalizePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         greedy = GreedyRewritePatternApplier([CanonicalizationRewritePattern()], ctx=ctx, folding_enabled=True)
-        pattern = KeepScheduledBodies(KeepLocations(greedy))
+        pattern = KeepTaskBodies(KeepLocations(greedy))
         if has_reductions(op):
             pattern = KeepOffloadedValues(pattern)
         PatternRewriteWalker(pattern, post_walk_func=region_dce).rewrite_module(op)

@@ -162,7 +162,10 @@ class _Reader:
         table: list[TensorInfo] = []
 
         def add(value: SSAValue, name: str, role: Role, dram: int) -> None:
-            type = buffer_of(value)
+            type = value.type
+            if not isinstance(type, BufferType):
+                message = f"@main has {role} '{name}' of type {type}: expected a buffer, run manycore-to-memory first"
+                raise located(InputError(message), value)
             code = DTYPE_CODES[type.element_type]
             if role == "output" and type.space is Space.DRAM and type.offset is not None:  # it stays in DRAM
                 table.append(TensorInfo(name, role, code, type.shape, type.offset, type.nbytes))

@@ -1,6 +1,6 @@
 """
-Bodies of tasks that must not be rewritten: those of tasks over buffers, whose attributes have an entry for each
-operation of the body, and those of tasks that only copy.
+Bodies of tasks, which must not be rewritten one operation at a time: the attributes of a task over buffers have an
+entry for each operation of its body, and the tiling of a task over tensors belongs to the first one.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from xdsl.ir import Block, Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from ...dialects.dataflow import CastOp, ConstantOp
+from ...dialects.dataflow import CastOp
 from ...dialects.manycore import ExecuteOp, TaskOp
 
 
@@ -25,18 +25,13 @@ def is_copy(op: Operation) -> bool:
     return op.prev_op is None and op.next_op is not None and op.next_op.next_op is None
 
 
-def uses_immediate(op: Operation) -> bool:
-    """Whether an operation of a task has a constant of its body as operand, which is chosen as an immediate."""
-    return isinstance(op.parent_op(), TaskOp) and any(isinstance(value.owner, ConstantOp) for value in op.operands)
-
-
-class KeepScheduledBodies(RewritePattern):
-    """Applies a pattern, except to operations of such a body, and to those with immediates."""
+class KeepTaskBodies(RewritePattern):
+    """Applies a pattern, except to operations of bodies of tasks."""
 
     def __init__(self, pattern: RewritePattern) -> None:
         self.pattern = pattern
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         """Match an operation and rewrite it."""
-        if not is_scheduled_body(op.parent) and not is_copy(op) and not uses_immediate(op):
+        if not is_scheduled_body(op.parent) and not isinstance(op.parent_op(), TaskOp):
             self.pattern.match_and_rewrite(op, rewriter)

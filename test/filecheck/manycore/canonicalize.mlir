@@ -52,6 +52,41 @@ func.func @prefetched(%x: tensor<4xf32>) -> tensor<4xf32> {
   func.return %0 : tensor<4xf32>
 }
 
+// The tiling belongs to the first operation of a body: all stay, also those that only copy or have constant results, and
+// those that undo each other.
+// CHECK-LABEL: @roots
+// CHECK:         dataflow.concat %a axis 0
+// CHECK:         dataflow.iota axis 1 : tensor<2x3xi64>
+// CHECK:         [[N:%.*]] = dataflow.neg
+// CHECK-NEXT:    [[M:%.*]] = dataflow.neg [[N]]
+// CHECK-NEXT:    manycore.yield [[M]]
+// CHECK:         dataflow.broadcast %a : (tensor<3xf32>) -> tensor<1x3xf32>
+func.func @roots(%x: tensor<4x3xf32>, %y: tensor<3xf32>)
+    -> (tensor<4x3xf32>, tensor<2x3xi64>, tensor<4x3xf32>, tensor<1x3xf32>) {
+  %0 = manycore.task @concat(%a = %x : tensor<4x3xf32>) -> tensor<4x3xf32>
+      tiled <grid = [1, 1], cores = [0], steps = [1, 1], order = [0, 1]> {
+    %4 = dataflow.concat %a axis 0 : (tensor<4x3xf32>) -> tensor<4x3xf32>
+    manycore.yield %4 : tensor<4x3xf32>
+  }
+  %1 = manycore.task @iota() -> tensor<2x3xi64>
+      tiled <grid = [1, 1], cores = [0], steps = [1, 1], order = [0, 1]> {
+    %4 = dataflow.iota axis 1 : tensor<2x3xi64>
+    manycore.yield %4 : tensor<2x3xi64>
+  }
+  %2 = manycore.task @neg(%a = %x : tensor<4x3xf32>) -> tensor<4x3xf32>
+      tiled <grid = [1, 1], cores = [0], steps = [1, 1], order = [0, 1]> {
+    %4 = dataflow.neg %a : (tensor<4x3xf32>) -> tensor<4x3xf32>
+    %5 = dataflow.neg %4 : (tensor<4x3xf32>) -> tensor<4x3xf32>
+    manycore.yield %5 : tensor<4x3xf32>
+  }
+  %3 = manycore.task @broadcast(%a = %y : tensor<3xf32>) -> tensor<1x3xf32>
+      tiled <grid = [1, 1], cores = [0], steps = [1, 1], order = [0, 1]> {
+    %4 = dataflow.broadcast %a : (tensor<3xf32>) -> tensor<1x3xf32>
+    manycore.yield %4 : tensor<1x3xf32>
+  }
+  func.return %0, %1, %2, %3 : tensor<4x3xf32>, tensor<2x3xi64>, tensor<4x3xf32>, tensor<1x3xf32>
+}
+
 // The lists of a task over buffers say where each operation of its body reads and writes: all stay.
 // BODY-LABEL: @body
 // BODY:         manycore.execute @two

@@ -96,3 +96,27 @@ def test_digits_within_a_budget(share: float, folder: Path) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_training_steps_within_budgets(name: str, share: float, folder: Path) -> None:
     check_budget(name, share, folder)
+
+
+WITHOUT_ELEMENTS = """
+func.func @main(%x: tensor<0x20xf32>, %z: tensor<64x64xf32>) -> (tensor<0x20xf32>, tensor<64x64xf32>) {
+  %a = dataflow.tanh %x : (tensor<0x20xf32>) -> tensor<0x20xf32>
+  %e = dataflow.exp %z : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %m = dataflow.matmul %e, %z : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  func.return %a, %m : tensor<0x20xf32>, tensor<64x64xf32>
+}
+"""
+
+
+def test_inputs_and_outputs_without_elements(tmp_path: Path) -> None:
+    """The controller copies none of their bytes, and the note on the planned memory has no steps for them."""
+    file = tmp_path / "network.mlir"
+    file.write_text(WITHOUT_ELEMENTS)
+    network = compile(read_module(file, {}), "tiny", budget=Budget(49152, launch_bytes=40000), effort="fast")
+    memory = device_memory(network.executable, network.timing)
+    assert memory is not None
+    assert len(memory.planned.steps) == len(memory.spans) == 3  # copy, launch, copy
+    assert memory.stray == 0
+    assert memory.peak == memory.planned.peak
+    result = network.run(random_inputs(network.executable.inputs, 0), check=True)
+    assert {name: value.shape for name, value in result.outputs.items()} == {"result0": (0, 20), "result1": (64, 64)}
