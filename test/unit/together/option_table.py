@@ -24,7 +24,7 @@ from networks import Network
 import meshloom
 
 CHIP = Path(__file__).parents[3] / "chips" / "tiny.toml"
-SHARE = 0.9
+SHARE = 0.96
 """The budget, as a share of the bytes that a network needs."""
 RULE = "key-nodes,at-least=2"
 GROUPS = "grouped,max-tasks=4"
