@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -29,16 +28,12 @@ class Session:
         chip: Chip,
         options: SubgraphOptions | None = None,
         progress: Progress = lambda stage: None,
-        on_note: Callable[[str], None] = lambda line: None,
         cache: CompileCache | None = None,
     ) -> Session:
-        """
-        A new compilation. `on_note` gets the lines of the log as they are written. `cache`: by default that of the
-        folder in `options`, or an empty one.
-        """
+        """A new compilation. `cache`: by default that of the folder in `options`, or an empty one."""
         options = SubgraphOptions() if options is None else options
         cache = CompileCache(chip, options.cache, options.effort) if cache is None else cache
-        return Session(chip, options, cache, CompilationLog(on_note), progress)
+        return Session(chip, options, cache, progress=progress)
 
     @staticmethod
     def of_pass(chip: Chip, options: SubgraphOptions) -> Session:

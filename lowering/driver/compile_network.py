@@ -81,7 +81,7 @@ def compile_network(
     if options.calibration is not None and not options.sparse:
         raise InputError("calibration measures activations for --sparse: give both")
 
-    begun = Session.begin(chip, options.subgraphs, progress, on_note, cache)
+    begun = Session.begin(chip, options.subgraphs, progress, cache)
 
     def compile(one: ModuleOp) -> Compilation | ChipsCompilation:
         session = begun.logged(CompilationLog(on_note))

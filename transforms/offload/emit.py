@@ -89,10 +89,11 @@ class Emitter:
     def _item(self, script: Script, act: Act, number: int) -> Operation:
         if act is Act.RUN:
             op = self.parts.ops[number]
+            reduced = memory_of(op.source) if isinstance(op, MoveOp) and not op.RESTORES else None
             self._read_all(op)
             self._add(op)
-            if isinstance(op, MoveOp) and not op.RESTORES:
-                self.leaving.add(op.source)
+            if reduced is not None:
+                self.leaving.add(self.now.get(reduced, reduced))
             self._insert_completions(op.results)
             return op
         absence = script.absences[number]

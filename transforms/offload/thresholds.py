@@ -156,8 +156,8 @@ def _restorations(graph: CostGraph, slack: Slack, inputs: list[tuple[int, int]],
 
 def _early(graph: CostGraph, found: list[_Restoration], one: _Restoration) -> int:
     """
-    The early reader of a tensor: the first reader, before the restoration, that none is for; if there is none, its
-    producer.
+    The early reader of a restored tensor: of the readers before the restoration's consumers, the first for which there
+    is no restoration; the tensor's producer if there is none.
     """
     late = {op for other in found if other.tensor == one.tensor for op in other.consumers}
     readers = (op for op in graph.readers.row(one.tensor) if op < one.consumers[0] and op not in late)
