@@ -79,6 +79,13 @@ class CompiledPipeline:
         chips = self.pipeline.chips
         return f"<CompiledPipeline on {len(chips)} chips like {chips[0].chip.name}: {inputs} -> {outputs}>"
 
+    @property
+    def inputs(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the inputs by name."""
+        from ..emulator.executable.encoded_interface import HostInterface
+
+        return {one.name: tuple(one.shape) for one in HostInterface.of(self.pipeline).inputs}
+
     @cached_property
     def timings(self) -> list[TimingResult]:
         """The timing of each chip; cycles of sparse instructions are the compiler's estimates."""
