@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from .op_graph import Ints, OpGraph, Segment, Segments
 
 
+@runtime_checkable
 class SplitRule(Protocol):
     """The cuts of a segment (spec 2, S12 and S31)."""
 

@@ -18,6 +18,7 @@ from ...analysis.subgraphs.fusion import FuseNothing, FusionStrategy
 from ...analysis.subgraphs.least_cut import AtFewestBytes
 from ...analysis.subgraphs.rules import RULES, RuleSettings, make_rule
 from ...analysis.subgraphs.split_rule import FirstThatSplits, SplitRule
+from ...support.arguments import check_argument
 from ...support.errors import InputError
 from ...support.settings import check_given_once
 from .effort import EFFORTS, Effort
@@ -138,6 +139,7 @@ class SubgraphOptions:
     """The effort for each subgraph."""
 
     def __post_init__(self) -> None:
+        check_argument("rule", self.rule, (SplitRule,), "a rule; parse_subgraphs reads the text of one", none=True)
         parse_fusion(self.fuse)
         if self.jobs < 1:
             raise InputError(f"--jobs must be at least 1, got {self.jobs}")

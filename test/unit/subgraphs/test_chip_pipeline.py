@@ -45,6 +45,7 @@ def check(model: ModelProto | Path, network: CompiledPipeline) -> None:
     rng = np.random.default_rng(1)
     tensors = network.pipeline.input_tensors()
     inputs = {info.name: rng.standard_normal(info.shape).astype(np.float32) for info in tensors}
+    assert network.inputs == {name: value.shape for name, value in inputs.items()}
     outputs = network.run(inputs, check=True).outputs
     oracle = Oracle(model if isinstance(model, Path) else model.SerializeToString())
     for name, value in oracle.run(inputs).items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, pairwise
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -216,3 +217,9 @@ def test_invalid_fusion_options(text: str, message: str) -> None:
 def test_a_negative_bound() -> None:
     with pytest.raises(InputError, match="min-macs=-1: expected a number of at least 0"):
         Fusion("grouped", FusionBounds(min_macs=-1))
+
+
+def test_a_text_is_no_rule() -> None:
+    """The Python interface takes a rule, not its text, and says what reads the text."""
+    with pytest.raises(InputError, match="rule is of type str, expected a rule; parse_subgraphs reads the text"):
+        SubgraphOptions(rule=cast("Any", "fewest-bytes,parts=4"))
