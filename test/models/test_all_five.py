@@ -22,7 +22,6 @@ class Table:
     missing: set[str]
     """The ways without a row of figures."""
     cycles: dict[str, int]
-    launches: dict[str, int]
 
 
 def table(args: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Table:
@@ -31,10 +30,8 @@ def table(args: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pyte
     module = importlib.import_module("all_five")
     module.main(args)
     text = capsys.readouterr().out
-    rows = ROW.findall(text)
-    cycles = {name: int(count.replace(",", "")) for name, count, *_ in rows}
-    launches = {name: int(count) for name, *_, count in rows}
-    return Table(text, {way.name for way in module.WAYS} - cycles.keys(), cycles, launches)
+    cycles = {name: int(count.replace(",", "")) for name, count, *_ in ROW.findall(text)}
+    return Table(text, {way.name for way in module.WAYS} - cycles.keys(), cycles)
 
 
 @pytest.mark.slow
